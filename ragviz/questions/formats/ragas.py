@@ -50,7 +50,9 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     documents = {span.document_id for spans in there.values() for span in spans}
     codes = {info.id: info.language for info in map(known.called, documents) if info}
     questions: dict[str, Question] = {}
-    for number, row in rows:
+    for count, (number, row) in enumerate(rows):
+        if count % _REPORTED == 0:
+            progress(count, len(rows), "rows", "Reading questions")
         listed = contexts[number]
         if listed is None:
             continue

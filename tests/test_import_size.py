@@ -1,0 +1,136 @@
+"""Imports of 100,000 rows: bounded time and memory, progress throughout, and nothing left of one that is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ragviz import jobs
+from ragviz.config import Settings
+from ragviz.processes import is_alive
+from ragviz.workspace import Workspace
+
+ROWS = 100_000
+MOST_BYTES = 700 * 2**20
+"""Of the whole process; some 300 MB were measured."""
+MOST_SECONDS = 180
+"""Some 16 s were measured on two busy cores."""
+CHILD = """
+import json, resource, sys, time
+from pathlib import Path
+from ragviz.config import Settings
+from ragviz.questions import exchange
+from ragviz.questions.formats import files
+from ragviz.workspace import Workspace
+
+workspace = Workspace(Settings(home=Path(sys.argv[1])))
+corpus, started, heard = workspace.store.corpus("big"), time.monotonic(), []
+path = Path(sys.argv[2])
+outcome = exchange.import_files(
+    workspace, corpus, files.from_paths([(path.name, path)]), "s", progress=lambda *_: heard.append(time.monotonic())
+)
+silences = [later - earlier for earlier, later in zip(heard, heard[1:])]
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([outcome.imported, outcome.problems, peak, time.monotonic() - started, max(silences)]))
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    opened = Workspace(Settings(home=tmp_path / "home"))
+    opened.store.create_corpus("big")
+    return opened
+
+
+def folder(tmp_path: Path, queries: int, documents: int) -> Path:
+    """A BEIR folder with as many queries as judgements."""
+    made = tmp_path / "beir"
+    (made / "qrels").mkdir(parents=True)
+
+    def written(name, rows):
+        with (made / name).open("w", encoding="utf-8") as file:
+            file.writelines(rows)
+
+    text = "Entry {0} says that pump {0} moves {0} litres a minute."
+    written("corpus.jsonl", (json.dumps({"_id": f"e{n}", "text": text.format(n)}) + "\n" for n in range(documents)))
+    asked = "How much does pump {} move on day {}?"
+    written(
+        "queries.jsonl",
+        (json.dumps({"_id": f"q{n}", "text": asked.format(n % documents, n)}) + "\n" for n in range(queries)),
+    )
+    written("qrels/test.tsv", (f"q{n}\te{n % documents}\t1\n" for n in range(queries)))
+    return made
+
+
+@pytest.mark.model
+def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_path):
+    made = folder(tmp_path, ROWS, 5_000)
+    command = [sys.executable, "-c", CHILD, str(workspace.settings.home), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=2 * MOST_SECONDS)
+    imported, problems, peak, seconds, silence = json.loads(done.stdout)
+    assert (imported, problems) == (ROWS, 0)
+    assert peak < MOST_BYTES
+    assert seconds < MOST_SECONDS
+    assert silence < 10  # until storing begins, a cancellation is heard
+    assert workspace.store.question_set("s").total == ROWS
+
+
+def test_every_row_that_cannot_be_read_is_told_however_many(workspace, tmp_path):
+    made = folder(tmp_path, 20_000, 100)
+    (made / "corpus.jsonl").write_text('{"_id": "e0", "text": "The only entry."}\n', encoding="utf-8")
+    from ragviz.questions import exchange
+    from ragviz.questions.formats import files
+
+    corpus = workspace.store.corpus("big")
+    outcome = exchange.import_files(workspace, corpus, files.from_paths([("beir", made)]), "s")
+    told = exchange.problems_of(workspace, outcome.key)
+    assert (outcome.imported, outcome.problems, len(told)) == (200, 19_800, 19_800)
+    assert len({(problem.file, problem.row) for problem in told}) == 19_800
+    assert len(json.dumps(exchange.as_json(outcome))) < 2_000  # the row of a job stays small
+
+
+def waited(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
+
+
+def started(workspace, made):
+    corpus = workspace.store.corpus("big")
+    arguments = {"files": [("beir", str(made))], "corpus": corpus.id, "name": "s", "format": "auto"}
+    job = workspace.store.create_job("import", "Import s", corpus.id, arguments)
+    return jobs.start(workspace, job)
+
+
+def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_path):
+    made = folder(tmp_path, 20_000, 2_000)
+    job = started(workspace, made)
+    waited(lambda: workspace.store.job(job.id).message.startswith(("Reading", "Storing")))
+    running = workspace.store.job(job.id)
+    os.kill(running.pid, signal.SIGKILL)
+    waited(lambda: is_alive(running.host, running.pid, running.pid_started) is False)
+    corpus = workspace.store.corpus("big")
+    assert workspace.store.documents(corpus.id) == []
+    assert workspace.store.question_sets() == []
+    resumed = jobs.perform(workspace, job.id)
+    assert (resumed.status, resumed.result["imported"]) == ("done", 20_000)
+    assert len(workspace.store.documents(corpus.id)) == 2_000
+
+
+def test_an_import_that_is_cancelled_leaves_nothing(workspace, tmp_path):
+    job = started(workspace, folder(tmp_path, 60_000, 2_000))
+    waited(lambda: workspace.store.job(job.id).message.startswith("Reading"))
+    jobs.cancel(workspace, workspace.store.job(job.id))
+    waited(lambda: workspace.store.job(job.id).status != "running")
+    ended = workspace.store.job(job.id)
+    assert ended.status == "cancelled"
+    assert jobs.kept(ended) == "Nothing was imported: an import is stored whole, at its end."
+    assert workspace.store.question_sets() == []
