@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
+    from ragviz.questions import plan as plan
+    from ragviz.questions import plan_record as plan_record
     from ragviz.questions import question_types as question_types
     from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
@@ -143,6 +145,8 @@ if not TYPE_CHECKING:
     settings = _Lazy("analysis.settings")
     ties = _Lazy("analysis.ties")
     occurrences = _Lazy("questions.occurrences")
+    plan = _Lazy("questions.plan")
+    plan_record = _Lazy("questions.plan_record")
     pooled = _Lazy("analysis.pooled")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")

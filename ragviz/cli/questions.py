@@ -8,30 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from rich.markup import escape
 
-from ragviz.cli import console, exchange
-from ragviz.cli.console import DryRun, Json
+from ragviz.cli import console, exchange, generate
+from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     authoring,
     codecs,
     evaluate,
-    generation,
     interchange,
     occurrences,
     question_types,
     sets,
-    spending,
     splits,
 )
-from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import (
     SIDES,
-    Corpus,
     Edit,
     Evidence,
-    GeneratorName,
     Question,
     QuestionSet,
     QuestionStatus,
@@ -48,52 +42,8 @@ if TYPE_CHECKING:
 questions_app = console.group("Question sets: generate, import, export, review.")
 questions_app.command("import")(exchange.questions_import)
 questions_app.command("export")(exchange.questions_export)
-
-
-@questions_app.command("generate")
-def questions_generate(
-    index_name: Annotated[str, typer.Option("--index")],
-    set_name: Annotated[str, typer.Option("--name")],
-    limit: Annotated[int, typer.Option(min=1)] = 50,
-    generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
-    passages: Annotated[int, typer.Option(help="Chunks that a question needs: 1 or 3.")] = 1,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    budget: Annotated[
-        float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
-    ] = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
-) -> None:
-    """Make questions with answers and evidence from the chunks of an index."""
-    workspace = console.open_workspace()
-    console.one_of("generator", generator, get_args(GeneratorName))
-    arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
-    arguments |= {"passages": passages, "seed": seed}
-    if dry_run:
-        show_forecast(generation.foresee_questions(workspace, **arguments), as_json)
-        return
-    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
-    arguments |= {"budget": budget}
-    try:
-        result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
-    finally:
-        if paid := _paid_words(workspace, corpus, set_name):
-            console.err.print(console.printable(paid), highlight=False)
-    line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
-    console.show(result, as_json, lambda: console.out.print(f"'{escape(set_name)}': " + line.format(**result)))
-    if missing := generation.shortfall(result):
-        console.err.print(console.printable(missing), highlight=False)
-
-
-def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
-    """Say what was paid so far for the questions of a set; "" when nothing was."""
-    question_set = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
-    calls, paid = workspace.store.paid(question_set.id) if question_set else (0, 0.0)
-    return (
-        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
-        if calls
-        else ""
-    )
+questions_app.command("generate")(generate.questions_generate)
+questions_app.command("plan")(generate.questions_plan)
 
 
 @questions_app.command("banks")

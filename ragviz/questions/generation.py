@@ -1,45 +1,103 @@
-"""Generating questions from an index into a question set: resumable, with progress and costs."""
+"""Generating questions into a question set by a plan: resumable, with progress, yields and costs."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 
 from ragviz import stopping
 from ragviz.answers import contexts
 from ragviz.errors import UsageError
 from ragviz.index import indexing
-from ragviz.index.damage import require_sound
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Request
 from ragviz.models.spending import Spending
-from ragviz.questions import by_model, chosen_chunks, drafts, sets, synthesize
-from ragviz.records import Chunk, IndexInfo, Progress, Question, QuestionSet, RunConfig, silent
+from ragviz.questions import drafts, makers, model_questions, plan_record, sets, verification, verifying
+from ragviz.questions import plan as planned_cells
+from ragviz.questions.indexed_documents import STRUCTURAL, IndexedDocuments
+from ragviz.questions.makers import Maker, Order
+from ragviz.questions.making import Making
+from ragviz.questions.model_maker import ModelMaker
+from ragviz.questions.model_questions import Task
+from ragviz.questions.plan import Cell, Place
+from ragviz.questions.plan_record import PlanRecord
+from ragviz.questions.question_types import TYPES
+from ragviz.questions.source_search import SourceSearch
+from ragviz.questions.verification import Candidate, Context
+from ragviz.records import (
+    Chunk,
+    Edit,
+    GeneratorName,
+    IndexInfo,
+    Progress,
+    Question,
+    QuestionSet,
+    QuestionStyle,
+    QuestionType,
+    RunConfig,
+    digest,
+    silent,
+)
 from ragviz.text import words
-from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
-NEIGHBOURS = 20
-"""Nearest chunks among which related ones are looked for."""
+GENERATORS: tuple[str, ...] = get_args(GeneratorName)
+PASSAGES = 2
+"""Passages of a bridge where nobody says how many."""
 REASONS = 3
 """Reasons of rejected questions that are listed, the most frequent first."""
-REPLY, QUOTE = 60, 45
-"""Tokens of a question with its answer, and of each quote, in an estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a generation is asked for: how many `kinds` and `styles`, by which generator, of which index.
+
+    `passages` is how many a bridge needs. With `fill` only what has no questions is asked about; with
+    `every_chunk` each chunk of the index is. `any_type`: nobody asked for types.
+    """
+
+    info: IndexInfo
+    generator: str
+    kinds: Mapping[QuestionType, int]
+    styles: Mapping[QuestionStyle, int]
+    seed: int = 0
+    passages: int = PASSAGES
+    fill: bool = False
+    every_chunk: bool = False
+    any_type: bool = False
+    client: ModelClient | None = None
+
+    @property
+    def maker(self) -> str:
+        """What the questions name as their generator."""
+        return self.client.model if self.client else self.generator
+
+    @property
+    def limit(self) -> int:
+        """How many questions are asked for."""
+        return sum(self.kinds.values())
+
+    @property
+    def work(self) -> str:
+        """A key of these choices."""
+        parts = [self.info.id, self.maker, self.kinds, self.styles, self.seed, self.passages, self.fill]
+        return digest(*map(str, [*parts, self.every_chunk]))
 
 
 @dataclass(frozen=True, slots=True)
 class Generated:
     """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
 
-    `usable` of the `limit` questions asked for exist now, with those of earlier generations from the same `chunks`
-    chunks; `passages` chunks were needed for each.
-
-    `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
-    whose model has a price.
+    `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
+    generator and seed; `short` is how many are missing by type. `calls` and `dollars` are what all generations into the
+    set have paid, this one included; dollars count the calls whose model has a price.
     """
 
     questions: str
@@ -51,32 +109,29 @@ class Generated:
     dollars: float = 0.0
     usable: int = 0
     limit: int = 0
-    chunks: int = 0
-    passages: int = 1
+    short: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    unverified: int = 0
 
 
 def shortfall(result: Mapping[str, Any]) -> str:
-    """Say why fewer questions exist than were asked for, "" when none is missing; `result` holds `Generated`'s fields.
+    """Say why fewer questions exist than were planned, "" when none is missing; `result` holds `Generated`'s fields.
 
-    >>> result = {"usable": 4, "limit": 9, "chunks": 6, "passages": 1, "rejections": {"it is too short": 2}}
+    >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}}
     >>> print(shortfall(result))
-    4 of 9 questions asked for: all 6 chunks of the index are used. 2 were rejected: it is too short (2). For more, \
-add documents or index them in smaller chunks.
+    4 of 9 planned questions exist; missing are 5 bridge. Tries failed because: asked already (2). For more, add \
+documents or ask for other kinds.
     >>> shortfall(result | {"usable": 9}), shortfall({})
     ('', '')
     """
     usable, limit = result.get("usable", 0), result.get("limit", 0)
     if usable >= limit:
         return ""
-    reasons = sorted(result["rejections"].items(), key=lambda item: -item[1])
-    listed = "; ".join(f"{reason} ({times:,})" for reason, times in reasons[:REASONS])
-    more = f"; {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
-    rejected = sum(times for _, times in reasons)
-    were = f"{rejected:,} {'was' if rejected == 1 else 'were'} rejected: {listed}{more}. " if rejected else ""
-    of = f" in groups of {result['passages']}, as far as related ones are left" if result["passages"] > 1 else ""
+    missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
+    why = plan_record.reason_words(result["reasons"], REASONS)
     return (
-        f"{usable:,} of {limit:,} questions asked for: all {result['chunks']:,} chunks of the index are used{of}. "
-        f"{were}For more, add documents or index them in smaller chunks."
+        f"{usable:,} of {limit:,} planned questions exist; missing are {missing}. "
+        f"{f'Tries failed because: {why}. ' if why else ''}For more, add documents or ask for other kinds."
     )
 
 
@@ -85,90 +140,234 @@ def generate_questions(
     index: str,
     name: str,
     *,
-    limit: int = 50,
+    limit: int | None = None,
+    kinds: Mapping[QuestionType, int | None] | None = None,
+    styles: Mapping[QuestionStyle, float | None] | None = None,
     generator: str = "extractive",
-    passages: int = 1,
+    passages: int = PASSAGES,
     seed: int = 0,
+    every_chunk: bool = False,
+    fill: bool = False,
+    verify: bool = True,
     budget: float | None = None,
+    author: str = "",
     progress: Progress = silent,
 ) -> Generated:
-    """Generate questions from the chunks of an index, sampled evenly over its documents, until `limit` are usable.
+    """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
 
-    All are stored in the set `name`; rejected ones with the reason. Questions already generated from the same chunks
-    with the same generator and `seed` count towards `limit` and are not generated again, so an interrupted generation
-    resumes, a larger `limit` adds questions, and another `seed` samples other chunks. With `passages` > 1, each
-    question needs evidence from that many related chunks. `budget` limits the dollars ever spent on this set.
-
-    Returns the set's totals and what this call added to it; fewer than `limit` are usable when the chunks run out.
+    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
+    for one that the documents do not yield), `styles` counts or shares.
+    Questions that the same generator made with the same `seed` count, and none is made or paid twice: an interrupted
+    generation resumes, and a greater `limit` adds questions. What a cell of the plan cannot yield is made elsewhere, as
+    a question of the same type. Rejected questions are stored with their reason. With `fill`, only places without
+    questions are asked about; with `every_chunk`, each chunk of the index is. A model's questions are verified by other
+    calls unless `verify` is off; where those fail, the question stays, unverified, until the next generation.
+    `budget` limits the dollars ever spent on this set. All questions of one generation make one version of the set.
 
     Raises:
-        UsageError: the index is not built; there is no such generator; no language model is configured; `limit` is
-            below 1 or `passages` not 1 to 5; a budget is given for a model without a price; `passages` > 1 for an index
-            without an embedder.
+        UsageError: the index is not built; there is no such generator, type or style, or the generator cannot make it;
+            no language model is configured; numbers contradict each other; a budget is given for a model without a
+            price.
         BudgetReached: the next call could exceed the budget; a larger budget resumes the generation.
         ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are rejected.
 
     """
-    info, client = _checked(workspace, index, limit, generator, passages, budget)
-    store, maker = workspace.store, client.model if client else generator
-    question_set = sets.question_set(workspace, store.corpus(info.corpus_id), name)
-    existing = store.questions(question_set.id)
-    usable = _usable(existing, maker, passages, seed)
+    info, client = _checked(workspace, index, generator, passages, budget)
+    documents = _read(workspace, info, progress)
+    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
+    record = _record(workspace, _existing(workspace, info, name), documents, choices)
+    question_set = sets.question_set(workspace, workspace.store.corpus(info.corpus_id), name)
     spending = workspace.spending(question_set.id, budget)
-    if generator == "extractive" and usable < limit:
+    if record.usable < record.planned:
         progress(0, None, "", "Loading language models")
-        languages = {document.language for document in store.documents(info.corpus_id) if document.status == "ok"}
-        stopping.detached(lambda: words.load(languages, phrases=True))
-    fresh = synthesize.generate(
-        _groups(workspace, info, passages, seed, synthesize.USABLE[generator], spending),
-        generator,
-        client=client,
-        ask=_asker(workspace, question_set, client, spending) if client else None,
-        seed=seed,
-        limit=max(0, limit - usable),
-        done=_done(existing),
-        existing=[question.text for question in existing],
-    )
-    made = _store(workspace, question_set, fresh, usable, limit, spending, progress)
-    rejected = [q.reason for q in made if q.status == "rejected"]
-    total, paid, proposed = store.question_set(question_set.id).total, store.paid(question_set.id), len(made)
-    proposed -= len(rejected)
+        stopping.detached(lambda: words.load(documents.languages, phrases=True))
+    maker = _maker(workspace, question_set, documents, choices, spending, verify=verify)
+    edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
+    work = Making(workspace, question_set, record, maker, documents, edit, spending)
+    try:
+        work.run(progress)
+    finally:
+        spending.settle()
+        work.store(at_end=True)
+        workspace.store.settle_all()  # the index may hold documents that were replaced
+    return _result(workspace, question_set, record, work.made)
+
+
+def _result(workspace: Workspace, question_set: QuestionSet, record: PlanRecord, made: Sequence[Question]) -> Generated:
+    rejected, short, reasons = [q.reason for q in made if q.status == "rejected"], Counter[str](), Counter[str]()
+    for row in record.rows:
+        if row.missing:
+            short[row.cell.type] += row.missing
+            reasons += row.reasons
+    total, paid = workspace.store.question_set(question_set.id).total, workspace.store.paid(question_set.id)
     return Generated(
-        question_set.name, total, proposed, len(rejected), dict(Counter(rejected)), *paid, usable + proposed, limit,
-        info.chunks, passages,
+        question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
+        record.usable, record.planned, dict(short), dict(reasons),
+        sum(given.unverified for given in record.yields.values()),
     )  # fmt: skip
 
 
-def _store(
+# What is asked for
+
+
+def _checked(
+    workspace: Workspace, index: str, generator: str, passages: int, budget: float | None
+) -> tuple[IndexInfo, ModelClient | None]:
+    """Return the index to make questions from, and the model that writes them, None where none does."""
+    if generator not in GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
+    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
+    if not fewest <= passages <= most:
+        raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
+    info = workspace.store.index(index)
+    indexing.check_ready(info)
+    client = workspace.model if generator == "model" else None
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    return info, client
+
+
+def _read(workspace: Workspace, info: IndexInfo, progress: Progress) -> IndexedDocuments:
+    progress(0, None, "", "Reading documents")
+    return IndexedDocuments(workspace, info)
+
+
+def _chosen(
+    documents: IndexedDocuments,
+    info: IndexInfo,
+    client: ModelClient | None,
+    generator: str,
+    limit: int | None,
+    kinds: Mapping[QuestionType, int | None] | None,
+    styles: Mapping[QuestionStyle, float | None] | None,
+    seed: int,
+    passages: int,
+    every_chunk: bool,
+    fill: bool,
+) -> Choices:
+    """Return the choices with their counts; UsageError where they contradict each other or cannot be made."""
+    if every_chunk and fill:
+        raise UsageError("Every chunk, or only what has no questions: ask for one of them.")
+    kinds = dict(kinds or {})
+    able = makers.TYPES_OF[generator]
+    mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
+    if every_chunk and limit is None and (not kinds or None in kinds.values()):
+        limit = max(1, info.chunks) + sum(count or 0 for name, count in kinds.items() if not TYPES[name].fewest)
+        mix = {name: share for name, share in mix.items() if TYPES[name].fewest}
+    counts = planned_cells.kinds_of(limit, kinds, mix)
+    wanted = planned_cells.styles_of(styles or {}, sum(counts.values()))
+    for noun, asked, possible in (("kind", counts, able), ("style", wanted, makers.STYLES_OF[generator])):
+        for name in asked:
+            if name not in possible:
+                raise UsageError(
+                    f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
+                    "choose another, or a generator that can."
+                )
+    return Choices(info, generator, counts, wanted, seed, passages, fill, every_chunk, not kinds, client)
+
+
+def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
+    """Return the set of this name about the documents of an index; None where there is none yet."""
+    named = workspace.store.question_set_named(name)
+    return named if named is not None and named.corpus_id == info.corpus_id else None
+
+
+def _record(
+    workspace: Workspace, question_set: QuestionSet | None, documents: IndexedDocuments, choices: Choices
+) -> PlanRecord:
+    """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
+    records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
+    existing = workspace.store.questions(question_set.id) if question_set else []
+    kept = {question.id for question in existing if question.status != "rejected"}
+    fills = sum(record.fill for record in records)
+    open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
+    if choices.fill and open_fill is not None:
+        cells: Iterable[Cell] = [row.cell for row in open_fill.rows if row.cell.planned]
+        return plan_record.planned(open_fill, cells, open_fill, kept)
+    key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
+    earlier = next((record for record in records if record.key == key), None)
+    record = PlanRecord(
+        key, choices.work, choices.info.name, choices.maker, choices.seed, choices.fill, choices.any_type
+    )
+    cells = planned_cells.plan(
+        documents.outlines,
+        choices.kinds,
+        choices.styles,
+        seed=choices.seed,
+        known=STRUCTURAL,
+        asked=_asked_places(documents, existing) if choices.fill else None,
+        chunks=documents.chunk_places() if choices.every_chunk else (),
+    )
+    return plan_record.planned(record, cells, earlier, kept)
+
+
+def _asked_places(documents: IndexedDocuments, questions: Iterable[Question]) -> Counter[Place]:
+    """Count the questions about each place, those that are rejected left out."""
+    return Counter(
+        (document_id, documents.section_of(document_id, start))
+        for question in questions
+        if question.status != "rejected"
+        for document_id, start in dict.fromkeys(_starts(question))
+        if document_id in documents.by_id
+    )
+
+
+def _starts(question: Question) -> Iterator[tuple[str, int]]:
+    """Yield document and character of each piece of evidence; of a question without any, of its source chunks."""
+    for group in question.evidence:
+        for span in group:
+            if not span.stale:
+                yield span.document_id, span.start
+    if not question.evidence:
+        for chunk_id in question.source_chunks:
+            if place := Chunk.parse_id(chunk_id):
+                yield place[:2]
+
+
+def _maker(
     workspace: Workspace,
     question_set: QuestionSet,
-    fresh: Generator[Question],
-    usable: int,
-    limit: int,
+    documents: IndexedDocuments,
+    choices: Choices,
     spending: Spending,
-    progress: Progress,
-) -> list[Question]:
-    """Store `fresh` questions one by one until `limit` are usable; return those that were made."""
-    made: list[Question] = []
-    progress(usable, limit, "questions", "Writing questions")
-    try:
-        while usable < limit and (question := next(fresh, None)) is not None:
-            question = _without_keys(question, workspace.settings.keys)
-            workspace.store.put_questions(question_set.id, [question])
-            made.append(question)
-            usable += question.status != "rejected"
-            spending.settle()
-            progress(usable, limit, "questions", question.text or "Writing questions")
-    finally:
-        fresh.close()  # waits for the calls in flight: they are paid too
-        spending.settle()
-        workspace.store.settle_all()  # the index may hold documents that were replaced
-    return made
+    *,
+    verify: bool,
+) -> Maker:
+    """Return what makes the questions, and verifies them unless `verify` is off."""
+    contexts = verifying.contexts_of(workspace, choices.info, spending) if verify else None
+    client = choices.client
+    if client is None:
+        return makers.Extractive(documents, choices.seed, choices.passages, contexts)
+    return ModelMaker(
+        documents,
+        choices.seed,
+        choices.passages,
+        client,
+        _asker(workspace, question_set, client, spending),
+        contexts=contexts,
+        verify_ask=verifying.asking(workspace, question_set, client, spending),
+        verdicts=workspace.store.cache(verifying.VERDICTS),
+        keys=workspace.settings.keys,
+    )
 
 
-def _without_keys(question: Question, keys: Sequence[str]) -> Question:
-    """Return a question without keys, which a server may have echoed in it."""
-    return replace(question, text=without_keys(question.text, keys), answer=without_keys(question.answer, keys))
+def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
+    """Open the client; return the function that calls it within the budget, and stops a useless model."""
+    client.open()
+    store, config = workspace.store, RunConfig("", question_set.id)
+    work = planning.Plan(config, store.cache("bank"), answerer=client, spending=spending, patience=0)
+    return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions")
+
+
+# Before anything is made
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The plan of a generation, with what exists of it, and what making the rest takes."""
+
+    record: PlanRecord
+    forecast: forecast.Forecast
 
 
 def foresee_questions(
@@ -176,126 +375,109 @@ def foresee_questions(
     index: str,
     name: str,
     *,
-    limit: int = 50,
+    limit: int | None = None,
+    kinds: Mapping[QuestionType, int | None] | None = None,
+    styles: Mapping[QuestionStyle, float | None] | None = None,
     generator: str = "extractive",
-    passages: int = 1,
+    passages: int = PASSAGES,
     seed: int = 0,
-) -> forecast.Forecast:
-    """Estimate what `generate_questions` would take, and what of it is already paid.
+    every_chunk: bool = False,
+    fill: bool = False,
+    verify: bool = True,
+) -> Preview:
+    """Draw the plan that `generate_questions` would follow, and estimate what it would take and what of it is paid.
 
-    Creates no set, and calls a model only to measure its pace. Counts one call for each missing question; where this
-    model has made questions of this set before, as many for each usable one as then. At most one call for each chunk.
+    Creates no set, and calls a model only to measure its pace. Counts the calls that write each missing question once,
+    and those that verify it; where this model has made questions of a type before, as many for each kept one as then.
 
     Raises:
         UsageError: as `generate_questions`.
 
     """
-    info, client = _checked(workspace, index, limit, generator, passages, None)
-    same_name = (each for each in workspace.store.question_sets(info.corpus_id) if each.name == name)
-    existing = [question for each in same_name for question in workspace.store.questions(each.id)]
+    info, client = _checked(workspace, index, generator, passages, None)
+    documents = _read(workspace, info, silent)
+    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
+    question_set = _existing(workspace, info, name)
+    record = _record(workspace, question_set, documents, choices)
+    missing = record.planned - record.usable
     if client is None:
-        return forecast.Forecast(questions=max(0, limit - _usable(existing, generator, passages, seed)))
-    missing = max(0, limit - _usable(existing, client.model, passages, seed))
-    groups = _groups(workspace, info, passages, seed, synthesize.USABLE[generator])
-    waiting = synthesize.waiting_groups(groups, client.model, seed, _done(existing))
-    requests = [
-        by_model.question_request(group, seed) for group in islice(waiting, _calls(missing, existing, client.model))
-    ]
+        return Preview(record, forecast.Forecast(questions=missing))
+    maker = ModelMaker(documents, seed, passages, client)
+    existing = workspace.store.questions(question_set.id) if question_set else []
+    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing)]
+    requests = [model_questions.question_request(task, seed) for task in tasks]
     cached = client.cached(requests)
-    unpaid = [request for request, is_paid in zip(requests, cached, strict=True) if not is_paid]
-    prompt = sum(contexts.estimate(message["content"]) for request in unpaid for message in request.messages)
-    reply = len(unpaid) * (REPLY + QUOTE * passages)
-    return forecast.Forecast(
-        questions=missing,
-        calls={"question": len(requests)},
-        cached=sum(cached),
-        prompt_tokens=prompt,
-        completion_tokens=reply,
-        cost=client.price(prompt, reply),
-        seconds=forecast.duration({client: (len(unpaid), reply)} if unpaid else {}, client.concurrency, probe=True),
-    )
-
-
-def _calls(missing: int, existing: Iterable[Question], model: str) -> int:
-    """Estimate the calls that `missing` questions take: by the model's share of usable ones so far, else one each."""
-    made = [question for question in existing if question.generator == model]
-    kept = sum(question.status != "rejected" for question in made)
-    return -(-missing * len(made) // kept) if kept else missing
-
-
-def _checked(
-    workspace: Workspace, index: str, limit: int, generator: str, passages: int, budget: float | None
-) -> tuple[IndexInfo, ModelClient | None]:
-    """Return the index to make questions from, and the model that writes them, None where none does."""
-    if limit < 1 or not 1 <= passages <= 5:
-        raise UsageError(f"Give a limit of 1 or more and 1 to 5 passages, not {limit} and {passages}.")
-    if generator not in synthesize.GENERATORS:
-        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(synthesize.GENERATORS)}.")
-    info = workspace.store.index(index)
-    indexing.check_ready(info)
-    if passages > 1 and not info.config.embedder:
-        raise UsageError(
-            f"Chunks are related by their vectors, and index '{info.name}' was built without an embedder: ask for "
-            "questions of 1 passage, or take an index with an embedder."
+    written = [
+        _expected(client, task, request, documents, seed)
+        if is_paid
+        else model_questions.placeholder(task, client.model)
+        for task, request, is_paid in zip(tasks, requests, cached, strict=True)
+    ]
+    unpaid = [pair for pair, is_paid in zip(zip(tasks, requests, strict=True), cached, strict=True) if not is_paid]
+    prompt = sum(contexts.estimate(message["content"]) for _, request in unpaid for message in request.messages)
+    reply = sum(model_questions.reply_tokens(task) for task, _ in unpaid)
+    checks = forecast.Forecast(0)
+    if verify:
+        passages_of = {question.id: task.passages for question, task in zip(written, tasks, strict=True)}
+        checks = verification.foresee(
+            [question for question in written if question.asked],
+            partial(_contexts_expected, documents, passages_of),
+            client,
+            verdicts=workspace.store.cache(verifying.VERDICTS),
         )
-    client = workspace.model if generator == "model" else None
-    if budget is not None and client is not None and not client.priced:
-        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
-    return info, client
-
-
-def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
-    """Open the client; return the function that calls it within the budget, and stops a useless model."""
-    client.open()
-    store, config = workspace.store, RunConfig("", question_set.id)
-    plan = planning.Plan(config, store.cache("bank"), answerer=client, spending=spending, patience=0)
-    return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(plan), "questions")
-
-
-def _done(questions: Iterable[Question]) -> set[str]:
-    """Return the ids of the questions that are not made again."""
-    return {question.id for question in questions if not question.reason.startswith(by_model.FAILED)}
-
-
-def _usable(questions: Iterable[Question], maker: str, passages: int, seed: int) -> int:
-    """Count the questions that are not rejected and were made by this maker with this seed, from so many chunks."""
-    return sum(
-        question.status != "rejected"
-        and len(question.source_chunks) == passages
-        and question.id == drafts.question_id(question.source_chunks, maker, seed)
-        for question in questions
+    tokens = prompt + checks.prompt_tokens, reply + checks.completion_tokens
+    calls = len(unpaid) + checks.total - checks.cached
+    return Preview(
+        record,
+        forecast.Forecast(
+            questions=missing,
+            calls={"question": len(requests), **checks.calls} if requests else {},
+            cached=sum(cached) + checks.cached,
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            cost=client.price(*tokens),
+            seconds=forecast.duration({client: (calls, tokens[1])} if calls else {}, client.concurrency, probe=True),
+        ),
     )
 
 
-def _sampled(workspace: Workspace, info: IndexInfo, seed: int) -> list[Chunk]:
-    """Return all chunks of an index, in the order in which questions are made of them."""
-    cuts = workspace.store.cuts(info.build, info.documents)
-    documents = workspace.store.document_texts(info.corpus_id, list(cuts))
-    return chosen_chunks.sample({d.id: indexing.chunks_of(d, cuts[d.id]) for d in documents}, info.chunks, seed)
+def _foreseen(
+    record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Sequence[Question]
+) -> list[Order[Any]]:
+    """Return the orders that the missing questions will take, by the share of each type that was kept so far."""
+    tries = {name: given.made / given.kept for name, given in record.yields.items() if given.kept}
+    search = SourceSearch(record, maker, documents, existing)
+    lacking = {
+        number: math.ceil(count * tries.get(record.rows[number].cell.type, 1.0))
+        for number, count in search.lacking().items()
+    }
+    orders = []
+    for look in (search.in_cell, search.in_document, search.anywhere):
+        while found := search.orders(look, lacking):
+            orders += [order for _, order in found]
+            for number, _ in found:
+                lacking[number] -= 1
+    return orders
 
 
-def _groups(
-    workspace: Workspace,
-    info: IndexInfo,
-    passages: int,
-    seed: int,
-    usable: Callable[[Chunk], bool],
-    spending: Spending | None = None,
-) -> Iterator[chosen_chunks.Group]:
-    """Yield groups of `passages` related chunks: each sampled one with its nearest; those with too few are left out.
+def _expected(
+    client: ModelClient, task: Task, request: Request[Any], documents: IndexedDocuments, seed: int
+) -> Question:
+    """Return the question of a reply that is paid already."""
+    reply = client.ask(request).parsed
+    assert reply is not None
+    return model_questions.read(reply, task, documents.by_id, client.model, seed)
 
-    New embeddings are recorded in `spending`.
-    """
-    chunks = _sampled(workspace, info, seed)
-    if passages == 1:
-        yield from ((chunk,) for chunk in chunks)
-        return
-    require_sound(workspace, info)
-    index, embedder = workspace.index(info), workspace.embedder(info.config.embedder, spending)
-    by_id = {chunk.id: chunk for chunk in chunks}
-    for chunk in chunks:
-        [ranking] = index.knn(embedder.embed([chunk.text], "passage"), NEIGHBOURS)
-        group = chosen_chunks.related(chunk, [by_id[i] for i in ranking.ids if i in by_id], passages, usable)
-        if len(group) == passages:
-            yield group
-    require_sound(workspace, info)  # else groups would be missing because the index is damaged
+
+def _contexts_expected(
+    documents: IndexedDocuments, passages: Mapping[str, Sequence[Chunk]], questions: Sequence[Question]
+) -> dict[str, Context]:
+    """Return contexts as large as those of a verification, without a search."""
+    any_chunks = [chunk for document_id in islice(documents.by_id, 20) for chunk in documents.chunks(document_id)]
+    candidates = tuple(Candidate("", chunk.text) for chunk in any_chunks[: 2 * verifying.CANDIDATES])
+    return {
+        question.id: Context(candidates=candidates)
+        if question.unanswerable
+        else Context(tuple(chunk.text for chunk in passages[question.id]))
+        for question in questions
+    }

@@ -1,0 +1,157 @@
+"""`ragviz questions generate` and `questions plan`: questions made by a plan, and planned against made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+import typer
+from rich.markup import escape
+
+from ragviz.cli import console
+from ragviz.cli.console import DryRun, Json
+from ragviz.cli.lazy import generation, plan, plan_record, question_types, spending
+from ragviz.cli.run import show_forecast
+from ragviz.errors import UsageError
+from ragviz.records import Corpus, GeneratorName
+
+if TYPE_CHECKING:
+    from ragviz.questions.generation import Preview
+    from ragviz.workspace import Workspace
+
+LISTED = 40
+"""Cells that are printed at most; `--json` holds all."""
+
+
+def questions_generate(
+    index_name: Annotated[str, typer.Option("--index")],
+    set_name: Annotated[str, typer.Option("--name")],
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Questions in all; without it the sum of the kinds, or 50.")
+    ] = None,
+    kinds: Annotated[
+        str,
+        typer.Option("--kinds", "--types", help="fact=80,bridge=60,unanswerable=30: what is asked for, and how often."),
+    ] = "",
+    styles: Annotated[
+        str, typer.Option(help="colleague=70,keywords=30: how questions are put, as counts or shares.")
+    ] = "",
+    generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
+    passages: Annotated[int, typer.Option(min=2, max=5, help="Passages that a bridge needs.")] = 2,
+    every_chunk: Annotated[bool, typer.Option("--all", help="At least one question about every chunk.")] = False,
+    fill: Annotated[bool, typer.Option("--fill", help="Ask only about what has no questions in the set.")] = False,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify/--no-verify", help="Have questions verified by other calls than wrote them.")
+    ] = True,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Make questions with answers and evidence about the documents of an index, by a plan that is drawn first.
+
+    Repeated, it continues what was interrupted, and adds what a higher limit asks for.
+    """
+    workspace = console.open_workspace()
+    console.one_of("generator", generator, get_args(GeneratorName))
+    arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
+    arguments |= {"kinds": plan.whole(plan.read_quotas(kinds, "kinds")), "styles": plan.read_quotas(styles, "styles")}
+    arguments |= {"passages": passages, "seed": seed, "every_chunk": every_chunk, "fill": fill, "verify": verify}
+    if dry_run:
+        _show_preview(workspace, generation.foresee_questions(workspace, **arguments), as_json)
+        return
+    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
+    arguments |= {"budget": budget}
+    try:
+        result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+    finally:
+        if paid := _paid_words(workspace, corpus, set_name):
+            console.err.print(console.printable(paid), highlight=False)
+
+    def draw() -> None:
+        line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
+        console.out.print(f"'{escape(set_name)}': " + line.format(**result))
+        _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name))[1])
+
+    console.show(result, as_json, draw)
+    if missing := generation.shortfall(result):
+        missing += f" Cell by cell: ragviz questions plan {set_name}"
+        console.err.print(console.printable(missing), highlight=False)
+    if result["unverified"]:
+        unverified = f"{result['unverified']:,} questions could not be verified: the same command tries them again."
+        console.err.print(unverified)
+
+
+def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
+    """Say what was paid so far for the questions of a set; "" when nothing was."""
+    question_set = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
+    calls, paid = workspace.store.paid(question_set.id) if question_set else (0, 0.0)
+    return (
+        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
+        if calls
+        else ""
+    )
+
+
+def questions_plan(set_name: str, as_json: Json = False) -> None:
+    """Show planned against made, cell by cell, with why the rest was not made, and what each kind yielded and cost."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    cells, yields = plan_record.shown(workspace.store, question_set)
+    if not cells:
+        raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
+
+    def draw() -> None:
+        _draw_cells([row for row in cells if row["missing"] or row["elsewhere"]], "not made where planned")
+        _draw_by_document(cells, question_set.name)
+        _draw_yields(yields)
+
+    console.show({"questions": question_set.name, "cells": cells, "kinds": yields}, as_json, draw)
+
+
+def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None:
+    corpus_id = workspace.store.index(preview.record.index).corpus_id
+    cells = plan_record.cell_rows([preview.record], {d.id: d.name for d in workspace.store.documents(corpus_id)})
+    if as_json:
+        body = asdict(preview.forecast) | {"total": preview.forecast.total, "plan": cells}
+        console.show(body, as_json, lambda: None)
+        return
+    _draw_by_document(cells, "planned")
+    show_forecast(preview.forecast, as_json)
+
+
+def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:
+    """Print documents × kinds: "made/planned", those documents first of which most is planned."""
+    table = plan_record.by_document(cells)
+    kinds = [name for name in question_types.TYPES if any(name in row for row in table.values())]
+    ordered = sorted(table.items(), key=lambda item: -sum(planned for planned, _ in item[1].values()))
+    rows = [
+        (name, *(f"{row[kind][1]}/{row[kind][0]}" if kind in row else "" for kind in kinds))
+        for name, row in ordered[:LISTED]
+    ]
+    console.table(("document", *kinds), rows, f"{title}: made/planned")
+    if len(ordered) > LISTED:
+        console.out.print(f"and {len(ordered) - LISTED:,} more documents: --json lists all")
+
+
+def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str) -> None:
+    names = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "reasons")
+    if rows:
+        console.table(names, [tuple(row[name] for name in names) for row in rows[:LISTED]], title)
+    if len(rows) > LISTED:
+        console.out.print(f"and {len(rows) - LISTED:,} more cells: --json lists all")
+
+
+def _draw_yields(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print what each kind yielded, and what it cost."""
+    names = ("type", "planned", "made", "kept", "rejected", "unverified", "missing", "calls")
+    drawn = [(*(row[name] for name in names), _cost(row), row["reasons"]) for row in rows]
+    console.table((*names, "cost", "rejected because"), drawn)
+
+
+def _cost(row: Mapping[str, Any]) -> str:
+    tokens = row["prompt_tokens"] + row["completion_tokens"]
+    return f"{tokens:,} tokens, {spending.dollars(row['dollars'])}" if row["calls"] else ""
