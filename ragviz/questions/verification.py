@@ -23,7 +23,6 @@ from ragviz.answers import contexts as answer_contexts
 from ragviz.errors import ModelError, RagvizError
 from ragviz.judging import forecast
 from ragviz.judging.step import LACKING
-from ragviz.metrics.text import overlap_f1
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.questions import verification_prompts as prompts
@@ -36,8 +35,9 @@ WINDOW = 40
 """Questions that are verified together."""
 CANDIDATE_TOKENS = 10_000
 """Tokens of the passages that one call reads, estimated."""
-AGREES_F1, AGREES_RECALL = 0.5, 0.7
-"""An answer agrees with the reference from this token F1, or this share of the reference's words, on."""
+AGREES, PART = 0.7, 1 / 3
+"""An answer agrees with the reference that has this share of its words; or this share of whose words the reference has,
+if it is no less than this part of the reference."""
 SHOWN = 120
 """Characters of an answer or a quote in a reason."""
 UNVERIFIED = "not verified: "
@@ -111,22 +111,26 @@ class Tally:
             self.dollars[question.type] += (completion.cost or 0.0) / len(questions)
 
 
-def agrees(answer: str, question: Question) -> bool:
+def agrees(answer: str, question: Question, *, whole: bool = False) -> bool:
     """Return whether an answer says what the reference answer says: by words, and every number of the reference.
 
-    Its words are compared in any order, without articles and case: a token F1 of a half, or seven of ten words of the
-    reference, are enough where the numbers are the same.
+    Words are compared in any order, without articles and case. An answer agrees that has seven of ten words of the
+    reference. Unless the `whole` reference is needed, a shorter one agrees too that has hardly other words.
 
-    >>> question = Question("q", "How long is the leave?", "12 weeks, paid", (), "hand")
-    >>> agrees("It is 12 weeks and it is paid.", question), agrees("10 weeks, paid", question), agrees("", question)
-    (True, False, False)
+    >>> question = Question("q", "How long is the leave?", "12 weeks, paid in full", (), "hand")
+    >>> [agrees(answer, question) for answer in ("12 weeks", "It is 12 weeks and in full paid.", "10 weeks", "")]
+    [True, True, False, False]
+    >>> agrees("12 weeks", question, whole=True)
+    False
     """
     lang = language.of_answers(question)
     given, reference = words.tokens(answer, lang), words.tokens(question.answer, lang)
     if not given or not reference or not numbers(question.answer) <= numbers(answer):
         return False
     common = sum((Counter(given) & Counter(reference)).values())
-    return overlap_f1(given, reference) >= AGREES_F1 or common / len(reference) >= AGREES_RECALL
+    if common >= AGREES * len(reference):
+        return True
+    return not whole and common >= AGREES * len(given) and common >= PART * len(reference)
 
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -209,7 +213,7 @@ def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     [question] = questions
     passages = contexts[question.id].passages
     reply: prompts.EvidenceReply = yield prompts.evidence_request(question, passages)
-    if _says(reply, question):
+    if _says(reply, question, whole=len(passages) > 1):
         return {question.id: ""}
     if reply.answerable and reply.answer.strip():
         return {question.id: f"another answer follows from its evidence: “{_shown(reply.answer)}”"}
@@ -217,10 +221,11 @@ def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     return {question.id: f"not answerable from its evidence{missing}"}
 
 
-def _says(reply: prompts.EvidenceReply, question: Question) -> bool:
-    """Return whether a reply gives the reference answer; any answer, where there is none."""
-    answered = reply.answerable and bool(reply.answer.strip())
-    return answered and (not question.answer.strip() or agrees(reply.answer, question))
+def _says(reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> bool:
+    """Return whether a reply gives the reference answer, all of a list; any answer, where there is none."""
+    if not reply.answerable or not reply.answer.strip():
+        return False
+    return not question.answer.strip() or agrees(reply.answer, question, whole=whole or question.type == "list")
 
 
 def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
@@ -230,7 +235,7 @@ def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     for left_out in range(len(passages)):
         others = [text for place, text in enumerate(passages) if place != left_out]
         reply: prompts.EvidenceReply = yield prompts.evidence_request(question, others)
-        if _says(reply, question):
+        if _says(reply, question, whole=True):
             return {question.id: f"can be answered without passage {left_out + 1}: “{_shown(reply.answer)}”"}
     return {question.id: ""}
 

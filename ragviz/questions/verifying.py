@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragviz import stopping
@@ -12,7 +12,7 @@ from ragviz.errors import UsageError
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
-from ragviz.models.spending import Spending
+from ragviz.models.spending import Ledger, Spending
 from ragviz.questions import verification, verified_by_rules
 from ragviz.questions.drafts import Ask
 from ragviz.questions.verification import Candidate, Context, Contexts, Tally, unanswerable
@@ -159,16 +159,19 @@ def foresee_verification(
 ) -> forecast.Forecast:
     """Estimate what `verify_questions` would take, and what of it is already paid; raises UsageError as it does.
 
-    Assumes that every question passes: then the most calls are made. Searches the index for the chunks that a question
-    which nothing is to answer is judged by.
+    Assumes that every question passes: then the most calls are made. Searches the index for the chunks that
+    unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
     info, question_set, client = _checked(workspace, questions, index, verifier, None)
     waiting = verification.waiting(workspace.store.questions(question_set.id))
     if client is None:
         return forecast.Forecast(questions=len(waiting))
     _load(waiting)
-    verdicts = workspace.store.cache(VERDICTS)
-    return verification.foresee(waiting, contexts_of(workspace, info), client, verdicts=verdicts, probe=probe)
+    verdicts, paid = workspace.store.cache(VERDICTS), Ledger()
+    contexts = contexts_of(workspace, info, spending := Spending(paid))
+    estimate = verification.foresee(waiting, contexts, client, verdicts=verdicts, probe=probe)
+    spending.settle()
+    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
 
 
 def _checked(
