@@ -9,7 +9,7 @@ from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.judging import banks
 from ragviz.models import spending
 from ragviz.questions import generation
-from ragviz.questions.sets import export_questions, import_banks, import_questions
+from ragviz.questions.sets import import_banks
 from ragviz.questions.sets import question_set as question_set_of
 from ragviz.questions.synthesize import GENERATORS
 from ragviz.records import SIDES, IndexInfo, Question, QuestionSet
@@ -17,10 +17,10 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     budget,
-    cache,
     evidence_finder,
     frame,
     heading,
+    import_tab,
     job_panel,
     people_tab,
     question_editor,
@@ -31,18 +31,6 @@ from ragviz.ui import (
     widgets,
     wording,
 )
-
-FORMAT = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
-
-- `document` and `quote`: words that occur there once; line breaks, widths and kinds of quotation marks may differ
-- `document`, `start` and `end`: characters of the parsed text
-- `chunk_id`
-- `evidence`: a JSON list of such locations, when a question needs several
-
-A row with an answer and no evidence is reference only: its answer can be judged, its ranking cannot be measured. One
-with neither is unanswerable, and so is one marked `unanswerable` or `is_impossible`. The answer may also be called
-`ground_truth`, `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are reported
-and ignored."""
 
 BANKS = f"""The public format: `{banks.SHAPE}`
 
@@ -219,23 +207,6 @@ def next_step(question_set: QuestionSet) -> None:
         address.go_to("run", corpus=corpus.name, index=name, set=question_set.name)
 
 
-def bring_in(suggested: str) -> None:
-    left, right = st.columns([3, 2], gap="medium")
-    with left, st.form("import", clear_on_submit=False):
-        file = st.file_uploader("CSV, TSV or JSONL", type=["csv", "tsv", "jsonl", "ndjson", "json"])
-        name = widgets.suggested_name("Set name", "import-name", suggested, used_by="import-questions")
-        if st.form_submit_button("Import", type="primary", key="import-questions") and file and name:
-            with widgets.errors_shown():
-                imported = import_questions(workspace, corpus, file.getvalue(), file.name, name)
-                st.session_state["imported"] = (name, imported)
-                if imported.questions:
-                    st.session_state.pop("import-name-suggested", None)
-                    address.put(set=name, question=None)
-                st.rerun()
-    with right:
-        st.markdown(FORMAT)
-
-
 def bring_banks(question_set: QuestionSet) -> None:
     """Draw the import of RAGQuestEval banks for the questions of a set, which a judge uses instead of its own."""
     left, right = st.columns([3, 2], gap="medium")
@@ -274,40 +245,8 @@ def reasons(rows: pd.DataFrame, key: str) -> None:
     widgets.table(rows, key, columns=columns, height=height, row_height=widgets.TWO_LINES)
 
 
-def import_outcome() -> None:
-    """Draw the outcome of the last import, with the rows that were skipped and why."""
-    if "imported" not in st.session_state:
-        return
-    name, imported = st.session_state["imported"]
-    problems = imported.problems
-    with st.container(border=True):
-        st.markdown(f"**{wording.counted(len(imported.questions), 'question')} imported into {plain(name)}**")
-        if imported.warning:
-            st.markdown(f":orange[▲] {plain(imported.warning)}")
-            if st.button("Find their evidence in the documents", type="primary", key="find-imported"):
-                st.session_state["looked-up"] = {cache.state(corpus.id): {}}  # it was asked for
-                address.put(set=name, tab="Find evidence", question=None)
-                del st.session_state["imported"]
-                st.rerun()
-        for note in filter(None, (imported.unanswerable, *imported.notes)):
-            st.caption(plain(note))
-        if problems:
-            st.markdown(f":orange[▲] {wording.counted(len(problems), 'row')} skipped")
-            rows = pd.DataFrame({"Row": list(problems), "Reason": list(problems.values())})
-            reasons(rows, "problems")
-        if st.button("Close", key="close-import"):
-            del st.session_state["imported"]
-            st.rerun()
-
-
 def manage(question_set: QuestionSet) -> None:
-    with st.popover("Export…"):
-        for ending, mime in (("csv", "text/csv"), ("jsonl", "application/x-ndjson")):
-            st.download_button(
-                ending.upper(), lambda ending=ending: export_questions(workspace, question_set, ending),
-                f"{question_set.name}.{ending}", mime, key=f"export-{ending}", on_click="ignore",
-            )  # fmt: skip
-        st.caption("Importing the file restores the same questions.")
+    import_tab.export(question_set)
     if st.button("Delete…", type="tertiary", key="delete-set"):
         widgets.confirm(
             f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
@@ -348,7 +287,7 @@ if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
 generated(question_set.name if sets else None)
-import_outcome()
+import_tab.outcome(corpus)
 banks_outcome()
 newest(corpus.id)
 suggested = wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
@@ -368,7 +307,7 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else suggested, None
     ),
-    "Import": lambda: (bring_in(suggested), bring_banks(question_set) if sets else None),
+    "Import": lambda: (import_tab.show(corpus, suggested), bring_banks(question_set) if sets else None),
     "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
     "Split": lambda: split_tab.show(question_set, questions),
     "Reviewers": lambda: people_tab.show(question_set, questions),

@@ -1,0 +1,190 @@
+"""Question sets from files of any format, and to them: the tab *Import*, what an import did, and the export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.documents import corpora
+from ragviz.questions import exchange
+from ragviz.questions.formats import files, registry
+from ragviz.records import Corpus, Job, QuestionSet, new_id
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, job_panel, widgets, wording
+
+AT_ONCE = 2**20
+"""Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
+OWN = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
+
+- `document` and `quote`: words that occur there once; line breaks, widths and kinds of quotation marks may differ
+- `document`, `start` and `end`: characters of the parsed text
+- `chunk_id`
+- `evidence`: a JSON list of such locations, when a question needs several
+
+A row with an answer and no evidence is reference only: its answer can be judged, its ranking cannot be measured. One
+with neither is unanswerable, and so is one marked `unanswerable` or `is_impossible`. The answer may also be called
+`ground_truth`, `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are reported
+and ignored."""
+_SHOWN = 5_000  # rows of problems that are drawn; the file has all
+_MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json", "zip": "application/zip"}
+_DONE = "imported"  # session state: the outcome of an import that was made while the page waited
+
+
+def show(corpus: Corpus, suggested: str) -> None:
+    """Draw the form that imports files, and what can be imported."""
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.form("import", clear_on_submit=False):
+        uploads = st.file_uploader(
+            "Files: one of questions, a .zip or the files of BEIR, topics and qrels of TREC",
+            accept_multiple_files=True,
+            key="import-files",
+        )
+        titles = {registry.AUTO: "Recognised by its content"}
+        titles |= {name: each.title for name, each in registry.FORMATS.items()}
+        one, two = st.columns(2)
+        file_format = one.selectbox("Format", list(titles), format_func=titles.__getitem__, key="import-format")
+        split = two.text_input(
+            "Judgements", key="import-split", placeholder="test and dev",
+            help="Of BEIR: the name of one file in qrels (train, test …), or all.",
+        )  # fmt: skip
+        all_needed = st.checkbox(
+            "Several relevant documents are all needed", key="import-all-needed",
+            help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
+        )  # fmt: skip
+        name = widgets.suggested_name("Set name", "import-name", suggested, used_by="import-questions")
+        going = job_panel.active_job("import", corpus.id) is not None
+        label = "Importing…" if going else "Import"
+        pressed = st.form_submit_button(label, type="primary", key="import-questions", disabled=going)
+        if pressed and uploads and name:
+            with widgets.errors_shown():
+                given = [(upload.name, upload.getvalue()) for upload in uploads]
+                _import(corpus, given, {"name": name, "format": file_format, "split": split, "all_needed": all_needed})
+    with right:
+        _explain()
+
+
+def _explain() -> None:
+    st.markdown(OWN)
+    with st.expander("Other formats"):
+        for each in list(registry.FORMATS.values())[2:]:
+            st.markdown(f"**{each.title}**: {each.holds}.")
+        st.caption(
+            "Everything is read before anything is stored: an import that is cancelled leaves nothing. From a folder: "
+            "`ragviz questions import CORPUS FOLDER --name SET`."
+        )
+
+
+def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[str, Any]) -> None:
+    """Import files that were uploaded: small ones at once, others by a job."""
+    workspace, name = cache.workspace(), str(chosen["name"])
+    if sum(len(data) for _, data in given) <= AT_ONCE:
+        brought = [file for each, data in given for file in files.from_bytes(each, data)]
+        outcome = exchange.import_files(
+            workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
+        )
+        st.session_state[_DONE] = exchange.as_json(outcome)
+        if outcome.imported:
+            _go_to(name)
+        st.rerun()
+    folder, staged = corpora.stage(workspace, given)
+    upload = st.session_state.setdefault("upload-session", new_id()) + f"-{st.session_state.get('imports', 0)}"
+    arguments = {**chosen, "corpus": corpus.id, "folder": str(folder), "files": staged, "upload": upload}
+    if job_panel.submit("import", f"Import {name}", corpus.id, arguments).arguments["folder"] != str(folder):
+        corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
+    st.session_state["imports"] = st.session_state.get("imports", 0) + 1
+    st.rerun()
+
+
+def _go_to(name: str) -> None:
+    st.session_state.pop("import-name-suggested", None)
+    address.put(set=name, question=None)
+
+
+def outcome(corpus: Corpus) -> None:
+    """Draw what the last import did, with every row that was left out and why."""
+    job = job_panel.finished_job("import", corpus.id)
+    result = st.session_state.get(_DONE) or (job.result if job else None)
+    if not result:
+        return
+    name = result["questions"]
+    with st.container(border=True):
+        documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""
+        title = registry.FORMATS[result["format"]].title
+        words = f"{wording.counted(result['imported'], 'question')}{documents} imported into {plain(name)}"
+        st.markdown(f"**{words}**, from {title}")
+        if result["reference_only"]:
+            _find(corpus, name, job)
+        for note in result["notes"]:
+            st.caption(plain(note))
+        _problems(result)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if job and result["imported"] and st.query_params.get("set") != name:
+                address.link("questions", "Review the questions", set=name, tab="Review")
+            if st.button("Close", key="close-import"):
+                _close(job)
+                st.rerun()
+
+
+def _find(corpus: Corpus, name: str, job: Job | None) -> None:
+    if st.button("Find their evidence in the documents", type="primary", key="find-imported"):
+        st.session_state["looked-up"] = {cache.state(corpus.id): {}}  # it was asked for
+        address.put(set=name, tab="Find evidence", question=None)
+        _close(job)
+        st.rerun()
+
+
+def _close(job: Job | None) -> None:
+    if st.session_state.pop(_DONE, None) is None and job is not None:
+        job_panel.dismiss(job)
+
+
+def _problems(result: Mapping[str, Any]) -> None:
+    if not result["key"]:
+        return
+    rows = _rows(str(result["key"]))
+    left_out, repaired = int(result["problems"]), int(result["repaired"])
+    parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
+    parts += [f"{wording.counted(repaired, 'row')} imported otherwise than written"] if repaired else []
+    with widgets.above_table("problems"):
+        st.markdown(f":orange[▲] {', '.join(parts)}", width="stretch")
+        widgets.table_button(rows, f"{result['questions']}-import", "problems-csv")
+    shown = rows.head(_SHOWN)
+    columns = {
+        "Row": st.column_config.NumberColumn(width=60),
+        "Reason": st.column_config.TextColumn(width="large"),
+        "File": st.column_config.TextColumn(width=120),
+    }
+    height = widgets.height_of(len(shown), 4, widgets.TWO_LINES)
+    widgets.table(shown, "problems", columns=columns, height=height, row_height=widgets.TWO_LINES)
+    if len(shown) < len(rows):
+        st.caption(f"The first {len(shown):,} of {len(rows):,} are shown; the download has all.")
+
+
+@st.cache_data(show_spinner=False, max_entries=4)
+def _rows(key: str) -> pd.DataFrame:
+    """Return the problems of an import as a table; the key is a digest of them."""
+    problems = exchange.problems_of(cache.workspace(), key)
+    rows = {"Row": [p.row for p in problems], "Reason": [p.reason for p in problems]}
+    several = len({p.file for p in problems}) > 1
+    return pd.DataFrame(rows | ({"File": [p.file for p in problems]} if several else {}))
+
+
+def export(question_set: QuestionSet) -> None:
+    """Draw the popover that exports a set in every format, and says what each cannot carry."""
+    with st.popover("Export…"):
+        for name, each in registry.FORMATS.items():
+            st.download_button(
+                each.title, partial(_exported, question_set, name), f"{question_set.name}.{each.extension}",
+                _MEDIA[each.extension], key=f"export-{name}", on_click="ignore",
+                help=f"Lacks {each.lacks}" if not each.lacks.startswith("nothing") else None,
+            )  # fmt: skip
+        st.caption("Importing the CSV or JSONL restores the same questions; the others lack what their “?” says.")
+
+
+def _exported(question_set: QuestionSet, name: str) -> bytes:
+    return exchange.export_set(cache.workspace(), question_set, name).data
