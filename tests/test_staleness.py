@@ -1,0 +1,167 @@
+"""Questions whose evidence is gone are set aside, in one version, and released when it is found again."""
+
+import pytest
+
+from ragviz import jobs
+from ragviz.documents import corpora
+from ragviz.index import indexing
+from ragviz.questions import authoring, staleness
+from ragviz.records import Edit, IndexConfig, Question, RunConfig, Span
+from ragviz.runs import running
+from ragviz.store.codecs import version_of
+
+ONE = "Tides are low at noon.\n\nBoats leave from the north pier.\n"
+TWO = "Lamps are lit at dusk.\n"
+
+
+def span(document, quote):
+    start = document.text.index(quote)
+    return Span(document.id, start, start + len(quote), quote)
+
+
+@pytest.fixture
+def shore(workspace):
+    """Two documents; questions: about each sentence, about either of two, about both documents, a rejected one."""
+    store = workspace.store
+    corpus = store.corpus_called("shore")
+    for name, text in (("one.md", ONE), ("two.md", TWO)):
+        corpora.add_file(workspace, corpus, name, text.encode())
+    one, two = (store.document(corpus.id, store.document_named(corpus.id, name).id) for name in ("one.md", "two.md"))
+    tides, boats, lamps = span(one, "Tides are low"), span(one, "north pier"), span(two, "Lamps are lit")
+    made = {
+        "tides": (((tides,),), "accepted"),
+        "boats": (((boats,),), "proposed"),
+        "either": (((boats, lamps),), "accepted"),
+        "both": (((boats,), (lamps,)), "accepted"),
+        "rejected": (((boats,),), "rejected"),
+        "lamps": (((lamps,),), "accepted"),
+    }
+    question_set = store.create_question_set(corpus.id, "asked")
+    store.put_questions(
+        question_set.id,
+        [Question(name, f"{name}?", "answer", *rest, status=status) for name, (rest, status) in
+         ((name, ((evidence, "hand"), status)) for name, (evidence, status) in made.items())],
+    )  # fmt: skip
+    return workspace, corpus, question_set
+
+
+def statuses(store, question_set):
+    return {question.id: question.status for question in store.questions(question_set.id)}
+
+
+BEFORE = {
+    "tides": "accepted", "boats": "proposed", "either": "accepted", "both": "accepted", "rejected": "rejected",
+    "lamps": "accepted",
+}  # fmt: skip
+GONE = BEFORE | {"boats": "quarantined", "both": "quarantined"}
+
+
+def replaced(workspace, corpus, text):
+    with staleness.refreshing(workspace.store, corpus) as done:
+        corpora.add_file(workspace, corpus, "one.md", text.encode(), replace=True)
+    return done
+
+
+def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_words_come_back(shore):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    done = replaced(workspace, corpus, "Tides are low at noon.\n\nNo boats leave.\n")
+    assert done == [staleness.Refreshed("asked", ("boats", "both"), ())]
+    assert statuses(store, question_set) == GONE  # the tides moved, one of either's places is left, rejected stays so
+    reasons = {q.id: q.reason for q in store.questions(question_set.id)}
+    assert reasons["boats"] == "stale evidence: “north pier” is not found any more"
+    versions = store.history.versions(question_set.id)
+    assert [(v.action, v.questions) for v in versions[:2]] == [
+        ("stale questions set aside, or released", 2),
+        ("evidence moved with its documents", 5),
+    ]
+    assert replaced(workspace, corpus, "Tides are low at noon.\n\nNo boats leave.\n") == []  # the same bytes
+    assert staleness.refresh(store, corpus) == []
+    assert store.history.versions(question_set.id) == versions
+    done = replaced(workspace, corpus, ONE)
+    assert done == [staleness.Refreshed("asked", (), ("boats", "both"))]
+    assert statuses(store, question_set) == BEFORE
+    assert all(not q.reason for q in store.questions(question_set.id))
+
+
+def test_a_document_that_is_deleted_and_comes_back_releases_its_questions(shore):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    before = store.questions(question_set.id)
+    with staleness.refreshing(store, corpus):
+        corpora.delete_documents(workspace, corpus, [store.document_named(corpus.id, "one.md").id])
+    assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
+    with staleness.refreshing(store, corpus) as done:
+        corpora.add_file(workspace, corpus, "one.md", ONE.encode())
+    assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
+    assert store.questions(question_set.id) == before
+
+
+def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    replaced(workspace, corpus, "Tides are low at noon.\n\nBoats leave from the south quay.\n")
+    boats = authoring.question_of(store, question_set, "boats")
+    now = store.document(corpus.id, store.document_named(corpus.id, "one.md").id)
+    evidence = authoring.mended(boats.evidence, 0, 0, span(now, "south quay"))
+    authoring.save(store, question_set, authoring.changed(boats, evidence=evidence), version_of(boats))
+    assert statuses(store, question_set)["boats"] == "proposed"
+    both = authoring.question_of(store, question_set, "both")
+    authoring.save(store, question_set, authoring.changed(both, text="And both?"), version_of(both))
+    assert statuses(store, question_set)["both"] == "quarantined"  # its evidence is still gone
+
+
+def test_what_a_check_put_into_quarantine_stays_there(shore):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    [lamps] = [q for q in store.questions(question_set.id) if q.id == "lamps"]
+    held = Question(
+        **{f: getattr(lamps, f) for f in lamps.__slots__} | {"status": "quarantined", "reason": "health: x"}
+    )
+    store.put_questions(question_set.id, [held], edit=Edit(action="quarantined"))
+    for _ in range(2):
+        with staleness.refreshing(store, corpus):
+            corpora.delete_documents(workspace, corpus, [store.document_named(corpus.id, "two.md").id])
+        with staleness.refreshing(store, corpus):
+            corpora.add_file(workspace, corpus, "two.md", TWO.encode())
+        [now] = [q for q in store.questions(question_set.id) if q.id == "lamps"]
+        assert (now.status, now.reason) == ("quarantined", "health: x")
+        assert not any(each.stale for group in now.evidence for each in group)
+
+
+def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the_next_one(shore):
+    workspace, corpus, question_set = shore
+    corpora.add_file(workspace, corpus, "one.md", b"Nothing is left.\n", replace=True)  # settled, and killed then
+    assert statuses(workspace.store, question_set) == BEFORE
+    with staleness.refreshing(workspace.store, corpus) as done:
+        corpora.add_file(workspace, corpus, "three.md", b"Something else is added.\n")
+    assert done == [staleness.Refreshed("asked", ("tides", "boats", "both"), ())]
+
+
+def test_an_upload_sets_aside_and_earlier_runs_stay_readable(shore):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
+    config = RunConfig(store.index("index").id, question_set.id, "bm25", k=1)
+    first = running.run(workspace, "first", config)
+    asked, results = store.run_questions(first.id), store.results(first.id)
+    folder, files = corpora.stage(workspace, [("one.md", b"Tides are low at noon.\n")])
+    arguments = {"corpus": corpus.name, "folder": str(folder), "files": files, "replace": True}
+    jobs.perform_new(workspace, "documents", "Replace", corpus.id, arguments)
+    assert statuses(store, question_set) == GONE
+    assert (store.run_questions(first.id), store.results(first.id)) == (asked, results)
+    assert {q.id for q in asked} == {"tides", "boats", "either", "both", "lamps"}
+    indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
+    second = running.run(workspace, "second", config)
+    assert {q.id for q in store.run_questions(second.id)} == {"tides", "either", "lamps"}
+
+
+def test_the_command_line_says_what_was_set_aside(shore, command_line, monkeypatch, tmp_path):
+    workspace, _, question_set = shore
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    code, _, err = command_line("corpus", "remove", "shore", "one.md", "--yes")
+    assert (code, err.strip()) == (0, "'asked': 3 questions with stale evidence are set aside.")
+    (tmp_path / "one.md").write_text(ONE)
+    code, _, err = command_line("corpus", "add", "shore", tmp_path / "one.md")
+    assert (code, err.strip()) == (0, "'asked': 3 questions are asked again.")
+    assert statuses(workspace.store, question_set) == BEFORE
