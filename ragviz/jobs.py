@@ -51,6 +51,7 @@ Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]
 
 def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.documents import corpora
+    from ragviz.questions import staleness
 
     folder = Path(arguments["folder"])
     files = [(name, Path(path)) for name, path in arguments["files"]]
@@ -60,7 +61,8 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
         )
     try:
         corpus = workspace.store.corpus(arguments["corpus"])
-        outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
+        with staleness.refreshing(workspace.store, corpus):
+            outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
     except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
         corpora.discard_staged(workspace, folder)
         raise
