@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import corpora, deletion
+from ragviz.cli.lazy import corpora, deletion, staleness
 from ragviz.errors import UsageError
+
+if TYPE_CHECKING:
+    from ragviz.questions.staleness import Refreshed
 
 corpus_app = console.group("Corpora and their documents.")
 
@@ -28,7 +32,7 @@ def corpus_add(
     workspace = console.open_workspace()
     files = corpora.files_under(paths)
     corpus = workspace.store.corpus_called(name)
-    with console.bar() as watch:
+    with console.bar() as watch, staleness.refreshing(workspace.store, corpus) as refreshed:
         outcomes = corpora.add_files(
             workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
         )
@@ -37,7 +41,9 @@ def corpus_add(
         for o in outcomes
     ]
     columns = ("status", "file", "pages", "characters", "language", "")
-    console.show({"corpus": corpus.name, "files": outcomes}, as_json, lambda: console.table(columns, rows))
+    body = {"corpus": corpus.name, "files": outcomes, "stale": refreshed}
+    console.show(body, as_json, lambda: console.table(columns, rows))
+    _report_stale(refreshed)
     if any(outcome.status in ("unreadable", "password", "exists") for outcome in outcomes):
         raise typer.Exit(1)
 
@@ -95,7 +101,15 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     if len(ids) < len(set(documents)):
         raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
     console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them becomes stale.", yes)
-    corpora.delete_documents(workspace, corpus, ids)
+    with staleness.refreshing(workspace.store, corpus) as refreshed:
+        corpora.delete_documents(workspace, corpus, ids)
+    _report_stale(refreshed)
+
+
+def _report_stale(refreshed: Sequence[Refreshed]) -> None:
+    """Print which question sets lost questions, or have them back."""
+    for line in staleness.set_aside_words(refreshed):
+        console.err.print(console.printable(line), highlight=False)
 
 
 @corpus_app.command("delete")
