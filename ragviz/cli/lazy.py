@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
+    from ragviz.questions import staleness as staleness
     from ragviz.questions import verifying as verifying
     from ragviz.questions import versions as versions
     from ragviz.report import junit as junit
@@ -165,6 +166,7 @@ if not TYPE_CHECKING:
     sets = _Lazy("questions.sets")
     spending = _Lazy("models.spending")
     splits = _Lazy("questions.splits")
+    staleness = _Lazy("questions.staleness")
     summaries = _Lazy("runs.summaries")
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
