@@ -28,7 +28,7 @@ from ragviz.experiments import declaring, grid
 from ragviz.library.display import Shown
 from ragviz.library.experiments import Experiment
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
-from ragviz.questions import sets
+from ragviz.questions import sets, staleness
 from ragviz.records import (
     AnswererName,
     Backend,
@@ -76,9 +76,10 @@ class Project(Shown):
         files = corpora.files_under(Path(path).expanduser() for path in paths)
         with _disk_errors_explained():
             into = self.workspace.store.corpus_called(corpus)
-            outcomes = corpora.add_files(
-                self.workspace, into, files, replace=replace, password=password, progress=self.progress
-            )
+            with staleness.refreshing(self.workspace.store, into):
+                outcomes = corpora.add_files(
+                    self.workspace, into, files, replace=replace, password=password, progress=self.progress
+                )
         return Documents(into.name, tuple(outcomes))
 
     def build_index(
