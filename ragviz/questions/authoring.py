@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from ragviz.errors import InputError, UsageError
-from ragviz.questions import interchange
+from ragviz.questions import interchange, staleness
 from ragviz.records import (
     EDITED,
     Document,
@@ -296,6 +296,7 @@ def save(store: Store, question_set: QuestionSet, question: Question, version: s
         Conflict: it was changed or deleted meanwhile; nothing is written.
 
     """
+    question = staleness.released(store, question_set, question)  # its evidence may have been mended
     saved, current = store.put_question(question_set.id, question, version, edit)
     if not saved:
         raise Conflict(current)
