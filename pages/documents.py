@@ -12,7 +12,7 @@ from ragviz.documents import corpora, parsing
 from ragviz.documents.kinds import KINDS
 from ragviz.errors import UsageError
 from ragviz.index import deletion
-from ragviz.questions import authoring
+from ragviz.questions import authoring, staleness
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job, new_id
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
@@ -161,7 +161,7 @@ def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
     have = "question has" if number == 1 else "questions have"
     return (
         f"{number:,} {have} evidence there: it moves to where its exact text is in the new file; where that is "
-        "missing it becomes stale, and counts as not found until it is mended."
+        "missing it becomes stale, and the question is set aside: no run asks it until its evidence is mended."
     )
 
 
@@ -186,7 +186,7 @@ def evidence_outcome(corpus: Corpus, ids: Sequence[str], done: str) -> None:
     mark = ":orange[▲]" if stale else ":blue[●]"
     kept = f"found again by its exact text for {wording.counted(found, 'question')}, " if done == "replaced" else ""
     lost = f"stale for {wording.counted(stale, 'question')}" if stale else "stale for none"
-    until = ": it counts as not found until it is mended" if stale else ""
+    until = "; what needs it is set aside, and no run asks it until it is mended" if stale else ""
     st.markdown(f"{mark} Evidence in what was {done}: {kept}{lost}{until}.")
     with st.container(horizontal=True, gap="small"):
         for each in sets:
@@ -211,7 +211,8 @@ def deleted(corpus: Corpus) -> None:
 
 
 def delete_documents(corpus: Corpus, ids: list[str]) -> None:
-    corpora.delete_documents(workspace, corpus, ids)
+    with staleness.refreshing(store, corpus):
+        corpora.delete_documents(workspace, corpus, ids)
     st.session_state["documents-deleted"] = (corpus.id, ids)
 
 
@@ -237,7 +238,10 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):
                 data = Path(path).read_bytes()
-                added = corpora.add_file(workspace, corpus, outcome["name"], data, replace=replace, password=password)
+                with staleness.refreshing(store, corpus):
+                    added = corpora.add_file(
+                        workspace, corpus, outcome["name"], data, replace=replace, password=password
+                    )
             if added.status in ("added", "replaced", "same"):
                 Path(path).unlink(missing_ok=True)
                 st.toast(f"{name} opened with its password")
