@@ -218,8 +218,8 @@ def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import drill
 
-    chosen = dict(arguments)
-    question_set, info = workspace.store.question_set(chosen.pop("questions")), workspace.store.index(chosen.pop("index"))
+    chosen, store = dict(arguments), workspace.store
+    question_set, info = store.question_set(chosen.pop("questions")), store.index(chosen.pop("index"))
     drill.drill(workspace, question_set, info, **chosen, progress=progress)
     return {"questions": question_set.name, "index": info.name}
 
