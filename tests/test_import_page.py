@@ -1,0 +1,78 @@
+"""The tab *Import* and the popover *Export*: what becomes of files of every format is told on the page."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ragviz import jobs
+from ragviz.ui import import_tab
+from ragviz.workspace import open_workspace
+from tests.test_formats_in import FERRY, beir, row, squad, zipped
+from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401 - fixtures
+
+
+def imported(app, *uploads, name="brought"):
+    return checked(pressed(app, *uploads, name=name))
+
+
+def pressed(app, *uploads, name="brought"):
+    app.get("file_uploader")[0].upload(*uploads)
+    app.text_input(key="import-name").set_value(name)
+    button(app, "Import").click()
+    return app.run()
+
+
+def test_a_zip_of_beir_brings_documents_and_questions(home: Path) -> None:  # noqa: F811
+    app = imported(show("questions", tab="Import"), "beir.zip", zipped(beir()), "application/zip")
+    assert "5 questions and 3 documents imported into brought" in words(app)
+    assert "from BEIR" in words(app)
+    store = open_workspace().store
+    assert store.question_set("brought").sides == {"test": 2, "validation": 1, "": 2}
+    assert store.document_named(store.corpus("notes").id, "d3") is not None
+
+
+def test_an_offset_that_was_repaired_is_listed(home: Path) -> None:  # noqa: F811
+    data = json.dumps(squad(row(1, "Where?", "pier two", 3), row(2, "When?", "noon", 0))).encode()
+    app = imported(show("questions", tab="Import"), "squad.json", data, "application/json")
+    assert "1 question and 1 document imported" in words(app)
+    assert "1 row skipped, 1 row imported otherwise than written" in words(app)
+    table = next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value
+    assert list(table["Row"]) == [1, 2]
+    assert open_workspace().store.document_named(open_workspace().store.corpus("notes").id, "Ferries/001") is not None
+    assert FERRY in "".join(d.text for d in texts())
+
+
+def texts():
+    store = open_workspace().store
+    corpus = store.corpus("notes")
+    return store.many_texts(corpus.id, [info.id for info in store.documents(corpus.id) if info.status == "ok"])
+
+
+def test_large_files_are_imported_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    monkeypatch.setattr(import_tab, "AT_ONCE", 10)
+    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.job(job.id))
+    imported(show("questions", tab="Import"), "beir.zip", zipped(beir()), "application/zip")
+    workspace = open_workspace()
+    job = workspace.store.jobs()[0]
+    assert (job.kind, job.arguments["name"], job.arguments["format"]) == ("import", "brought", "auto")
+    assert workspace.store.question_set_named("brought") is None
+    done = jobs.perform(workspace, job.id)
+    assert done.result["imported"] == 5
+    assert not Path(job.arguments["folder"]).exists()
+    assert "5 questions and 3 documents imported into brought" in words(show("questions"))
+
+
+def test_a_file_that_is_no_question_set_is_told(home: Path) -> None:  # noqa: F811
+    app = pressed(show("questions", tab="Import"), "x.csv", b"name,age\nAda,36\n", "text/csv")
+    assert "has no column" in app.error[0].value
+    assert open_workspace().store.question_set_named("brought") is None
+
+
+def test_every_format_is_exported_and_says_what_it_lacks(home: Path) -> None:  # noqa: F811
+    app = show("questions")
+    labels = [each.proto.label for each in app.get("download_button")]
+    assert {"JSONL", "CSV", "BEIR", "Ragas", "SQuAD", "TREC"} <= set(labels)
+    helps = {each.proto.label: each.proto.help for each in app.get("download_button")}
+    assert "places within documents" in helps["BEIR"]
+    assert not helps["JSONL"]
