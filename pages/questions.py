@@ -1,6 +1,5 @@
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import streamlit as st
@@ -8,17 +7,14 @@ import streamlit as st
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.judging import banks
 from ragviz.models import spending
-from ragviz.questions import generation
 from ragviz.questions.sets import import_banks
-from ragviz.questions.sets import question_set as question_set_of
-from ragviz.questions.synthesize import GENERATORS
-from ragviz.records import SIDES, IndexInfo, Question, QuestionSet
+from ragviz.records import SIDES, Question, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
-    budget,
     evidence_finder,
     frame,
+    generation_tab,
     heading,
     import_tab,
     job_panel,
@@ -70,125 +66,6 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
 
 
 # New questions
-
-
-def generate(suggested: str) -> None:
-    indexes = [i for i in store.indexes(corpus.id) if i.build]
-    if not indexes:
-        with widgets.nothing("Questions are generated from the chunks of an index, and there is none yet."):
-            address.link("index", "Build an index")
-        return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:  # outside the form: the number of questions depends on it
-        names = [i.name for i in indexes]
-        widgets.still_there("generate-from", names, "index")
-        first = names.index(address.chosen("index", names) or names[0])
-        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
-    with left, st.form("generate"):
-        arguments, dollars = generation_choices(source, suggested)
-        name, by_model = arguments["name"], arguments["generator"] == "model"
-        with st.container(horizontal=True):
-            chosen = {key: value for key, value in arguments.items() if key != "name"}
-            going = job_panel.active_job("questions", corpus.id, **chosen) is not None
-            pressed = st.form_submit_button(
-                "Generating…" if going else "Generate", type="primary", disabled=going, key="generate-questions"
-            )
-            estimate_pressed = by_model and st.form_submit_button("Estimate calls and cost")
-        if pressed and name:
-            question_set_of(workspace, corpus, name)  # the page shows it while its questions are written
-            title = f"Generate {wording.counted(arguments['limit'], 'question')}"
-            job_panel.submit("questions", title, corpus.id, arguments | {"budget": dollars})
-            address.put(set=name)
-            st.rerun()
-    with right:
-        if estimate_pressed and name:
-            estimate(arguments)
-        explain_generators()
-
-
-def generation_choices(source: IndexInfo, suggested: str) -> tuple[dict[str, Any], float | None]:
-    """Draw the choices of a generation, and return the arguments of its job and the budget."""
-    generators = [g for g in GENERATORS if g == "extractive" or workspace.settings.model_configured]
-    generator = st.selectbox("Generator", generators, index=len(generators) - 1)
-    one, two, three = st.columns(3, vertical_alignment="bottom")
-    most = max(1, source.chunks)
-    limit = one.number_input("Number of questions", 1, 100_000, min(50, most), 10, key=f"generate-limit-{most}")
-    passages = two.selectbox("Passages per question", [1, 3])
-    seed = three.number_input("Seed", 0, 2**31 - 1, 0)
-    st.caption(f"At most one question is made from each chunk; {plain(source.name)} has {source.chunks:,}.")
-    one, two = st.columns([2, 1])
-    with one:
-        name = widgets.suggested_name(
-            "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
-            used_by="generate-questions",
-        )  # fmt: skip
-    dollars = None
-    if workspace.settings.model_configured:
-        with two:
-            dollars = budget.field(
-                "Of the generator “model”, for all questions ever generated into the set. It stops before a call "
-                "that could exceed it, and keeps its questions."
-            )
-    arguments: dict[str, Any] = {"index": source.name, "name": name, "limit": int(limit), "generator": generator}
-    return arguments | {"passages": int(passages), "seed": int(seed)}, dollars
-
-
-def explain_generators() -> None:
-    st.markdown("**Extractive** questions are made of key phrases and sentences of the text, without a model.")
-    if workspace.settings.model_configured:
-        st.markdown(f"**Model**: {plain(workspace.settings.model)} writes question and answer, about one call each.")
-    else:
-        st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
-    st.caption("Sampled evenly over the documents. Unsuitable questions are rejected, with the reason.")
-
-
-def estimate(arguments: Mapping[str, Any]) -> None:
-    """Draw the estimate of a generation by the model."""
-    with st.spinner("Counting calls"):
-        forecast = generation.foresee_questions(workspace, **arguments)
-    with st.grid(2, min_column_width=140):
-        widgets.tile("Questions to generate", f"{forecast.questions:,}", "those of the set are kept")
-        widgets.forecast_tiles(forecast)
-    st.caption("A chunk that yields no question costs one more call.")
-
-
-@st.fragment(run_every=2)
-def newest(corpus_id: str) -> None:
-    """Draw the newest questions while they are being generated."""
-    job = next((j for j in job_panel.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
-    name = job.arguments["name"] if job else None
-    question_set = next((s for s in store.question_sets(corpus_id) if s.name == name), None)
-    if job is None or question_set is None:
-        return
-    with st.container(border=True):
-        st.markdown(f"**{plain(job.title)}**, the newest first")
-        written = store.questions(question_set.id)[-4:]
-        for question in reversed(written):
-            st.caption(f"{question.status}: {plain(question.text or review_tab.UNASKED)}")
-        if not written:
-            st.caption("The first questions appear here as they are written.")
-
-
-def generated(set_name: str | None) -> None:
-    """Draw the outcome of the newest generation, if it is into the set that is shown.
-
-    It says how many questions were made, why not all that were asked for, and what is next.
-    """
-    job = job_panel.finished_job("questions", corpus.id)
-    if job is None or "proposed" not in job.result or job.result["questions"] != set_name:
-        return
-    result = job.result
-    made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
-    with st.container(border=True):
-        rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
-        st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
-        if missing := generation.shortfall(result):
-            st.markdown(f":orange[▲] {plain(missing)}")
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            address.link("questions", "Review the questions", set=result["questions"], tab="Review")
-            if st.button("Close", key="close-generated", type="tertiary"):
-                job_panel.dismiss(job)
-                st.rerun()
 
 
 def next_step(question_set: QuestionSet) -> None:
@@ -286,10 +163,10 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
 if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
-generated(question_set.name if sets else None)
+generation_tab.outcome(corpus, question_set.name if sets else None)
 import_tab.outcome(corpus)
 banks_outcome()
-newest(corpus.id)
+generation_tab.newest(corpus.id)
 suggested = wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
 questions = store.questions(question_set.id) if sets else []
 edited = question_to_edit(question_set.id if sets else "", questions)
@@ -303,7 +180,7 @@ else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
     "Review": lambda: review_tab.show(question_set, questions, names),
-    "Generate": lambda: generate(suggested),
+    "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, suggested),
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else suggested, None
     ),

@@ -64,7 +64,7 @@ def questions_generate(
         _show_preview(workspace, generation.foresee_questions(workspace, **arguments), as_json)
         return
     corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
-    arguments |= {"budget": budget}
+    arguments |= {"budget": budget, "author": workspace.settings.person}
     try:
         result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
     finally:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ragviz.models.requests import Usage
@@ -225,7 +225,9 @@ def _encoded(record: PlanRecord) -> dict[str, Any]:
         for name in ("key", "work", "index", "generator", "seed", "fill", "any_type", "state")
     }
     rows = [[*astuple(row.cell), row.made, row.moved, row.taken, dict(row.reasons)] for row in record.rows]
-    yields = {name: asdict(given) for name, given in record.yields.items()}
+    yields = {  # `asdict` breaks counters
+        name: {part.name: getattr(given, part.name) for part in fields(given)} for name, given in record.yields.items()
+    }
     return body | {"rows": rows, "yields": yields, "places": record.places, "pending": sorted(record.pending)}
 
 

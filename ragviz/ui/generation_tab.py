@@ -1,0 +1,367 @@
+"""The tab Generate: quotas of questions by kind and style, the plan before anything is made, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.models import spending
+from ragviz.questions import generation, makers, plan, plan_record
+from ragviz.questions import sets as question_sets
+from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
+from ragviz.records import Corpus, IndexInfo, QuestionSet
+from ragviz.text.markup import plain
+from ragviz.ui import address, budget, cache, heading, job_panel, person, review_tab, widgets, wording
+
+DOCUMENTS = 12
+"""Rows of the table of documents that are shown at once."""
+SCOPES = {
+    "plan": "Every document, by its length",
+    "every_chunk": "Every chunk",
+    "fill": "Only what has no questions",
+}
+"""What is asked about → its name."""
+
+
+def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> None:
+    """Draw the choices of a generation, its plan when that is asked for, and planned against made of the set."""
+    workspace = cache.workspace()
+    indexes = [i for i in workspace.store.indexes(corpus.id) if i.build]
+    if not indexes:
+        with widgets.nothing("Questions are generated from the chunks of an index, and there is none yet."):
+            address.link("index", "Build an index")
+        return
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        source, generator, limit = _source(indexes)
+        with st.form("generate"):
+            arguments, dollars = _choices(source, generator, limit, suggested)
+            going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
+            with st.container(horizontal=True):
+                pressed = st.form_submit_button(
+                    "Generating…" if going else "Generate", type="primary", disabled=going, key="generate-questions"
+                )
+                plan_pressed = st.form_submit_button("Show the plan")
+    if pressed and arguments["name"]:
+        _start(corpus, arguments, dollars)
+    with right:
+        _explain()
+    if plan_pressed and arguments["name"]:
+        _preview(corpus, arguments)
+    elif question_set is not None:
+        planned_and_made(question_set)
+
+
+def _without_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in arguments.items() if key not in ("name", "author")}
+
+
+def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) -> None:
+    workspace = cache.workspace()
+    question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
+    title = f"Generate {wording.counted(_total(arguments), 'question')}" if _total(arguments) else "Generate questions"
+    job_panel.submit("questions", title, corpus.id, {**arguments, "budget": dollars})
+    address.put(set=arguments["name"])
+    st.rerun()
+
+
+def _total(arguments: Mapping[str, Any]) -> int:
+    """Return how many questions are asked for; 0 where it depends on the documents."""
+    return arguments["limit"] or sum(count or 0 for count in arguments["kinds"].values())
+
+
+# The choices
+
+
+def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str, int]:
+    """Draw what the quotas depend on, outside their form: the index, the generator, how many questions."""
+    names = [i.name for i in indexes]
+    widgets.still_there("generate-from", names, "index")
+    first = names.index(address.chosen("index", names) or names[0])
+    one, two, three = st.columns([2, 1, 1], vertical_alignment="bottom")
+    source = indexes[names.index(one.selectbox("Source index", names, index=first, key="generate-from"))]
+    generators = [g for g in generation.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
+    generator: str = two.selectbox("Generator", generators, index=len(generators) - 1)
+    most = max(1, source.chunks)
+    limit = three.number_input(
+        "Number of questions", 1, 100_000, min(plan.LIMIT, most), 10, key=f"generate-limit-{most}"
+    )
+    return source, generator, int(limit)
+
+
+def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> tuple[dict[str, Any], float | None]:
+    """Draw the other choices, and return the arguments of a generation's job and the budget."""
+    able = makers.TYPES_OF[generator]
+    usual = plan.apportioned({name: plan.MIX[name] for name in able}, limit)
+    st.markdown("**Kinds**: how many questions of each")
+    kinds = _numbers(
+        {name: spec.title for name, spec in TYPES.items()}, usual, able, f"kind-{generator}-{limit}",
+        lambda name: TYPES[name].help, generator,
+    )  # fmt: skip
+    st.markdown("**Styles**: shares, in any unit")
+    styles = _numbers(
+        {name: spec.title for name, spec in STYLES.items()}, {"colleague": 100}, makers.STYLES_OF[generator],
+        f"style-{generator}", lambda name: STYLES[name].help, generator,
+    )  # fmt: skip
+    one, two, three = st.columns([2, 1, 1], vertical_alignment="bottom")
+    scope = one.selectbox("Asked about", list(SCOPES), format_func=SCOPES.__getitem__)
+    passages = two.number_input(
+        "Passages of a bridge", TYPES["bridge"].fewest, TYPES["bridge"].most, generation.PASSAGES
+    )
+    seed = three.number_input("Seed", 0, 2**31 - 1, 0)
+    one, two = st.columns([2, 1], vertical_alignment="bottom")
+    with one:
+        name = widgets.suggested_name(
+            "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
+            used_by="generate-questions",
+        )  # fmt: skip
+    dollars = None
+    if cache.workspace().settings.model_configured:
+        with two:
+            dollars = budget.field(
+                "Of the generator “model”, for all questions ever generated into the set. It stops before a call "
+                "that could exceed it, and keeps its questions."
+            )
+    verify = st.checkbox(
+        "Verify", value=True, key="generate-verify",
+        help="By other calls than those that write, or by rules: answered by the evidence, understood alone, every "
+        "passage needed, no chunk answers an unanswerable one.",
+    )  # fmt: skip
+    chosen = {name: count for name, count in kinds.items() if count}
+    is_usual = chosen == {name: count for name, count in usual.items() if count}
+    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
+    arguments |= {"limit": _limit(limit, scope, is_usual=is_usual), "kinds": {} if is_usual else chosen}
+    arguments |= {"styles": {name: share for name, share in styles.items() if share}, "passages": int(passages)}
+    arguments |= {"seed": int(seed), "verify": bool(verify), "author": person.name()}
+    return arguments | {"every_chunk": scope == "every_chunk", "fill": scope == "fill"}, dollars
+
+
+def _limit(limit: int, scope: str, *, is_usual: bool) -> int | None:
+    """Return the number of questions that is passed on: none where the kinds say it, or the chunks do."""
+    return limit if is_usual and scope != "every_chunk" else None
+
+
+def _numbers(
+    titles: Mapping[Any, str],
+    usual: Mapping[Any, int],
+    able: Sequence[Any],
+    key: str,
+    explained: Callable[[Any], str],
+    generator: str,
+) -> dict[Any, int]:
+    """Draw a number for each name in a grid; those that the generator cannot make are greyed, with the reason."""
+    numbers = {}
+    with st.grid(4, min_column_width=105):
+        for name, title in titles.items():
+            can = name in able
+            why = explained(name) if can else f"{explained(name)} The generator “{generator}” cannot make it."
+            numbers[name] = int(
+                st.number_input(
+                    title.capitalize(), 0, 100_000, usual.get(name, 0) if can else 0, key=f"{key}-{name}",
+                    disabled=not can, help=why,
+                )
+            )  # fmt: skip
+    return numbers
+
+
+def _explain() -> None:
+    settings = cache.workspace().settings
+    st.markdown("**Extractive** questions are made of claims that grammar and structure show, without a model.")
+    if settings.model_configured:
+        st.markdown(f"**Model**: {plain(settings.model)} writes them, and verifies them in about two more calls each.")
+    else:
+        st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
+    st.caption(
+        "First a plan is drawn: documents and sections by the square root of their length, each document at "
+        "least once. What one place does not yield is asked elsewhere. Rejected ones are kept, with the reason."
+    )
+
+
+# The plan
+
+
+def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
+    """Draw the plan of a generation, and what it takes."""
+    arguments = {key: value for key, value in arguments.items() if key != "author"}
+    with st.spinner("Drawing the plan"):
+        preview = generation.foresee_questions(cache.workspace(), **arguments)
+    record, forecast = preview.record, preview.forecast
+    heading.section("The plan")
+    documents = {row.cell.document_id for row in record.rows if row.cell.planned}
+    with widgets.tiles():
+        widgets.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
+        widgets.tile("Documents asked about", f"{len(documents):,}", f"of {len(_names(corpus.id)):,}")
+        if arguments["generator"] == "model":
+            widgets.forecast_tiles(forecast)
+    if arguments["generator"] == "model":
+        st.caption("Each missing question is counted as written once and verified; one that fails costs further calls.")
+    _by_document(plan_record.cell_rows([record], _names(corpus.id)), "plan-preview")
+
+
+def _names(corpus_id: str) -> dict[str, str]:
+    store = cache.workspace().store
+    return {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
+
+
+@st.cache_data(show_spinner=False, max_entries=8)
+def _shown(of: cache.State) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    store = cache.workspace().store
+    return plan_record.shown(store, store.question_set(of.ids[0]))
+
+
+def planned_and_made(question_set: QuestionSet) -> None:
+    """Draw planned against made of a set, cell by cell with the reasons, and what each kind yielded and cost.
+
+    Nothing is drawn for a set into which nothing was generated.
+    """
+    cells, yields = _shown(cache.state(question_set.id, question_set.corpus_id))
+    if not cells:
+        return
+    heading.section("Planned and made")
+    planned, missing = sum(row["planned"] for row in cells), sum(row["missing"] for row in cells)
+    moved = sum(row["elsewhere"] for row in cells)
+    st.markdown(
+        f"{planned - missing:,} of {planned:,} planned questions exist"
+        + (f", {moved:,} of them elsewhere than planned" if moved else "")
+        + "."
+    )
+    _yields(yields)
+    _by_document(cells, "plan-made")
+    lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
+    if lacking:
+        _lacking(lacking, question_set.name)
+
+
+def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
+    """Draw documents × kinds, made of planned, the document with the most planned questions first."""
+    table = plan_record.by_document(cells)
+    kinds = [name for name in TYPES if any(name in row for row in table.values())]
+    is_plan = all(made == 0 for row in table.values() for _, made in row.values())
+
+    def cell(row: Mapping[str, tuple[int, int]], kind: str) -> str:
+        planned, made = row.get(kind, (0, 0))
+        return "" if not planned and not made else f"{planned}" if is_plan else f"{made} of {planned}"
+
+    ordered = sorted(table.items(), key=lambda item: (-sum(planned for planned, _ in item[1].values()), item[0]))
+    most = max((sum(planned for planned, _ in row.values()) for row in table.values()), default=1)
+    rows = pd.DataFrame(
+        {
+            "Document": [name for name, _ in ordered],
+            "Planned": [sum(planned for planned, _ in row.values()) for _, row in ordered],
+            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for _, row in ordered] for kind in kinds},
+        }
+    )
+    columns: dict[str, Any] = {
+        "Document": st.column_config.TextColumn(width=210, pinned=True),
+        "Planned": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max(1, most), width=90),
+    }
+    with widgets.above_table(key):
+        st.markdown(
+            f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'kind')}", width="stretch"
+        )
+        widgets.table_button(rows, key, f"{key}-file")
+    widgets.table(
+        rows, key, columns=columns, height=widgets.height_of(len(rows), DOCUMENTS), alt="Questions by document and kind"
+    )
+
+
+def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
+    """Draw the cells that did not yield what was planned, with the reasons."""
+    rows = pd.DataFrame(
+        {
+            "Document": [row["document"] for row in cells],
+            "Section": [row["section"] for row in cells],
+            "Kind": [TYPE_TITLES[row["type"]] for row in cells],
+            "Style": [STYLE_TITLES[row["style"]] for row in cells],
+            "Planned": [row["planned"] for row in cells],
+            "Made": [row["made"] for row in cells],
+            "Elsewhere": [row["elsewhere"] for row in cells],
+            "Missing": [row["missing"] for row in cells],
+            "Why": [row["reasons"] for row in cells],
+        }
+    )
+    columns: dict[str, Any] = {
+        "Document": st.column_config.TextColumn(width=150),
+        "Section": st.column_config.TextColumn(width=180),
+        "Why": st.column_config.TextColumn(width="large"),
+    }
+    with widgets.above_table("plan-lacking"):
+        st.markdown(f"{wording.counted(len(rows), 'cell')} of the plan did not yield what was planned", width="stretch")
+        widgets.table_button(rows, f"{name}-not-made", "plan-lacking-file")
+    height = widgets.height_of(len(rows), 6, widgets.TWO_LINES)
+    widgets.table(rows, "plan-lacking", columns=columns, height=height, row_height=widgets.TWO_LINES)
+
+
+def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
+    """Draw what each kind yielded, why the rest was rejected, and what it cost."""
+    paid = any(row["calls"] or row["cached"] for row in yields)
+    rows = pd.DataFrame(
+        {
+            "Kind": [TYPE_TITLES[row["type"]] for row in yields],
+            **{name.capitalize(): [row[name] for row in yields] for name in ("planned", "missing", "made", "kept")},
+            "Rejected": [row["rejected"] for row in yields],
+            **({"Not verified": [row["unverified"] for row in yields]} if any(r["unverified"] for r in yields) else {}),
+            **({"Calls": [row["calls"] for row in yields]} if paid else {}),
+            **({"Calls per kept": [_per_kept(row) for row in yields]} if paid else {}),
+            **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
+            **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if paid else {}),
+            "Rejected because": [row["reasons"] for row in yields],
+        }
+    )
+    columns: dict[str, Any] = {"Rejected because": st.column_config.TextColumn(width="large")}
+    widgets.table(rows, "plan-yields", columns=columns, height="content", alt="What each kind yielded")
+
+
+def _per_kept(row: Mapping[str, Any]) -> float | None:
+    """Return the paid calls of a kept question."""
+    return round(row["calls"] / row["kept"], 1) if row["kept"] else None
+
+
+# While it is going on, and after it
+
+
+@st.fragment(run_every=2)
+def newest(corpus_id: str) -> None:
+    """Draw the newest questions while they are being generated."""
+    store = cache.workspace().store
+    job = next((j for j in job_panel.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
+    name = job.arguments["name"] if job else None
+    question_set = next((s for s in store.question_sets(corpus_id) if s.name == name), None)
+    if job is None or question_set is None:
+        return
+    with st.container(border=True):
+        st.markdown(f"**{plain(job.title)}**, the newest first")
+        written = store.questions(question_set.id)[-4:]
+        for question in reversed(written):
+            st.caption(f"{question.status}: {plain(question.text or review_tab.UNASKED)}")
+        if not written:
+            st.caption("The first questions appear here as they are written.")
+
+
+def outcome(corpus: Corpus, set_name: str | None) -> None:
+    """Draw the outcome of the newest generation, if it is into the set that is shown.
+
+    It says how many questions were made, why not all that were planned, and what is next.
+    """
+    job = job_panel.finished_job("questions", corpus.id)
+    if job is None or "proposed" not in job.result or job.result["questions"] != set_name:
+        return
+    result = job.result
+    made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
+    with st.container(border=True):
+        rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
+        st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
+        if missing := generation.shortfall(result):
+            st.markdown(f":orange[▲] {plain(missing)}")
+        if result.get("unverified"):
+            count = wording.counted(result["unverified"], "question")
+            st.markdown(f":orange[▲] {count} could not be verified: generating again tries them again.")
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            address.link("questions", "Review the questions", set=result["questions"], tab="Review")
+            address.link("questions", "Planned and made", set=result["questions"], tab="Generate")
+            if st.button("Close", key="close-generated", type="tertiary"):
+                job_panel.dismiss(job)
+                st.rerun()
