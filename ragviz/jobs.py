@@ -224,6 +224,15 @@ def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
     return {"questions": question_set.name, "index": info.name}
 
 
+def _health(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import examination
+
+    question_set, index = workspace.store.question_set(arguments["questions"]), arguments.get("index")
+    info = workspace.store.index(index) if index else None
+    made = examination.examine(workspace, question_set, info, progress)
+    return {"questions": question_set.name, "found": {key: len(found.findings) for key, found in made.found.items()}}
+
+
 def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.experiments import sample_experiment
 
@@ -246,6 +255,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "drill": [("questions", arguments.get("questions")), ("index", arguments.get("index"))],
         "sweep": [("experiment", arguments.get("experiment"))],
         "confirm": [("experiment", arguments.get("experiment"))],
+        "health": [("questions", arguments.get("questions")), ("index", arguments.get("index"))],
         "sample": [("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)],
     }
     corpus: list[tuple[Kind, Any]] = [("corpus", job.corpus_id)]
@@ -266,6 +276,7 @@ KINDS: dict[str, Task] = {
     "sweep": _sweep,
     "confirm": _confirm,
     "drill": _drill,
+    "health": _health,
     "sample": _sample,
 }
 
@@ -284,6 +295,7 @@ FIRST: dict[str, str] = {
     "sweep": "Reading the experiment",
     "confirm": "Reading the experiment",
     "drill": "Reading the chunks",
+    "health": "Reading the questions",
     "sample": "Reading the sample",
 }
 """What a job does first, shown until its task reports something itself."""

@@ -10,8 +10,9 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import contents, effects, examination, health_checks, material, measurements, quarantine
+from ragviz.cli.lazy import checks, contents, effects, examination, material, measurements, quarantine
 from ragviz.cli.questions import questions_app
+from ragviz.cli.versions import By
 from ragviz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def questions_health(
         str, typer.Option("--quarantine", metavar="CHECK", help="Keep the questions that it found out of runs.")
     ] = "",
     release: Annotated[str, typer.Option(metavar="CHECK", help="Undo the quarantine of a check.")] = "",
-    author: Annotated[str, typer.Option("--by", help="Who quarantines or releases, for the versions.")] = "",
+    by: By = "",
     as_json: Json = False,
 ) -> None:
     """Check the questions of a set for faults, and say what it can and cannot notice.
@@ -43,9 +44,10 @@ def questions_health(
     With recall at k of the newest runs with the questions that a check found, and without.
     """
     workspace = console.open_workspace()
+    author = by or workspace.settings.person
     question_set = workspace.store.question_set(set_name)
     for name in filter(None, (check, put, release)):
-        console.one_of("check", name, health_checks.CHECKS)
+        console.one_of("check", name, checks.CHECKS)
     index = examination.index_of(workspace, question_set, index_name or None)
     if index is not None and index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
@@ -65,7 +67,7 @@ def questions_health(
 
 
 def _say(count: int, done: str, check: str) -> None:
-    title = health_checks.CHECKS[check].title
+    title = checks.CHECKS[check].title
     questions = "1 question was" if count == 1 else f"{count:,} questions were"
     console.err.print(console.printable(f"{questions} {done} “{title}”."), highlight=False)
 
@@ -77,7 +79,7 @@ def _body(workspace: Workspace, question_set: QuestionSet, made: Examination) ->
     questions = workspace.store.questions(question_set.id)
     texts = {question.id: question.text for question in questions}
     rows = []
-    for key, check in health_checks.CHECKS.items():
+    for key, check in checks.CHECKS.items():
         found = made.found[key]
         rows.append(
             {"check": key, "title": check.title, "what": check.what, "how": check.how, "found": len(found.findings)}

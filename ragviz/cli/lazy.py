@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from ragviz.experiments import estimating as estimating
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
-    from ragviz.health import checks as health_checks
+    from ragviz.health import checks as checks
     from ragviz.health import contents as contents
-    from ragviz.health import effects as effects
-    from ragviz.health import examination as examination
-    from ragviz.health import material as material
-    from ragviz.health import quarantine as quarantine
     from ragviz.health import drill as drill
     from ragviz.health import drill_words as drill_words
+    from ragviz.health import effects as effects
+    from ragviz.health import examination as examination
     from ragviz.health import faults as faults
+    from ragviz.health import material as material
+    from ragviz.health import quarantine as quarantine
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
@@ -122,7 +122,7 @@ if not TYPE_CHECKING:
     contents = _Lazy("health.contents")
     effects = _Lazy("health.effects")
     examination = _Lazy("health.examination")
-    health_checks = _Lazy("health.checks")
+    checks = _Lazy("health.checks")
     material = _Lazy("health.material")
     quarantine = _Lazy("health.quarantine")
     evaluate = _Lazy("analysis.evaluate")

@@ -113,8 +113,7 @@ def _reach(contents: Contents) -> str:
 def _noticed(contents: Contents) -> str:
     if contents.noticed is None:
         return "How small a difference it notices is known once two runs of different configurations have asked it."
-    name = contents.metric.replace("recall", "recall", 1)
-    return f"Between two runs it notices differences in {name} from about {contents.noticed:.2f}."
+    return f"Between two runs it notices differences in {contents.metric} from about {contents.noticed:.2f}."
 
 
 def _blind(contents: Contents) -> str:
@@ -123,7 +122,7 @@ def _blind(contents: Contents) -> str:
     blind = []
     if typed:
         blind = [
-            f"anything in {word}s ({_counted(contents.places[name], word)}, none asked about)"
+            f"anything in {word}s: the documents hold {contents.places[name]:,}, and no question asks for one"
             for name, word in PLACES.items()
             if contents.places.get(name) and not contents.types.get(name)
         ]

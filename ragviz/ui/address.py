@@ -21,6 +21,7 @@ _CARRIED = {
     "documents": ("corpus",),
     "index": ("corpus", "index"),
     "questions": ("corpus", "set"),
+    "health": ("corpus", "set", "index"),
     "run": ("corpus", "index", "set"),
     "runs": ("corpus",),
     "experiment": ("corpus", "set"),

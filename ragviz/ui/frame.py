@@ -22,6 +22,7 @@ NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "documents": ("Documents", "description"),
         "index": ("Index", "database"),
         "questions": ("Questions", "quiz"),
+        "health": ("Question set health", "health_metrics"),
     },
     "Evaluate": {
         "run": ("Run", "play_circle"),

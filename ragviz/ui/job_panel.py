@@ -131,6 +131,7 @@ PAGES = {
     "sweep": "experiment",
     "confirm": "experiment",
     "drill": "health",
+    "health": "health",
     "search": "results",
 }
 """Kind of job → the page of its choices."""

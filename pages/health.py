@@ -1,0 +1,31 @@
+import streamlit as st
+
+from ragviz.health import examination
+from ragviz.text.markup import plain
+from ragviz.ui import address, frame, heading, health_view, widgets
+
+workspace = frame.begin()
+store = workspace.store
+corpus = frame.need_corpus()
+sets = store.question_sets(corpus.id)
+lead = "What a set of questions is worth: its faults, what it covers, and what it can and cannot notice."
+beside = heading.header("Question set health", lead)
+if not sets:
+    with widgets.nothing(f"{plain(corpus.name)} has no questions yet."):
+        address.link("questions", "Generate or import questions")
+    st.stop()
+indexes = [info for info in store.indexes(corpus.id) if info.build]
+with beside:
+    with st.container(width=280):
+        chosen = address.choose("Question set", [each.name for each in sets], "set", within=("question", "check"))
+    question_set = next(each for each in sets if each.name == chosen)
+    newest = examination.index_of(workspace, question_set)
+    if indexes and newest is not None:
+        with st.container(width=240):
+            named = address.choose("Index", [info.name for info in indexes], "index", default=newest.name)
+    index = next((info for info in indexes if info.name == named), None) if indexes else None
+if not question_set.total:
+    with widgets.nothing(f"{plain(question_set.name)} has no questions yet."):
+        address.link("questions", "Generate or import questions", set=question_set.name)
+    st.stop()
+health_view.draw(corpus, question_set, index)

@@ -1,0 +1,90 @@
+"""The coverage map of an index: its chunks in two dimensions, one of which is opened by a click."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from ragviz.health import coverage_map
+from ragviz.health.coverage_map import STATES, CoverageMap
+from ragviz.records import Chunk, Corpus, Hit, IndexInfo, Question, QuestionSet, Run
+from ragviz.report import coverage_plots
+from ragviz.retrieval import search
+from ragviz.runs import contexts
+from ragviz.text.markup import highlighted, plain
+from ragviz.ui import address, cache, passages, widgets, wording
+from ragviz.ui.cache import State
+
+LISTED = 8
+"""Questions about a chunk that are listed."""
+
+
+def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, newest: Sequence[Run]) -> None:
+    """Draw the map, and the chunk that the address names with the questions about it."""
+    if index is None or not index.build:
+        with widgets.nothing("A map is drawn of the chunks of an index, and there is none."):
+            address.link("index", "Build an index", corpus=corpus.name)
+        return
+    coverage = _coverage(cache.state(question_set.id, index.id, corpus.id, *(run.id for run in newest)))
+    chosen = st.query_params.get("chunk", "")
+    st.caption(plain(coverage_map.words_of(coverage)))
+    left, right = st.columns([3, 2], gap="medium")
+    key = f"coverage-{question_set.id}-{index.id}"
+
+    def point_clicked() -> None:
+        place = widgets.clicked(st.session_state[key])
+        address.put(chunk=coverage.ids[place[0]] if place and place[0] < len(coverage.ids) else None)
+
+    with left:
+        widgets.figure(coverage_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
+    with right:
+        if chosen:
+            _chunk(corpus, question_set, index, coverage, chosen)
+        else:
+            st.caption("Click a point to read its chunk.")
+
+
+@st.cache_resource(show_spinner="Placing the chunks", max_entries=4)
+def _coverage(of: State) -> CoverageMap:
+    store = cache.workspace().store
+    set_id, index_id, _, *run_ids = of.ids
+    questions = [question for question in store.questions(set_id) if question.asked]
+    newest = store.run(run_ids[0]) if run_ids else None
+    return coverage_map.coverage_map(cache.workspace(), store.index(index_id), questions, newest)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _asked_of(of: State) -> dict[str, list[Question]]:
+    """Return the questions about each chunk, by its id."""
+    store = cache.workspace().store
+    set_id, index_id = of.ids
+    questions = [question for question in store.questions(set_id) if question.asked]
+    about: dict[str, list[Question]] = {}
+    golds = contexts.gold_of(cache.workspace(), store.index(index_id), questions)
+    for question, (gold, _) in zip(questions, golds, strict=True):
+        for chunk_id in dict.fromkeys(chunk_id for group in gold for chunk_id in group):
+            about.setdefault(chunk_id, []).append(question)
+    return about
+
+
+def _chunk(corpus: Corpus, question_set: QuestionSet, index: IndexInfo, coverage: CoverageMap, chunk_id: str) -> None:
+    """Draw the text of a chunk, and the questions about it."""
+    if Chunk.parse_id(chunk_id) is None:
+        st.warning(f"“{wording.quoted(chunk_id)}” is no chunk.")
+        return
+    [found] = search.with_chunks(cache.workspace(), corpus.id, [Hit(chunk_id, 1, 0.0)])
+    if found.chunk is None:
+        st.warning("The document of this chunk was deleted.")
+        return
+    if chunk_id in coverage.ids:
+        st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
+    about = _asked_of(cache.state(question_set.id, index.id)).get(chunk_id, [])
+    with st.container(border=True, gap="xsmall"):
+        passages.link_to(found.document_name, found.chunk)
+        spans = [gold for question in about for gold in passages.gold_in(found.chunk, question.evidence)]
+        st.html(highlighted(found.chunk.text, spans, fold=400))
+    for question in about[:LISTED]:
+        address.link("questions", question.text, set=question_set.name, question=question.id, tab="Review")
+    if len(about) > LISTED:
+        st.caption(f"and {len(about) - LISTED:,} more questions")

@@ -1,0 +1,300 @@
+"""The health of a question set: what it notices, its checks with their effect and quarantine, plan, drill, coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from ragviz import jobs
+from ragviz.health import contents, drill, drill_words, effects, examination, material, quarantine, synthetic
+from ragviz.health.checks import CHECKS
+from ragviz.health.effects import Effect
+from ragviz.health.examination import Examination
+from ragviz.health.findings import Found
+from ragviz.questions import plan_record
+from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
+from ragviz.text.markup import highlighted, plain
+from ragviz.ui import address, cache, coverage_view, heading, job_panel, passages, person, widgets, wording
+from ragviz.ui.cache import State
+
+TABS = ("Checks", "Planned and made", "Drill", "Coverage map")
+WIDTHS = (4.1, 0.9, 3.6, 1.9)
+"""Widths of the columns of the checks: what, how many, effect, quarantine."""
+MOST_ROWS = 9
+
+
+def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> None:
+    """Draw what a set can and cannot notice, then the tab that is open."""
+    made = _examined(question_set, index)
+    runs = material.runs_of(cache.workspace(), question_set)
+    questions = _questions(cache.state(question_set.id))
+    if made is not None:
+        sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
+        st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
+        st.caption(plain(_basis(question_set, made)))
+    if note := synthetic.banner([run.config for run in runs], list(questions.values())):
+        st.caption(f":orange[▲] {plain(note)}")
+    tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
+    if tabs["Checks"].open:
+        with tabs["Checks"], widgets.errors_shown():
+            _checks(corpus, question_set, index, made, runs, questions)
+    if tabs["Planned and made"].open:
+        with tabs["Planned and made"], widgets.errors_shown():
+            _plan(question_set)
+    if tabs["Drill"].open:
+        with tabs["Drill"], widgets.errors_shown():
+            _drill(question_set, index)
+    if tabs["Coverage map"].open:
+        with tabs["Coverage map"], widgets.errors_shown():
+            coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1])
+
+
+def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination | None:
+    """Return the newest examination; a small set is examined here when it has changed, a large one by a button."""
+    opened = cache.workspace()
+    made = examination.kept(opened, question_set)
+    if made is not None and examination.is_current(opened, question_set, index, made):
+        return made
+    if examination.is_quick(question_set, index):
+        with st.spinner("Checking the questions"):
+            return examination.examine(opened, question_set, index)
+    arguments = {"questions": question_set.id, "index": index.id if index else None}
+    going = job_panel.active_job("health", question_set.corpus_id, **arguments) is not None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
+        changed = "Questions, documents, index or runs have changed since the set was checked."
+        st.markdown(changed if made else "This set was not checked yet.", width="stretch")
+        label = "Checking…" if going else "Check it again" if made else "Check it"
+        if st.button(label, type="primary", key="examine", disabled=going):
+            job_panel.submit("health", f"Check {question_set.name}", question_set.corpus_id, arguments)
+            st.rerun()
+    return made
+
+
+def _basis(question_set: QuestionSet, made: Examination) -> str:
+    """Say what was examined, and when."""
+    on = f"index {made.index}" if made.index else "no index: rarity of words and other chunks are not known"
+    types = contents.types_words(made.contents)
+    of_types = f" · {types}" if types else ""
+    version = f"version {made.version}" if made.version else "before its first edit"
+    counted = wording.counted(made.contents.questions, "question")
+    return f"{counted} of {question_set.name}, {version}, on {on}, {wording.ago(made.created)}{of_types}"
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _questions(of: State) -> dict[str, Question]:
+    """Return all questions of a set by id; shared by all sessions, so never to be changed."""
+    return {question.id: question for question in cache.workspace().store.questions(of.ids[0])}
+
+
+@st.cache_data(show_spinner="Measuring without the questions found", max_entries=16)
+def _effects(of: State, state: str) -> dict[str, Effect]:
+    """Return the effect of every check on a run, by key; `of` is that of the run and the set, `state` the checks'."""
+    opened = cache.workspace()
+    run, question_set = opened.store.run(of.ids[0]), opened.store.question_set(of.ids[1])
+    made = examination.kept(opened, question_set)
+    summary = cache.summary(run)
+    found = made.found if made is not None and made.state == state and summary.n else {}
+    return {
+        key: effects.effect(run.name, summary, {f.question_id for f in each.findings}) for key, each in found.items()
+    }
+
+
+# Checks
+
+
+def _checks(
+    corpus: Corpus,
+    question_set: QuestionSet,
+    index: IndexInfo | None,
+    made: Examination | None,
+    runs: Sequence[Run],
+    questions: Mapping[str, Question],
+) -> None:
+    """Draw a row for each check, and the questions of the one that is chosen."""
+    if made is None:
+        st.caption("Nothing is known of its questions until they are checked.")
+        return
+    newest = material.ways(runs)[:1]
+    measured = _effects(cache.state(newest[0].id, question_set.id), made.state) if newest else {}
+    if index is None:
+        with widgets.nothing(f"{plain(corpus.name)} has no index: how rare words are is not known."):
+            address.link("index", "Build an index", corpus=corpus.name)
+    with st.container(gap="xxsmall", key="health-checks"):
+        _head(newest[0] if newest else None)
+        for key in CHECKS:
+            _row(question_set, key, made.found.get(key, Found()), measured.get(key), questions)
+    if not newest:
+        with widgets.nothing("No run has asked this set: what a check does to the scores is not known."):
+            address.link("run", "Make a run", set=question_set.name)
+    chosen = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
+    if chosen:
+        _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions)
+
+
+def _head(run: Run | None) -> None:
+    what, count, effect, _ = st.columns(WIDTHS, vertical_alignment="bottom")
+    what.caption("Check")
+    count.caption("Found")
+    effect.caption(f"Recall@{run.config.k} of {plain(run.name)}: with them → without" if run else "Effect on the score")
+
+
+def _row(
+    question_set: QuestionSet, key: str, found: Found, effect: Effect | None, questions: Mapping[str, Question]
+) -> None:
+    """Draw one check: its name lists its questions, its button puts them into quarantine, or releases them."""
+    check = CHECKS[key]
+    ids = [f.question_id for f in found.findings if f.question_id in questions and questions[f.question_id].asked]
+    held = quarantine.held_by(questions.values(), key)
+    what, count, changed, action = st.columns(WIDTHS, vertical_alignment="center")
+    with what:
+        st.button(
+            f":blue[{check.title}]", type="tertiary", key=f"check-{key}", help=f"{check.what} {check.how}",
+            on_click=lambda: address.put(check=key, question=None),
+        )  # fmt: skip
+    with count:
+        st.markdown("?" if found.unknown else f"**{len(ids):,}**" if ids else "0")
+    with changed:
+        st.markdown(plain("how to know it: click" if found.unknown else effects.words(effect) if effect else "–"))
+    with action, st.container(horizontal=True, gap="xsmall"):
+        if ids:
+            _quarantine_button(question_set, key, ids)
+        if held:
+            _release_button(question_set, key, len(held))
+
+
+def _quarantine_button(question_set: QuestionSet, key: str, ids: Sequence[str]) -> None:
+    explained = "No run asks them until they are released; the set gets a version, and nothing is deleted."
+    if st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
+        count = quarantine.quarantine(cache.workspace(), question_set, key, ids, person.name())
+        st.toast(f"{wording.counted(count, 'question')} put into quarantine.")
+        st.rerun()
+
+
+def _release_button(question_set: QuestionSet, key: str, count: int) -> None:
+    if st.button(f"Release {count:,}", key=f"release-{key}", help="They are asked again, with the status they had."):
+        released = quarantine.release(cache.workspace(), question_set, key, person.name())
+        st.toast(f"{wording.counted(released, 'question')} released.")
+        st.rerun()
+
+
+def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, questions: Mapping[str, Question]) -> None:
+    """Draw what a check is, and the questions that it found, beside the one that is chosen."""
+    check = CHECKS[key]
+    heading.section(plain(check.title))
+    st.markdown(f"{check.what} *How:* {plain(check.how)}")
+    if said := " ".join(filter(None, (found.unknown, found.note))):
+        st.caption(plain(said))
+    held = {question.id for question in quarantine.held_by(questions.values(), key)}
+    words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
+    words |= {question_id: "put into quarantine by this check" for question_id in held if question_id not in words}
+    if not words:
+        st.caption("It found no question.")
+        return
+    rows = pd.DataFrame(
+        {
+            "Question": [questions[i].text for i in words],
+            "Why": list(words.values()),
+            "Status": [questions[i].status for i in words],
+            "Id": list(words),
+        }
+    )
+    with widgets.above_table("found"):
+        st.markdown(f"**{wording.counted(len(rows), 'question')}**", width="stretch")
+        widgets.table_button(rows, f"{question_set.name}-{key}", "found-csv")
+    left, right = st.columns([3, 2], gap="medium")
+    table = f"found-{key}"
+
+    def opened() -> None:
+        address.put(question=widgets.selected(st.session_state[table], list(words)))
+
+    with left:
+        columns = {
+            "Question": st.column_config.TextColumn(width=330),
+            "Why": st.column_config.TextColumn(width=290),
+            "Status": st.column_config.TextColumn(width=90),
+        }
+        height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
+        widgets.table(
+            rows, table, columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+            alt=f"Questions found by the check: {check.title}",
+        )  # fmt: skip
+    with right:
+        chosen = address.readable("question", address.one_of(words), "a question that this check found")
+        _question(corpus, question_set, questions[chosen or next(iter(words))], words)
+
+
+def _question(corpus: Corpus, question_set: QuestionSet, question: Question, words: Mapping[str, str]) -> None:
+    """Draw one question with its answer and evidence, and the way to edit it."""
+    with st.container(border=True):
+        kinds = " · ".join(filter(None, (TYPE_TITLES.get(question.type) if question.type else "", question.status)))
+        st.caption(plain(f"{kinds} · {words[question.id]}"))
+        st.markdown(f"**{plain(question.text)}**")
+        st.html(highlighted(question.answer or "(no answer given)", language=question.language))
+        passages.evidence_groups(corpus.id, question, fold=160)
+        address.link("questions", "Edit it", set=question_set.name, edit=question.id)
+
+
+# Planned and made
+
+
+def _plan(question_set: QuestionSet) -> None:
+    """Draw the plan of the set's generations against what was made, the cells that lack questions first."""
+    opened = cache.workspace()
+    names = {d.id: d.name for d in opened.store.documents(question_set.corpus_id, replaced=True)}
+    cells = plan_record.cell_rows(plan_record.records_of(opened.store, question_set.id), names)
+    if not cells:
+        with widgets.nothing("This set was made without a plan: nothing says what it was to ask."):
+            address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")
+        return
+    rows = pd.DataFrame(cells)
+    totals = {name: int(rows[name].sum()) for name in ("planned", "made", "elsewhere", "missing")}
+    st.markdown(
+        f"**{totals['planned']:,} planned**: {totals['made']:,} made where planned, {totals['elsewhere']:,} elsewhere, "
+        f"{totals['missing']:,} not made."
+    )
+    rows = rows.sort_values(["missing", "planned"], ascending=False, kind="stable")
+    shown = pd.DataFrame(
+        {
+            "Document": rows["document"], "Section": rows["section"],
+            "Type": rows["type"].map(lambda name: TYPE_TITLES.get(name, name)),
+            "Style": rows["style"].map(lambda name: STYLE_TITLES.get(name, name)),
+            "Planned": rows["planned"], "Made": rows["made"], "Elsewhere": rows["elsewhere"],
+            "Missing": rows["missing"], "Why": rows["reasons"],
+        }
+    )  # fmt: skip
+    with widgets.above_table("plan"):
+        st.caption(f"{wording.counted(len(shown), 'cell')}, those that lack questions first", width="stretch")
+        widgets.table_button(shown, f"{question_set.name}-plan", "plan-csv")
+    widgets.table(shown, "plan", height=widgets.height_of(len(shown), 12), alt="Planned against made, cell by cell")
+
+
+# Drill
+
+
+def _drill(question_set: QuestionSet, index: IndexInfo | None) -> None:
+    """Draw what the last drill found, and the button that drills the set."""
+    fact = drill.stored(cache.workspace(), question_set)
+    going = job_panel.newest_job("drill", question_set.corpus_id, questions=question_set.name)
+    is_going = going is not None and going.status in jobs.ACTIVE
+    if fact is None:
+        st.markdown(
+            "A drill plants known faults into a copy of the index (evidence removed, numbers swapped, near copies, "
+            "shuffled chunks, a cut context, an injected instruction) and counts how many the set and the gate notice."
+        )
+    else:
+        changed = "" if fact["set_version"] == question_set.version else " · the set was edited since"
+        st.caption(plain(f"Drilled on {fact['index']}, {wording.ago(fact['date'])}, k = {fact['k']}{changed}"))
+        for sentence in drill_words.drill_words(fact):
+            st.markdown(f"- {plain(sentence)}")
+    if index is None:
+        st.caption("Build an index first: a drill alters a copy of it.")
+        return
+    label = "Drilling…" if is_going else "Drill it again" if fact else "Drill this set"
+    if st.button(label, type="secondary" if fact else "primary", key="drill", disabled=is_going):
+        arguments = {"questions": question_set.name, "index": index.name}
+        job_panel.submit("drill", f"Drill {question_set.name}", question_set.corpus_id, arguments)
+        st.rerun()
