@@ -32,7 +32,7 @@ _SOMEBODY = candidate.word_set("anyone anybody everyone everybody someone somebo
 # Endings of nouns for persons who act; also of things that do ("computer"), so they decide nothing.
 _DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
 
-_EMPTY = candidate.word_set(
+EMPTY = candidate.word_set(
     "be have do make use get go see visit check read need want include information thing way page section"
     " example step more other following detail question document one same such many much able new good sure"
     " help look different type certain various name part lot number kind place"
@@ -133,18 +133,29 @@ def _objects(tree: Tree, clause: Clause) -> Iterator[_Target]:
             places = [place for place in tree.below(child) if place in inside]
             if child not in inside or not english_clauses.unbroken(places):
                 continue
-            if words[child].dep in ("dobj", "npadvmod") and _recurs(tree, places):
-                yield _Target(places, "how often", places, 3.0)
-            elif words[child].dep in ("dobj", "attr", "oprd"):
-                yield from _of_object(tree, child, places)
-                for prep in (c for c in tree.children[child] if words[c].dep == "prep" and c in inside):
-                    phrase = [place for place in tree.below(prep) if place in inside]
-                    yield from (t for t in _of_preposition(tree, prep, phrase) if t.removed == phrase and t.bonus >= 3)
-            elif words[child].dep in ("prep", "agent"):
-                targets = _of_preposition(tree, child, places)
-                yield from (target for target in targets if target.bonus >= 2 or words[head].dep != "xcomp")
-            else:
-                yield from _of_adverbial(tree, child, places)
+            for target in _of_child(tree, child, places):
+                if words[child].dep not in ("prep", "agent") or target.bonus >= 2 or words[head].dep != "xcomp":
+                    yield target
+
+
+def _of_child(tree: Tree, child: int, places: Indices) -> Iterator[_Target]:
+    """Yield what depends on a verb, by its relation; `places` are the words below it."""
+    dep = tree.words[child].dep
+    if dep in ("dobj", "npadvmod") and _recurs(tree, places):
+        yield _Target(places, "how often", places, 3.0)
+    elif dep == "npadvmod":
+        yield from _of_measure(tree, child, places)
+    elif dep in ("dobj", "attr", "oprd"):
+        yield from _of_object(tree, child, places)
+        for prep in (c for c in tree.children[child] if tree.words[c].dep == "prep" and c in places):
+            phrase = [place for place in tree.below(prep) if place in places]
+            yield from (t for t in _of_preposition(tree, prep, phrase) if t.removed == phrase and t.bonus >= 3)
+    elif _measure(tree, child) is not None:
+        yield from _of_distance(tree, child, places)
+    elif dep in ("prep", "agent"):
+        yield from _of_preposition(tree, child, places)
+    else:
+        yield from _of_adverbial(tree, child, places)
 
 
 def _of_object(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
@@ -158,9 +169,34 @@ def _of_object(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
         money = [place for place in places if place <= head]
         yield _Target(money, "how much", money, 3.0)
     elif counted and len(counted[1]) <= 9:
-        yield _Target(places, f"how many {tree.joined(counted[1])}", counted[0], 3.0)
+        kinds = [place for place in counted[1] if place in places]
+        yield _Target(places, f"how many {tree.joined(kinds)}", counted[0], 3.0)
     elif not counted and tree.child(head, "nummod") is None and (wh := _wh(tree, head)):
         yield _Target(places, wh, places, 2.0 if word.dep == "attr" else 1.0)
+
+
+def _of_measure(tree: Tree, noun: int, places: Indices) -> Iterator[_Target]:
+    """Ask for "forty nights" after "work" by "how many nights"."""
+    counted = _counted(tree, noun)
+    if counted and counted[0] == places:
+        yield _Target(places, f"how many {tree.joined(counted[1])}", places, 3.0)
+
+
+def _measure(tree: Tree, head: int) -> int | None:
+    """Return the counted noun that measures a preposition, adverb or adjective: "ten minutes before", "8 years old"."""
+    noun = tree.child(head, "npadvmod")
+    return noun if noun is not None and noun < head and _counted(tree, noun) else None
+
+
+def _of_distance(tree: Tree, head: int, places: Indices) -> Iterator[_Target]:
+    """Ask for "ninety minutes before sunset" by "how many minutes before sunset"."""
+    noun = _measure(tree, head)
+    counted = _counted(tree, noun) if noun is not None else None
+    if noun is None or counted is None or counted[0] != [p for p in places if p <= noun]:
+        return
+    after = [p for p in places if p > noun]
+    if len(after) <= 9:
+        yield _Target(places, f"how many {tree.joined(counted[1])} {tree.joined(after)}", counted[0], 3.0)
 
 
 def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]:
@@ -280,16 +316,16 @@ def _inverted(tree: Tree, clause: Clause, target: _Target) -> str:
     """Join question word, auxiliary, subject, verb and rest; a command becomes "should you"."""
     words, verb = tree.words, clause.verb
     rest = [place for place in clause.rest if place not in target.removed]
-    subject = _inside(tree, clause.subject, tree.joined(clause.subject)) if clause.subject else "you"
+    subject = inside(tree, clause.subject, tree.joined(clause.subject)) if clause.subject else "you"
     helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
     helpers = [p for p in helpers if words[p].tag != "TO"]
     if not clause.subject:
         middle = [p for p in clause.between if words[p].lemma != "do" and tree.low(p) != "please"]
         pieces: tuple[str | Indices, ...] = ("should", subject, middle, words[verb].text.lower())
     elif words[verb].lemma == "be" and not helpers:
-        pieces = (_full(words[verb]), subject, clause.between)
+        pieces = (full(words[verb]), subject, clause.between)
     elif helpers:
-        pieces = (_full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
+        pieces = (full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
     elif words[verb].tag in DO:
         pieces = (DO[words[verb].tag], subject, clause.between, words[verb].lemma)
     else:
@@ -297,13 +333,13 @@ def _inverted(tree: Tree, clause: Clause, target: _Target) -> str:
     return _sentence(tree, clause, target.wh, *pieces, rest)
 
 
-def _full(verb: Word) -> str:
+def full(verb: Word) -> str:
     """Return an auxiliary verb, written out."""
     text = verb.text.replace("’", "'").lower()
     return ("has" if verb.lemma == "have" else "is") if text == "'s" else LONG.get(text, text)
 
 
-def _inside(tree: Tree, places: Indices, text: str) -> str:
+def inside(tree: Tree, places: Indices, text: str) -> str:
     """Return `text`, which begins with these words, as inside a sentence: only names keep their capital."""
     word = tree.words[places[0]]
     following = tree.words[places[1]].text if len(places) > 1 else ""
@@ -320,7 +356,7 @@ def _in_place(tree: Tree, clause: Clause, target: _Target, whole: Indices) -> st
     if not left:
         return ""
     text = tree.joined(left, target.wh, right)
-    return _sentence(tree, clause, _inside(tree, left, text) if clause.before else text)
+    return _sentence(tree, clause, inside(tree, left, text) if clause.before else text)
 
 
 def _sentence(tree: Tree, clause: Clause, *pieces: str | Indices) -> str:
@@ -355,13 +391,13 @@ def _usable(
         return
     if not _can_answer(tree, answer) or any(english_clauses.points(tree, p, owner=owner) for p in remaining):
         return
-    bare = [tree.words[p].head for p in remaining if _is_bare(tree, p)]
+    bare = [tree.words[p].head for p in remaining if is_bare(tree, p)]
     if any(words[head].dep[:5] == "nsubj" for head in bare):  # "the course": which one is known from elsewhere
         return
     if any(words[p].dep == "prep" and not tree.children[p] for p in remaining):
         return
     content = [
-        p for p in remaining if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in _EMPTY
+        p for p in remaining if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in EMPTY
     ]
     if len(content) < (2 if target.bonus >= 2 else 3) or not any(words[p].tag[:2] in ("NN", "CD") for p in content):
         return
@@ -379,7 +415,7 @@ def _can_answer(tree: Tree, answer: Indices) -> bool:
     if re.search(r"[\w/–-]", around):  # half of "e-ticket"
         return False
     if (
-        _is_bare(tree, answer[0])
+        is_bare(tree, answer[0])
         or words[answer[0]].tag in ("PRP", "PRP$", "WP", "WDT")
         or tree.low(answer[0])
         in (
@@ -395,10 +431,10 @@ def _can_answer(tree: Tree, answer: Indices) -> bool:
         return False
     if any(tree.low(p) in _POINTING_ANSWER or english_clauses.points_that(tree, p) for p in answer):
         return False
-    return any(words[p].tag[:2] in ("NN", "CD", "VB") and words[p].lemma.lower() not in _EMPTY for p in answer)
+    return any(words[p].tag[:2] in ("NN", "CD", "VB") and words[p].lemma.lower() not in EMPTY for p in answer)
 
 
-def _is_bare(tree: Tree, place: int) -> bool:
+def is_bare(tree: Tree, place: int) -> bool:
     """Return whether the word is the article of a noun that nothing specifies, as of "the course"."""
     if tree.low(place) != "the":
         return False

@@ -1,0 +1,448 @@
+"""Claims of what English documents hold besides sentences: key–value lines, tables, lists and defined terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragviz.questions import candidate, english, english_clauses
+from ragviz.questions.english_clauses import Tree
+from ragviz.questions.english_topics import Topic
+from ragviz.questions.source_claim import SourceClaim
+from ragviz.questions.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
+from ragviz.records import Document, QuestionType, Word
+from ragviz.text.words import parse
+
+LONGEST_VALUE = 25
+"""Words of a value, meaning or cell at most; a longer one holds several facts."""
+MOST_ITEMS = 12
+"""Items of a list that is asked for at most."""
+
+# Labels of remarks: what follows is no value of theirs.
+_LABELS = candidate.word_set(
+    "note notes tip tips warning warnings important caution example examples hint info remember attention update"
+    " question answer q a yes no pros cons first second third next finally source see todo"
+)
+_VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
+_NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
+_CODE = re.compile(r"\w[._]\w|[a-z][A-Z]|\(\)|^--?\w")
+_YES_NO = re.compile(
+    r"(?:yes|no|true|false|y|n|x|n/?a|none|tbd|-+|—|–|✓|✔|✗|✘|✅|❌|any|optional|required)\.?", re.IGNORECASE
+)
+_REFERS = re.compile(
+    r"\b(?:this|that|these|those|it|they|them|here|there|above|below|following|previous|same|other|we|our|us|i|my|he|she)\b|[?…]"
+    r"|https?:",
+    re.IGNORECASE,
+)
+_ATTRIBUTES = frozenset(
+    {"", "attribute", "property", "feature", "aspect", "criterion", "characteristic", "parameter", "item"}
+)
+"""Titles of a first column that names what is compared, not things."""
+_NAMES = candidate.word_set("name title id number no code key term value label")
+_YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-/–]\d{2,4})?|Q[1-4](?: (?:19|20)\d\d)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A piece of text with its tree."""
+
+    text: str
+    tree: Tree
+
+    @property
+    def words(self) -> Sequence[Word]:
+        """The words of the piece."""
+        return self.tree.words
+
+    @property
+    def head(self) -> int:
+        """The place of the word that governs the others."""
+        return self.tree.root
+
+    def is_noun_phrase(self) -> bool:
+        """Return whether the piece is one noun phrase that names something."""
+        words = self.words
+        if (
+            not words
+            or words[self.head].tag[:2] != "NN"
+            or any(word.tag in _VERBS or word.tag == "TO" for word in words)
+        ):
+            return False
+        return (
+            words[0].tag not in ("IN", "WRB", "WP", "RB", "CC", "PRP", "PRP$", "EX", "VBG", "VBN")
+            and "," not in self.text
+        )
+
+    def is_sentence(self) -> bool:
+        """Return whether a finite verb governs the piece, or it is a command, or several sentences."""
+        if not self.words or self.words[self.head].tag in _VERBS or re.search(r"[.;] \S", self.text):
+            return True
+        return any(word.head == self.head and word.dep in ("nsubj", "nsubjpass", "aux") for word in self.words)
+
+    def is_plural(self) -> bool:
+        """Return whether the noun that governs the piece is plural."""
+        return bool(self.words) and self.words[self.head].tag in ("NNS", "NNPS")
+
+    def lemmas(self) -> frozenset[str]:
+        """Return the lemmas of the words."""
+        return frozenset(word.lemma.lower() for word in self.words)
+
+
+class _Pieces:
+    """Parses of all pieces of a document that questions are made of, made at once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        distinct = list(dict.fromkeys(texts))
+        parsed = zip(distinct, parse(distinct, "en"), strict=True)
+        self._parsed = {text: _Parsed(text, Tree(text, words)) for text, words in parsed}
+
+    def __getitem__(self, text: str) -> _Parsed:
+        return self._parsed[text]
+
+
+def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> Iterator[SourceClaim]:
+    """Yield the claims of a document's structure, kind by kind."""
+    pairs = [pair for pair in found.key_values if _is_pair(pair)]
+    terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
+    tables = [table for table in found.tables if table.rows]
+    lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
+    pieces = _Pieces(
+        [
+            *(text for pair in pairs for text in (_inside(pair.key), pair.value)),
+            *(text for term in terms for text in (_inside(term.term), term.meaning)),
+            *(_inside(title) for table in tables for title in table.header),
+            *(_inside(row.cells[0]) for table in tables for row in table.rows),
+            *(text for place in lists for text in (_introduction(place), *map(_item, place.items))),
+        ]
+    )
+    for claim in (
+        *(claim for pair in pairs for claim in _of_pair(pair, pieces, about[pair.section])),
+        *(claim for term in terms for claim in _of_term(term, pieces, about[term.section])),
+        *(claim for table in tables for claim in _of_table(table, pieces, about[table.section])),
+        *(claim for place in lists for claim in _of_list(place, pieces, about[place.section])),
+    ):
+        yield replace(claim, document_id=document.id, quote=document.text[claim.start : claim.end])
+
+
+def _claim(
+    place: KeyValue | Definition | Row | ListPlace,
+    section: str,
+    type_: QuestionType,
+    question: str,
+    answer: str,
+    subject: str,
+    attribute: str,
+    statement: str,
+    score: float,
+    entities: Sequence[str] = (),
+) -> SourceClaim:
+    """Return a claim that has yet to be told its document and quote."""
+    return SourceClaim(
+        "", place.start, place.end, "", type_, question, answer, statement, subject, "en", attribute, section,
+        tuple(dict.fromkeys(entities)), score,
+    )  # fmt: skip
+
+
+def _inside(title: str) -> str:
+    """Return a key or title as inside a sentence: "Opening hours" → "opening hours", but "API", "Moodle" stay.
+
+    A single capitalised word, or several, may be a name: only where a word in lower case follows is the first lowered.
+    """
+    title = title.strip().rstrip(".:")
+    first, _, rest = title.partition(" ")
+    is_plain = first[1:].islower() and (not rest or not re.search(r"(?:^|\s)[A-Z]", rest))
+    return title[:1].lower() + title[1:] if is_plain else title
+
+
+def _is_pair(pair: KeyValue) -> bool:
+    """Return whether the line may state a value of an attribute."""
+    words = pair.key.lower().split()
+    if not pair.alone or len(words) > 6 or len(pair.value.split()) > LONGEST_VALUE or words[0] in _LABELS:
+        return False
+    return not _REFERS.search(pair.key) and not _REFERS.search(pair.value) and not pair.value.endswith((":", "?", ","))
+
+
+def _subject(topic: Topic) -> tuple[str, frozenset[str]]:
+    """Return what a line or row is about, as a question names it, and its words; "" without a title."""
+    title = topic.section or topic.document
+    return (title.text, title.words) if title else ("", frozenset())
+
+
+def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for the value: "What are the opening hours of …?"; for what a code word is by "What is …?"."""
+    key, value = pieces[_inside(pair.key)], pieces[pair.value]
+    subject, _ = _subject(topic)
+    answer = pair.value.rstrip(".;")
+    if not subject or not _says_something(value):
+        return
+    if _CODE.search(pair.key) and " " not in pair.key:
+        if not value.is_sentence() and len(answer.split()) >= 3 and value.words[0].tag == "DT":
+            question = topic.led(f"what is “{pair.key}”?", {pair.key.lower()})
+            yield _claim(
+                pair,
+                pair.section,
+                "definition",
+                question,
+                answer,
+                pair.key,
+                "",
+                f"{pair.key}: {answer}",
+                6.0,
+                [pair.key],
+            )
+        return
+    if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
+        return
+    question = topic.led(f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.lemmas())
+    if _known(answer, question) or question[:2] == "Wh":
+        return
+    type_: QuestionType = "number" if any(c.isdigit() for c in answer) else "fact"
+    names = [subject, *_names(value)]
+    yield _claim(pair, pair.section, type_, question, answer, subject, key.text, f"{pair.key}: {answer}", 7.0, names)
+
+
+def _is_datum(value: _Parsed) -> bool:
+    """Return whether a value is a number, a name or a few words; more are a remark under a heading of its own."""
+    named = any(word.tag[:3] == "NNP" or word.tag == "CD" or word.entity for word in value.words)
+    return named or len(value.words) <= 3
+
+
+def _has_of(key: _Parsed) -> bool:
+    return any(word.tag == "IN" for word in key.words)
+
+
+def _says_something(value: _Parsed) -> bool:
+    return bool(value.words) and not _YES_NO.fullmatch(value.text.strip())
+
+
+def _known(answer: str, question: str) -> bool:
+    """Return whether the question holds the answer."""
+    return f" {answer.lower()} " in f" {re.sub(r'[“”?,]', '', question).lower()} "
+
+
+def _names(piece: _Parsed) -> list[str]:
+    from ragviz.questions.english_claims import entities
+
+    return list(entities(piece.tree))
+
+
+def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask what a term is; its meaning is a noun phrase, not a remark about it."""
+    name, meaning = pieces[_inside(term.term)], pieces[term.meaning]
+    answer = term.meaning.rstrip(".;")
+    if not (name.is_noun_phrase() or _CODE.search(term.term)) or meaning.is_sentence() or _REFERS.search(answer):
+        return
+    if len(answer.split()) < 3 or meaning.words[meaning.head].tag[:2] != "NN" or _known(term.term, answer):
+        return
+    text = name.text if name.is_noun_phrase() else f"“{term.term}”"
+    question = topic.led(f"what {'are' if name.is_plural() else 'is'} {text}?", name.lemmas())
+    yield _claim(
+        term,
+        term.section,
+        "definition",
+        question,
+        answer,
+        term.term,
+        "",
+        f"{term.term}: {answer}",
+        7.0,
+        [term.term, *_names(meaning)],
+    )
+
+
+def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for the cells of rows that are told apart by their first cell."""
+    labels = [row.cells[0].casefold() for row in table.rows]
+    for row in table.rows:
+        label = row.cells[0]
+        if labels.count(label.casefold()) > 1 or not _can_label(label) or not topic.words:
+            continue
+        for title, cell in list(zip(table.header, row.cells, strict=True))[1:]:
+            yield from _of_cell(table, row, title, cell, pieces, topic)
+
+
+def _can_label(label: str) -> bool:
+    return bool(re.search(r"[^\W\d_]{2}", label)) and len(label.split()) <= 8 and not _REFERS.search(label)
+
+
+def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for a cell: "what is the price of the ticket “day”?".
+
+    Where the first column is of attributes ("Feature", "") or the column is a year, the row is what is asked for.
+    """
+    if not cell or _YES_NO.fullmatch(cell) or len(cell.split()) > LONGEST_VALUE or _REFERS.search(cell):
+        return
+    column, first = pieces[_inside(title)], pieces[_inside(table.header[0])]
+    label, kind = row.cells[0], ""
+    by_row = bool(_YEAR.fullmatch(title)) or first.text.lower() in _ATTRIBUTES
+    named, other = (pieces[_inside(label)], title) if by_row else (column, label)
+    if not title:
+        return
+    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or not first.text:
+        question, attribute = f"what is given for “{label}” under “{title}”?", title
+    else:
+        kind = f"the {first.text} " if not by_row and _is_kind(first) else ""
+        quoted = title if _YEAR.fullmatch(title) else f"“{other}”"
+        joint = "for" if _has_of(named) or _YEAR.fullmatch(title) else "of"
+        question = f"what {'are' if named.is_plural() else 'is'} the {named.text} {joint} {kind}{quoted}?"
+        attribute = named.text
+    answer = cell.rstrip(".;")
+    question = topic.led(question, {word.lower() for word in re.findall(r"\w+", question)})
+    if not _known(answer, question):
+        statement = f"{label}, {title}: {answer}"
+        yield _claim(row, table.section, "table", question, answer, other, attribute, statement, 8.0, [label])
+
+
+def _is_kind(first: _Parsed) -> bool:
+    """Return whether the title of the first column says what its cells are: a ticket, not a name."""
+    lemma = first.words[first.head].lemma.lower() if first.words else ""
+    return first.is_noun_phrase() and not first.is_plural() and len(first.words) <= 3 and lemma not in _NAMES
+
+
+def _item(item: Item) -> str:
+    """Return an item as part of an answer: its key or term where it has one, without closing marks."""
+    text = re.split(r"(?<=\w):\s|\s[-–—]+\s", item.text, maxsplit=1)[0] if len(item.text.split()) > 6 else item.text
+    return re.sub(r"(?:[,;]\s*(?:and|or)|[.,;])$", "", text.strip()).strip()
+
+
+def _introduction(place: ListPlace) -> str:
+    return place.introduction.rstrip(" :.") + "." if place.introduction else ""
+
+
+def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for all items: what the introducing sentence lacks, or what its plural noun stands for."""
+    items = [_item(item) for item in place.items]
+    if any(not item or len(item.split()) > 12 or item.endswith("?") or _REFERS.search(item) for item in items):
+        return
+    introduction = _introduction(place)
+    if introduction:
+        asked = _asked_by(pieces[introduction])
+        known = pieces[introduction].lemmas()
+    else:
+        asked = known = None
+    if not asked or known is None:
+        return
+    question, subject = asked
+    if not topic.missing(known) and not re.search(r"[A-Z]", question[1:]):
+        return
+    title, _ = _subject(topic)
+    answer = "; ".join(items)
+    statement = f"{introduction.rstrip('.')}: {answer}"
+    names = [name for item in items for name in _names(pieces[item])]
+    yield _claim(
+        place, place.section, "list", topic.led(question, known), answer, subject or title, "", statement, 8.0, names
+    )
+
+
+def _asked_by(introduction: _Parsed) -> tuple[str, str] | None:
+    """Return the question that a list answers after this introduction, begun in lower case, and its subject."""
+    tree, words = introduction.tree, introduction.words
+    if len(words) < 4 or re.search(
+        r"\b(?:such as|including|e\.g|for example|step|steps|example|examples|like|and|or)\.?$",
+        introduction.text,
+        re.IGNORECASE,
+    ):
+        return None
+    clause = english_clauses.clause(tree)
+    if (
+        clause is None
+        or not clause.subject
+        or re.search(r"\b(?:it|they|them|this|that|he|she|here|i|my)\b", introduction.text, re.IGNORECASE)
+    ):
+        return _noun_asked(introduction)
+    following = _following(tree)
+    subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
+    if any(words[p].tag in ("JJS", "RBS") for p in following):
+        return None
+    if following and set(following) <= set(clause.subject):
+        verb = [*clause.between, clause.verb]
+        rest = [p for p in clause.rest if p not in following]
+        line = tree.joined(_which(tree, following), verb, rest)
+        return (f"{line.rstrip(' .,:')}?", "") if len(rest) > 1 else None
+    last = clause.rest[-1] if clause.rest else clause.verb
+    if any(word.tag not in (".", ":") for word in words[last + 1 :]):
+        return None
+    if following and set(following) <= set(clause.rest):
+        wh, removed = _which(tree, following), following
+        if following[-1] != last:
+            return None
+    elif last == clause.verb and words[clause.verb].lemma != "be":
+        wh, removed = "what", []
+    else:
+        return None
+    if words[removed[0] - 1 if removed else clause.verb].tag == "IN":
+        return None
+    line = _inverted(tree, clause, wh, removed, subject)
+    return (line, subject) if line else None
+
+
+def _following(tree: Tree) -> list[int]:
+    """Return the words of "the following documents", "these three forms", "three roles" at the end; none without."""
+    words = tree.words
+    for place, word in enumerate(words):
+        if tree.low(place) in ("following", "these") or (word.tag == "CD" and word.dep == "nummod"):
+            head = place if word.tag[:2] == "NN" or word.dep in ("dobj", "attr", "nsubj") else word.head
+            places = [p for p in tree.below(head) if words[p].dep != "punct" or p < head]
+            plural = words[head].tag == "NNS" or tree.low(head) == "following"
+            if (
+                plural
+                and english_clauses.unbroken(places)
+                and words[head].dep in ("dobj", "attr", "nsubj", "nsubjpass")
+            ):
+                return places
+    return []
+
+
+def _which(tree: Tree, places: Sequence[int]) -> str:
+    """Return "which documents" for "the following documents", "what" for "the following"."""
+    kept = [
+        p for p in places if tree.low(p) not in ("the", "following", "these", "all", "of") or p > _noun(tree, places)
+    ]
+    kept = [p for p in kept if tree.words[p].text not in ":."]
+    return f"which {tree.joined(kept)}" if kept else "what"
+
+
+def _noun(tree: Tree, places: Sequence[int]) -> int:
+    return next((p for p in places if tree.words[p].tag == "NNS"), places[-1])
+
+
+def _inverted(tree: Tree, clause: english_clauses.Clause, wh: str, removed: Sequence[int], subject: str) -> str:
+    words, verb = tree.words, clause.verb
+    rest = [p for p in clause.rest if p not in removed]
+    helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
+    if words[verb].lemma == "be" and not helpers:
+        pieces: tuple[str | list[int], ...] = (english.full(words[verb]), subject, clause.between)
+    elif helpers:
+        pieces = (english.full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
+    elif words[verb].tag in english_clauses.DO:
+        pieces = (english_clauses.DO[words[verb].tag], subject, clause.between, words[verb].lemma)
+    else:
+        return ""
+    line = tree.joined(wh, *pieces, rest)
+    if before := tree.joined(clause.before):
+        line = f"{english.inside(tree, clause.before, before)}, {line}"
+    return f"{line.rstrip(' .,:;')}?"
+
+
+def _noun_asked(introduction: _Parsed) -> tuple[str, str] | None:
+    """Return the question after "Requirements for a visa:", "There are three kinds of tickets:"."""
+    tree, words = introduction.tree, introduction.words
+    if words[tree.root].lemma == "be" and tree.child(tree.root, "expl") is not None:
+        head = tree.child(tree.root, "attr", "nsubj")
+        if head is None or words[head].tag != "NNS" or tree.child(tree.root, "neg") is not None:
+            return None
+        places = [p for p in tree.below(head) if words[p].text not in ".:"]
+        if not english_clauses.unbroken(places) or _REFERS.search(tree.joined(places)) or len(places) < 3:
+            return None
+        return f"what are the {re.sub(r'^(?:the|a|some|several|many) ', '', tree.joined(places))}?", ""
+    if words[tree.root].tag == "NNS" and not any(word.tag in _VERBS for word in words) and len(words) >= 4:
+        text = re.sub(
+            r"^(?:the|some|several|our|your) ",
+            "",
+            english.lowered(introduction.text.rstrip(" .:")),
+            flags=re.IGNORECASE,
+        )
+        if not _REFERS.search(text) and words[0].tag not in ("IN", "RB", "VBG", "PRP", "CC"):
+            return f"what are the {text}?", ""
+    return None
