@@ -305,6 +305,16 @@ def test_an_instruction_in_a_passage_stays_data(server, knows):
     assert json.loads(data)["passages"] == {"1": attack}
 
 
+def test_the_answer_to_a_question_in_another_language_is_asked_for_in_its_own(server, knows):
+    text = "织工行会是什么时候成立的？"
+    knows(text, [], "in the lower town")
+    [rejected] = verified(server, question(text, "in the lower town", WEAVERS, language="zh"))
+    assert rejected.reason == "answered without any document: “in the lower town”"
+    assert sent(server)[0]["questions"]["1"]["answer_in"] == "English"
+    verified(server, question("Where is the hall of weavers?", "in the lower town", WEAVERS))
+    assert "answer_in" not in sent(server)[1]["questions"]["1"]
+
+
 def test_no_key_is_in_a_reason(server, knows):
     key = "sk-1234567890abcdef"
     text = "When was the guild of weavers founded?"
@@ -598,6 +608,18 @@ def test_rules_verify_a_set_without_a_model(workspace, server):
     assert (result.verified, result.faulty, len(chats(server))) == (61, 0, calls)
     stored = workspace.store.questions(workspace.store.question_set("q").id)
     assert {q.verified_by for q in stored} == {"rules"}
+
+
+def test_another_model_than_the_one_that_wrote_them_can_verify(workspace, server, monkeypatch):
+    pump_set(workspace, 2)
+    monkeypatch.setattr(workspace, "settings", workspace.settings.model_copy(update={"judge": "judge"}))
+    store = workspace.store
+    verifying.verify_questions(workspace, "q", "pumps")
+    questions = store.questions(store.question_set("q").id)
+    assert {q.verified_by for q in questions} == {"judge"}
+    store.put_questions(store.question_set("q").id, [replace(q, verified_by="") for q in questions])
+    verifying.verify_questions(workspace, "q", "pumps", model="another")
+    assert {q.verified_by for q in store.questions(store.question_set("q").id)} == {"another"}
 
 
 def test_wrong_choices_say_what_there_is(workspace, server):

@@ -24,6 +24,7 @@ def questions_verify(
     verifier: Annotated[
         str, typer.Option("--by", help="model: other calls than those that wrote them; rules: word by word, no model.")
     ] = "model",
+    model: Annotated[str, typer.Option(help="Model that verifies; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
     budget: Annotated[
         float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
     ] = None,
@@ -38,6 +39,7 @@ def questions_verify(
     workspace = console.open_workspace()
     console.one_of("verifier", verifier, VERIFIERS)
     arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "verifier": verifier}
+    arguments |= {"model": model}
     if dry_run:
         show_forecast(verifying.foresee_verification(workspace, **arguments), as_json)
         return

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field
 from ragviz.judging.texts import THOUGHT, bounded, judge_request
 from ragviz.models.requests import Request
 from ragviz.records import Question
+from ragviz.text import language
 
 VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1"}
 """Version of each prompt."""
@@ -64,7 +65,7 @@ class CandidatesReply(BaseModel):
 ALONE = {
     "en": """You check questions that test a search engine over documents, without seeing these documents. {data}
 "questions" holds questions under their numbers; "earlier" are the earlier turns of its conversation, where there are
-some, as questions with their answers.
+some, as questions with their answers; "answer_in" is the language of its answer, where that is another one.
 Give one row for every number:
 - understood: true when somebody who has seen no document knows what is asked about, from the question and its earlier
   turns alone. False when it refers to something that is nowhere named: "it", "this", "the above", "the company".
@@ -73,7 +74,8 @@ Give one row for every number:
 - known: true only when you are sure of the answer from general knowledge, as of an encyclopedia. What would have to be
   looked up in these documents, or guessed, is false. answer: the answer that you know, short.""",
     "zh": """你要检查一个测试集里的问题，它用来测试文档检索系统；你看不到这些文档。{data}
-“questions”是带编号的问题；“earlier”是其对话中较早的几轮（如果有），每轮为问题及其答案。
+“questions”是带编号的问题；“earlier”是其对话中较早的几轮（如果有），每轮为问题及其答案；“answer_in”是答案所用的语言
+（与问题不同时才有）。
 每个编号给出一行：
 - understood：没有看过任何文档的人仅凭这个问题及较早的几轮，就知道问的是什么，则为 true。如果它指的是没有说出的对象
   （“它”“这个”“上述”“该公司”等），则为 false。关键词、打字错误和你不认识的名称都不是判为 false 的理由。
@@ -119,10 +121,19 @@ def _conversation(question: Question) -> dict[str, Any]:
 
 def alone_request(entries: Mapping[int, Question]) -> Request[AloneReply]:
     """Build the request what questions, by number, are without any passage."""
-    questions = {str(number): _conversation(question) for number, question in entries.items()}
+    questions = {str(number): _conversation(question) | _answer_in(question) for number, question in entries.items()}
     wording = " ".join(question.text for question in entries.values())
     request = judge_request(ALONE, {"questions": questions}, AloneReply, wording)
     return replace(request, max_tokens=THOUGHT + ROW * len(entries))
+
+
+def _answer_in(question: Question) -> dict[str, str]:
+    """Return the language of the evidence, where it is not the question's: else answers could not be compared."""
+    evidence = language.detect("\n".join(span.text for group in question.evidence for span in group))
+    asked = language.of_short(question.text, question.language)
+    return (
+        {"answer_in": language.NAMES[evidence]} if evidence not in (asked, "und") and evidence in language.NAMES else {}
+    )
 
 
 def evidence_request(question: Question, passages: Sequence[str]) -> Request[EvidenceReply]:

@@ -72,13 +72,15 @@ def verify_questions(
     index: str,
     *,
     verifier: str = "model",
+    model: str = "",
     budget: float | None = None,
     progress: Progress = silent,
 ) -> Verified:
     """Verify the proposed and accepted questions of a set that nothing has verified, against the chunks of an index.
 
     They are stored as they are decided, so that an interrupted verification continues; what was paid is not paid again.
-    `budget` limits the dollars ever spent on this set. The edits make one version of the set.
+    `model` names the model that verifies, by default RAGVIZ_JUDGE, else RAGVIZ_MODEL. `budget` limits the dollars ever
+    spent on this set. The edits make one version of the set.
 
     Raises:
         UsageError: the index is not built or of another corpus; there is no such verifier; no model is configured; a
@@ -87,7 +89,7 @@ def verify_questions(
         ModelError: the endpoint is down or refuses the request.
 
     """
-    info, question_set, client = _checked(workspace, questions, index, verifier, budget)
+    info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
     store = workspace.store
     waiting = verification.waiting(store.questions(question_set.id))
     progress(0, len(waiting), "questions", "Reading questions")
@@ -155,14 +157,14 @@ def _kind_of(reason: str) -> str:
 
 
 def foresee_verification(
-    workspace: Workspace, questions: str, index: str, *, verifier: str = "model", probe: bool = True
+    workspace: Workspace, questions: str, index: str, *, verifier: str = "model", model: str = "", probe: bool = True
 ) -> forecast.Forecast:
     """Estimate what `verify_questions` would take, and what of it is already paid; raises UsageError as it does.
 
     Assumes that every question passes: then the most calls are made. Searches the index for the chunks that
     unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
-    info, question_set, client = _checked(workspace, questions, index, verifier, None)
+    info, question_set, client = _checked(workspace, questions, index, verifier, model, None)
     waiting = verification.waiting(workspace.store.questions(question_set.id))
     if client is None:
         return forecast.Forecast(questions=len(waiting))
@@ -175,7 +177,7 @@ def foresee_verification(
 
 
 def _checked(
-    workspace: Workspace, questions: str, index: str, verifier: str, budget: float | None
+    workspace: Workspace, questions: str, index: str, verifier: str, model: str, budget: float | None
 ) -> tuple[IndexInfo, QuestionSet, ModelClient | None]:
     """Return the index, the set, and the model that verifies, None where rules do."""
     if verifier not in VERIFIERS:
@@ -184,10 +186,15 @@ def _checked(
     if info.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
     info = search.ready(workspace, info)
-    client = workspace.model if verifier == "model" else None
+    client = client_of(workspace, model) if verifier == "model" else None
     if budget is not None and client is not None and not client.priced:
         raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     return info, question_set, client
+
+
+def client_of(workspace: Workspace, model: str = "") -> ModelClient:
+    """Return the client of the model that verifies: the one that is named, else RAGVIZ_JUDGE, else RAGVIZ_MODEL."""
+    return workspace.client(model or workspace.settings.judge or workspace.settings.model)
 
 
 def _load(questions: Sequence[Question]) -> None:
