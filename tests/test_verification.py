@@ -1,11 +1,15 @@
 """Verification: each check against hand-made questions, the number of calls, caches, resumption, failures, secrets."""
 
 import json
+import subprocess
+import sys
+import time
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, UsageError
@@ -556,6 +560,29 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     rows = [json.loads(body)[-1]["content"] for body in chats(server)]
     alone = [json.loads(row.splitlines()[1])["questions"] for row in rows if '"questions"' in row]
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
+
+
+def test_a_process_that_is_killed_is_resumed_as_a_job(workspace, server):
+    """Killed without warning in the second window: only calls in flight then may be made again."""
+    pump_set(workspace)
+    server.latency = 0.02
+    command = [sys.executable, "-m", "ragviz", "questions", "verify", "q", "--index", "pumps"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    ends = time.monotonic() + 60
+    while len(chats(server)) < 55 and time.monotonic() < ends and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert 55 <= len(chats(server)) < 68
+    set_id = workspace.store.question_set("q").id
+    assert sum(bool(q.verified_by) for q in workspace.store.questions(set_id)) >= 40, "the first window is stored"
+    [job] = jobs.jobs(workspace)
+    assert (job.kind, job.status) == ("verify", "interrupted")
+    done = jobs.perform(workspace, job.id)
+    assert (done.status, done.result["unverified"]) == ("done", 0)
+    assert {q.verified_by for q in workspace.store.questions(set_id)} == {"loopback"}
+    assert len(set(chats(server))) == 68
+    assert len(chats(server)) <= 68 + 2, "two calls were in flight"
 
 
 def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
