@@ -7,25 +7,29 @@ claim: "When does the guild that runs the fair meet?". Else one question asks fo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from ragviz.questions import joined_draft, phrasing
 from ragviz.questions.candidate import Candidate, word_set
 from ragviz.questions.english_clauses import Tree
-from ragviz.questions.entities import Claims, kind, normal
-from ragviz.questions.joined_draft import JoinedDraft, are_separate, best, can_join, is_usable
+from ragviz.questions.entities import Claims, holds, kind, normal
+from ragviz.questions.joined_draft import JoinedDraft, are_separate, best, can_join, is_usable, lead
 from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.text.words import parse
 
-LOOKED_AT = 12
+LOOKED_AT = 24
 """Claims about one entity that are joined with each other at most, the best ones."""
 _CHAINED = 3.0
 """How much better a chain is than a joint question."""
+_ONLY_TOPIC = 2.0
+"""How much worse a joint question is that names the entity only as the topic of its parts."""
 
 _NAMED = re.compile(r"(?:What|Who|Which|Where) (?:is|are|was|were) (the [^?]+)\?")
 _CHINESE_NAMED = re.compile(r"(.+的[^的，。？]{1,10})(?:是|为)(?:什么|谁|哪个|哪里|多少)？")
 _CHINESE_WHO = re.compile(r"谁(?!的)([^？，]+)？")
+_QUOTED = re.compile(r"[“《]([^”》]+)[”》]")
 _THIRD = {"have": "has", "do": "does", "be": "is", "go": "goes"}
 _HELPERS = word_set("can could will would should must may might is are was were has have had")
 
@@ -34,27 +38,42 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
     """Yield bridges of so many passages, entity by entity; no claim is used twice for one entity."""
     for entity in corpus.rare():
         about = [corpus.all[number] for number in corpus.about.get(entity, ())]
-        by_language: dict[str, list[SourceClaim]] = {}
-        for claim in about:
-            if can_join(claim):
-                by_language.setdefault(claim.language, []).append(claim)
-        for language, claims in by_language.items():
-            usable = best(claims, LOOKED_AT, seed)
-            answering = [corpus.all[number] for number in corpus.answering.get(entity, ())]
-            answering = best([claim for claim in answering if claim.language == language], 3, seed)
-            used: set[SourceClaim] = set()
-            for draft in (
-                *_chains(corpus, entity, answering, usable, passages),
-                *_joint(corpus, entity, usable, passages),
-            ):
-                if used.isdisjoint(draft.claims) and is_usable(draft):
-                    used.update(draft.claims)
-                    yield draft
+        answering = [corpus.all[number] for number in corpus.answering.get(entity, ())]
+        for language in sorted({claim.language for claim in about}):
+            usable = best(_joinable(about, language), LOOKED_AT, seed)
+            answers = best([claim for claim in answering if claim.language == language], 3, seed)
+            chains = _chains(corpus, entity, answers, usable, passages)
+            yield from _unused(chain(chains, _joint(corpus, corpus.names[entity], usable, passages)))
+    for topic, claims in _topics(corpus).items():
+        yield from _unused(_joint(corpus, topic[1], best(claims, LOOKED_AT, seed), passages))
 
 
-def _joint(corpus: Claims, entity: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
+def _joinable(claims: Iterable[SourceClaim], language: str) -> list[SourceClaim]:
+    return [claim for claim in claims if claim.language == language and can_join(claim)]
+
+
+def _unused(drafts: Iterable[JoinedDraft]) -> Iterator[JoinedDraft]:
+    """Yield the usable drafts of one entity, each claim in one of them only."""
+    used: set[SourceClaim] = set()
+    for draft in drafts:
+        if used.isdisjoint(draft.claims) and is_usable(draft):
+            used.update(draft.claims)
+            yield draft
+
+
+def _topics(corpus: Claims) -> dict[tuple[str, str], list[SourceClaim]]:
+    """Return the claims of a document that begin by naming the same topic, by document and topic."""
+    found: dict[tuple[str, str], list[SourceClaim]] = {}
+    for claim in corpus.all:
+        quoted = _QUOTED.search(lead(claim.question)[0])
+        if quoted and can_join(claim):
+            found.setdefault((claim.document_id, quoted[1]), []).append(claim)
+    return found
+
+
+def _joint(corpus: Claims, name: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
     """Yield questions for several facts about an entity, of passages apart from each other, the best first."""
-    left = list(claims)
+    left, entity = list(claims), normal(name)
     while len(left) >= passages:
         group = [left.pop(0)]
         for claim in [each for each in left if _is_about(each, entity)] + left:
@@ -62,9 +81,9 @@ def _joint(corpus: Claims, entity: str, claims: Sequence[SourceClaim], passages:
                 break
             if _differ(claim, group) and are_separate([*group, claim], corpus):
                 group.append(claim)
-        if len(group) == passages and any(_is_about(claim, entity) for claim in group):
+        if len(group) == passages:
             left = [claim for claim in left if claim not in group]
-            yield _asked_together(corpus.names[entity], group)
+            yield _asked_together(name, group)
 
 
 def _is_about(claim: SourceClaim, entity: str) -> bool:
@@ -80,17 +99,24 @@ def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
 
 
 def _asked_together(name: str, group: Sequence[SourceClaim]) -> JoinedDraft:
-    parts = [Candidate(claim.question, claim.answer, claim.score) for claim in _spread(group)]
+    ordered = _spread(group)
+    parts, before = list[Candidate](), ""
+    for claim in ordered:
+        topic, rest = lead(claim.question)
+        question = rest if topic and topic == before else claim.question  # a topic is named once
+        parts.append(Candidate(question, claim.answer, claim.score))
+        before = topic
     together = phrasing.joined(parts, group[0].language)
     about = sum(_is_about(claim, normal(name)) for claim in group)
-    return joined_draft.of_claims(
-        "bridge", _spread(group), together.question, together.answer, entity=name, bonus=0.5 * about
-    )
+    only_topic = not any(_mentions(name, lead(claim.question)[1]) for claim in ordered)
+    bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0)
+    return joined_draft.of_claims("bridge", ordered, together.question, together.answer, entity=name, bonus=bonus)
 
 
 def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:
-    """Return the claims with a definition first, then as they are."""
-    return sorted(group, key=lambda claim: claim.type != "definition")
+    """Return the claims with those of one topic together, a definition first."""
+    topics = [lead(claim.question)[0] for claim in group]
+    return sorted(group, key=lambda c: (topics.index(lead(c.question)[0]), c.type != "definition"))
 
 
 def _chains(
@@ -118,7 +144,7 @@ def _chains(
 
 
 def _mentions(name: str, text: str) -> bool:
-    return f" {normal(name)} " in f" {normal(text)} "
+    return holds(text, name)
 
 
 def _chained(name: str, group: Sequence[SourceClaim], said: Sequence[NounPhrase], text: str) -> JoinedDraft:

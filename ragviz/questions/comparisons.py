@@ -11,8 +11,8 @@ from itertools import pairwise
 
 from ragviz.questions import joined_draft
 from ragviz.questions.candidate import word_set
-from ragviz.questions.entities import Claims, bare, kind, normal
-from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, order
+from ragviz.questions.entities import Claims, bare, holds, is_entity, kind, normal
+from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered, order
 from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.text.stems import content_words
@@ -21,10 +21,13 @@ _QUANTITY = re.compile(
     r"(?P<before>[$€£¥]?)\s*(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(?P<unit>\D{0,20})"
 )
 _HIGHER = re.compile(r"[$€£¥%％℃°]|dollars?|euros?|percent|元|美元")
+_IN = "\0"
+_TAIL = re.compile(r" in “[^”]+”(?=\?$)")
 _DATE = re.compile(r"(?:1[5-9]|20)\d{2}(?:\s*年.*)?")
 _ORDINAL = word_set("st nd rd th")
 _VAGUE = word_set(
-    "name title description notes note comments comment id no link url email e-mail phone telephone address"
+    "item items use details detail resource resources file files example examples name title description notes note"
+    " comments comment id no link url email e-mail phone telephone address"
 )
 _CHINESE_VAGUE = word_set("名称 姓名 说明 备注 描述 编号 序号 链接 网址 邮箱 电话 地址")
 
@@ -59,7 +62,7 @@ def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, Sou
     """
     groups: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
     for claim in corpus.all:
-        if claim.attribute and claim.subject and can_join(claim) and not _is_vague(claim):
+        if _is_comparable(claim):
             groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
     wider: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
     for key, claims in groups.items():
@@ -78,6 +81,11 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
         if normal(one.subject) != normal(other.subject):
             first, second = sorted((one, other), key=lambda claim: (claim.document_id, claim.start))
             yield first, second
+
+
+def _is_comparable(claim: SourceClaim) -> bool:
+    named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
+    return named and can_join(claim) and not _is_vague(claim)
 
 
 def _is_vague(claim: SourceClaim) -> bool:
@@ -100,8 +108,7 @@ def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
     """Return whether neither quote has the other's answer or is said elsewhere; two rows may be of one table."""
     if one.document_id == other.document_id and one.start < other.end and other.start < one.end:
         return False
-    said = [f" {normal(claim.quote)} " for claim in (one, other)]
-    if f" {normal(other.answer)} " in said[0] or f" {normal(one.answer)} " in said[1]:
+    if holds(one.quote, other.answer) or holds(other.quote, one.answer):
         return False
     return all(corpus.search.count(claim.quote) == 1 for claim in (one, other))
 
@@ -111,6 +118,9 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
     sizes = quantity(one.answer), quantity(other.answer)
     if sizes[0] is None or sizes[1] is None or sizes[0].unit != sizes[1].unit or sizes[0].number == sizes[1].number:
         return None
+    plural = bool(re.search(r"[^s]s$", one.attribute))
+    if not sizes[0].unit and not plural:  # it may be a code
+        return None
     more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)
     a, b = subject(one), subject(other)
     if one.language == "zh":
@@ -118,7 +128,8 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
         word = "higher" if _HIGHER.search(one.answer) else "greater"
-        question = f"Which has the {word} {_attribute(one)}, {a} or {b}?"
+        which = f"which has {'more' if plural and word != 'higher' else f'the {word}'} {_attribute(one)}"
+        question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
 
@@ -129,14 +140,24 @@ def _differ(one: SourceClaim, other: SourceClaim) -> JoinedDraft:
         question = f"{a}和{b}的{_attribute(one)}有什么不同？"
         answer = f"{a}：{one.answer}；{b}：{other.answer}"
     else:
-        question = f"How do {a} and {b} differ in {_attribute(one)}?"
+        question = _placed(one, other, f"how do {a} and {b} differ in {_attribute(one)}{_IN}?")
         answer = f"{a}: {one.answer}; {b}: {other.answer}"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute)
 
 
+def _placed(one: SourceClaim, other: SourceClaim, question: str) -> str:
+    """Return an English question with what both questions say of where it holds: before it, or at `_IN`."""
+    before = {lead(claim.question)[0] for claim in (one, other)}
+    ends = {match[0] if (match := _TAIL.search(claim.question)) else "" for claim in (one, other)}
+    tail = ends.pop() if len(ends) == 1 else ""
+    text = question.replace(_IN, tail)
+    text = f"{before.pop()}{text}" if len(before) == 1 else text
+    return text[:1].upper() + text[1:]
+
+
 def _attribute(claim: SourceClaim) -> str:
     text = bare(claim.attribute)
-    return text if claim.language == "zh" or text[:2].isupper() else text[:1].lower() + text[1:]
+    return text if claim.language == "zh" else lowered(text)
 
 
 def subject(claim: SourceClaim) -> str:

@@ -14,7 +14,7 @@ from ragviz.questions.exact_search import ExactSearch
 from ragviz.questions.occurrences import units
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import Document
-from ragviz.text.stems import content_words, singular
+from ragviz.text.stems import content_words, singular, stem
 
 RARE = range(2, 6)
 """Documents that hold a rare entity; or its passages, where only one document holds it."""
@@ -25,7 +25,8 @@ _LEADING = word_set("a an the this that these those our your their its his her m
 _PREPOSITION = re.compile(r"\s(?:of|for|in|on|at|to|from|with|by|about|under|over|per|within|between)\s")
 _NO_NAME = re.compile(r"[\d\s.,:/%$€£¥年月日号点时分秒第元个次-]*")
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Z0-9][A-Za-z0-9]*(?:[-./ ]?[A-Za-z0-9]+)?")
-_EDGES = " \t\r\n\"'“”‘’「」『』《》()（）[]【】*_`.,;:，。；：、"
+_EDGES = " \t\r\n\"'“”‘’「」『』《》*`.,;:，。；：、"
+_PAIRS = {"(": ")", "（": "）", "[": "]", "【": "】"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def of_claims(claims: Sequence[SourceClaim], search: ExactSearch) -> Claims:
     answering: dict[str, list[int]] = defaultdict(list)
     for number, claim in enumerate(claims):
         for entity in _named(claim.question, names):
-            about[entity].append(number)
+            if _stands_free(claim.question, names[entity]):
+                about[entity].append(number)
         if (answer := normal(claim.answer)) in names:
             answering[answer].append(number)
     return Claims(tuple(claims), search, names, _frozen(about), _frozen(answering))
@@ -101,6 +103,18 @@ def _named(text: str, names: Mapping[str, str]) -> Iterator[str]:
     yield from sorted(found)
 
 
+def _stands_free(text: str, name: str) -> bool:
+    """Return whether a name is no part of an address, a path or a longer name in a text; unknown is yes."""
+    if HAN_RUN.search(name):
+        return True
+    words = (re.escape(unit) for unit in re.findall(r"\w+", name))
+    place = re.search(r"\W{1,3}".join(words), text, re.IGNORECASE)
+    if place is None:
+        return True
+    before, after = text[: place.start()], text[place.end() :]
+    return not re.search(r"[\w/.@-]$", before) and not re.match(r"[/@-]\w|\.\w|[a-rt-z]", after)
+
+
 def normal(name: str) -> str:
     """Return a name in the form in which the same ones are equal: without case, width, article and plural.
 
@@ -119,6 +133,18 @@ def _normal(words: Sequence[str]) -> str:
     return " ".join([*kept[:-1], *map(singular, kept[-1:])])
 
 
+def holds(text: str, phrase: str) -> bool:
+    """Return whether a text holds the words of a phrase, one after the other, without case and inflection.
+
+    >>> holds("Absence requests in advance", "the absence request"), holds("anything", "")
+    (True, False)
+    """
+    wanted = [stem(word) for word in normal(phrase).split()]
+    words = [stem(unit) for unit, _, _ in units(text)]
+    size = len(wanted)
+    return bool(wanted) and any(words[at : at + size] == wanted for at in range(len(words) - size + 1))
+
+
 def bare(name: str) -> str:
     """Return a name on one line, without quotes and the like around it, and without its article.
 
@@ -126,6 +152,8 @@ def bare(name: str) -> str:
     ('Travel card', 'Hague Office')
     """
     text = " ".join(name.split()).strip(_EDGES)
+    if text[:1] in _PAIRS and text[-1:] == _PAIRS[text[0]]:
+        text = text[1:-1].strip(_EDGES)
     first, _, rest = text.partition(" ")
     return rest.strip(_EDGES) if rest and first.lower() in _LEADING else text
 

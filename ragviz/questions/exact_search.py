@@ -6,8 +6,7 @@ Compared are units (a word, a number, one Chinese character), without case, widt
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +59,7 @@ class ExactSearch:
         self._ids: list[str] = []
         self._row: dict[str, int] = {}
         self._first = [0]
-        self._section_first: list[int] = []  # first unit of every section, over all documents
+        section_first: list[int] = []  # first unit of every section, over all documents
         self._path_first: list[int] = []  # where its path of headings begins among those of all
         bodies: list[Ints] = []
         offsets: list[Ints] = []
@@ -77,21 +76,23 @@ class ExactSearch:
             named = f"{title_of(document)}\n{name_of(document)}"
             for section in sections(document) or []:
                 path, _ = self._read(f"{named}\n{section.path}")
-                self._section_first.append(int(np.searchsorted(starts[:-1], section.start)) + base)
+                section_first.append(int(np.searchsorted(starts[:-1], section.start)) + base)
                 self._path_first.append(size)
                 paths.append(path)
                 size += len(path)
             bodies.append(numbers)
             offsets.append(starts)
             self._first.append(base + len(numbers))
-        self._section_first.append(self._first[-1])
+        section_first.append(self._first[-1])
         self._path_first.append(size)
         self._body = _Postings(bodies, len(self._numbers))
         self._paths = _Postings(paths, len(self._numbers))
         self._starts: Ints = np.concatenate([*offsets, np.zeros(0, dtype=np.int32)])
         ends = np.array(self._first, dtype=np.int32)
         self._paragraphs = np.unique(np.concatenate([*paragraphs, ends]))
+        self._sections: Ints = np.array(section_first, dtype=np.int32)
         self._found: dict[str, Ints] = {}
+        self._above: dict[str, Ints] = {}
 
     def _read(self, text: str) -> tuple[Ints, Ints]:
         """Return the numbers and offsets of a text's units, closed by one that ends it."""
@@ -122,6 +123,10 @@ class ExactSearch:
         """Return the numbers of the paragraphs that hold characters `start` to `end` of a document."""
         return range(self.paragraph(document_id, start), self.paragraph(document_id, max(start, end - 1)) + 1)
 
+    def distance(self, document_id: str, first: int, second: int) -> int:
+        """Return how many units are between two characters of a document, the first before the second."""
+        return self._unit(document_id, second) - self._unit(document_id, first)
+
     def holds(self, paragraphs: range, phrase: str) -> bool:
         """Return whether these paragraphs hold the phrase; one without a word is held by none."""
         first, last = self._paragraphs[paragraphs.start], self._paragraphs[paragraphs.stop]
@@ -135,18 +140,28 @@ class ExactSearch:
         A place reaches `REACH` units in each direction, and to the headings above it; a phrase in a heading, or in its
         document's name, is said of the whole section. None where it stands at more than `most` places: not looked at.
         """
-        places = self._places(phrase)
-        headed = self._headed(phrase)
+        places, headed = self._places(phrase), self._headed(phrase)
         if len(places) > most or len(headed) > most:
             return None
-        best, wanted = 0, [self._of(other) for other in others]
-        for first, last in [*self._windows(places), *headed]:
-            window = self._window(first, last)
-            there = set(window)
-            best = max(best, sum(there.issuperset(one) and _inside(one, window) for one in wanted))
-            if best == len(others):
-                break
-        return best
+        rows = np.searchsorted(self._first, places, side="right") - 1
+        bounds = np.array(self._first)
+        first = np.concatenate([np.maximum(places - REACH, bounds[rows]), self._sections[headed]])
+        last = np.concatenate([np.minimum(places + REACH, bounds[rows + 1]), self._sections[headed + 1]])
+        if not len(first):
+            return 0
+        found = np.zeros(len(first), dtype=np.int64)
+        for other in others:
+            found += self._between(other, first, last)
+        return int(found.max())
+
+    def _between(self, phrase: str, first: Ints, last: Ints) -> NDArray[np.bool_]:
+        """Return whether a phrase stands between units `first` and `last`, or in the headings above where they are."""
+        places = np.append(self._places(phrase), self._first[-1])
+        within = places[np.searchsorted(places, first)] < last
+        headed = self._headed(phrase)
+        for at in (first, (first + last) // 2):
+            within |= np.isin(np.searchsorted(self._sections, at, side="right") - 1, headed)
+        return within
 
     def _places(self, phrase: str) -> Ints:
         if phrase not in self._found:
@@ -164,34 +179,10 @@ class ExactSearch:
         first, last = self._first[row], self._first[row + 1]
         return first + max(int(np.searchsorted(self._starts[first : last - 1], start, side="right")) - 1, 0)
 
-    def _windows(self, places: Ints) -> Iterator[tuple[int, int]]:
-        """Yield the units around places, inside their documents; overlapping ones are not joined."""
-        for place in places.tolist():
-            row = bisect_right(self._first, place) - 1
-            yield max(place - REACH, self._first[row]), min(place + REACH, self._first[row + 1])
-
-    def _headed(self, phrase: str) -> list[tuple[int, int]]:
-        """Return the units of the sections that have the phrase in a heading above them."""
-        wanted = self._of(phrase)
-        if not wanted or min(wanted) < 0:
-            return []
-        at = self._paths.find(wanted).tolist()
-        found = sorted({bisect_right(self._path_first, place) - 1 for place in at})
-        return [(self._section_first[each], self._section_first[each + 1]) for each in found]
-
-    def _window(self, first: int, last: int) -> list[int]:
-        """Return units `first` to `last`, behind the headings above the first and the last of them."""
-        path: list[int] = []
-        for section in {bisect_right(self._section_first, at) - 1 for at in (first, (first + last) // 2)}:
-            path += self._paths.units[self._path_first[section] : self._path_first[section + 1]].tolist()
-        return [*path, *self._body.units[first:last].tolist()]
-
-
-def _inside(wanted: Sequence[int], window: Sequence[int]) -> bool:
-    """Return whether the units follow each other somewhere in the window."""
-    if not wanted:
-        return False
-    size = len(wanted)
-    return any(
-        window[at] == wanted[0] and list(window[at : at + size]) == list(wanted) for at in range(len(window) - size + 1)
-    )
+    def _headed(self, phrase: str) -> Ints:
+        """Return the numbers of the sections that have the phrase in a heading above them."""
+        if phrase not in self._above:
+            wanted = self._of(phrase)
+            at = self._paths.find(wanted) if wanted and min(wanted) > 0 else np.zeros(0, dtype=np.int32)
+            self._above[phrase] = np.unique(np.searchsorted(self._path_first, at, side="right") - 1)
+        return self._above[phrase]

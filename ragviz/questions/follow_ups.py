@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
 from ragviz.questions import comparisons, joined_draft
-from ragviz.questions.entities import Claims, bare, normal
-from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, lowered
+from ragviz.questions.entities import Claims, bare, holds, normal
+from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered
 from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
 from ragviz.questions.source_claim import SourceClaim
 
+_NAME = re.compile(r"\b\d*[A-Z]|[“”《》_]|\w\.\w")
 Pair = tuple[SourceClaim, SourceClaim]
 
 
@@ -23,9 +25,11 @@ def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     for language, own in pairs.items():
         found = noun_phrases([(other.question, other.subject) for _, other in own], language)
         for (one, other), phrase in zip(own, found, strict=True):
-            text = _next(phrase, language) if phrase is not None else ""
+            inside = phrase is not None and phrase.start >= len(lead(phrase.question)[0])
+            text = _next(phrase, language) if phrase is not None and inside else ""
             if text:
                 yield from _usable(one, other, text)
+    yield from _of_one_topic(corpus)
     for one, other in comparisons.comparable(corpus, seed):
         yield from _usable(one, other, _what_about(other))
 
@@ -41,8 +45,21 @@ def _about_the_same(corpus: Claims) -> Iterator[Pair]:
         yield from pairwise(ordered)
 
 
+def _of_one_topic(corpus: Claims) -> Iterator[JoinedDraft]:
+    """Yield follow-ups that leave out the topic which both questions begin with, where nothing else names it."""
+    groups: dict[tuple[str, str], list[SourceClaim]] = defaultdict(list)
+    for claim in corpus.all:
+        topic, rest = lead(claim.question)
+        if topic and can_join(claim) and not _NAME.search(rest):
+            groups[claim.document_id, topic].append(claim)
+    for (_, topic), claims in groups.items():
+        for one, other in pairwise(claims):
+            rest = other.question.removeprefix(topic)
+            yield from _usable(one, other, f"那么，{rest}" if other.language == "zh" else f"And {lowered(rest)}")
+
+
 def _names(question: str, name: str) -> bool:
-    return f" {normal(name)} " in f" {normal(question)} "
+    return holds(question, name)
 
 
 def _next(phrase: NounPhrase, language: str) -> str:
@@ -65,6 +82,8 @@ def _usable(one: SourceClaim, other: SourceClaim, text: str) -> Iterator[JoinedD
     """Yield the follow-up unless the first turn gives its answer away, or asks the same."""
     first_turn = f"{one.question} {one.answer}"
     same = normal(one.question) == normal(other.question) or normal(one.answer) == normal(other.answer)
+    if one.document_id == other.document_id and one.start < other.end and other.start < one.end:
+        return
     if same or _names(first_turn, other.answer) or len(text) < 3:
         return
     draft = joined_draft.of_claims(

@@ -7,19 +7,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from ragviz.questions import rejection
-from ragviz.questions.entities import Claims
+from ragviz.questions.entities import Claims, holds
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import QuestionType, digest
 
 LONGEST = {"en": 55, "zh": 110}
 """Words of a question at most (Chinese: characters)."""
+APART = 80
+"""Words between the claims of two passages of one document at least, some 120 tokens."""
 LONGEST_ANSWER = {"en": 25, "zh": 50}
 """Words of the answer of one claim that is joined with others at most (Chinese: characters)."""
 
 _YES_OR_NO = re.compile(r"(?:yes|no|true|false)\b.*|(?:是|否|不是|可以|不可以|有|没有|不)(?:[，,].*)?", re.IGNORECASE)
 _DIRECT = re.compile(
     r"(?:[^?;]{1,80},\s)?(?:\w+\s)?(?:who|whom|whose|what|when|where|which|why|how)\b(?!.*\?.)", re.IGNORECASE
+)
+_LEAD = re.compile(
+    r"(?:In|Regarding) (?:[^?“”,]{0,60}“[^”]+”|[^?“”,]{1,60}), (?=\w)"
+    r"|(?:在|关于)?[“《][^”》]+[”》](?:一[节章文])?[中里]?，"
 )
 
 
@@ -70,8 +75,11 @@ def of_claims(
 def are_separate(claims: Sequence[SourceClaim], corpus: Claims) -> bool:
     """Return whether leaving out the passage of any of the claims leaves out a part of the answer.
 
-    No two stand in one paragraph, no paragraph holds the answer of another's claim, and no quote stands anywhere else.
+    No two are so close that one chunk may hold both, no paragraph holds the answer of another's claim, and no quote
+    stands anywhere else.
     """
+    if any(_are_close(one, other, corpus) for one, other in combinations(claims, 2)):
+        return False
     places = [corpus.search.paragraphs(claim.document_id, claim.start, claim.end) for claim in claims]
     if any(one.start < other.stop and other.start < one.stop for one, other in combinations(places, 2)):
         return False
@@ -80,15 +88,27 @@ def are_separate(claims: Sequence[SourceClaim], corpus: Claims) -> bool:
     return all(corpus.search.count(claim.quote) == 1 for claim in claims)
 
 
+def _are_close(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
+    """Return whether two claims are within `APART` words of each other in one document."""
+    if one.document_id != other.document_id:
+        return False
+    first, second = sorted((one, other), key=lambda claim: claim.start)
+    return corpus.search.distance(one.document_id, first.end, second.start) < APART
+
+
 def can_join(claim: SourceClaim) -> bool:
     """Return whether the claim's question can be a part of a longer one, and its answer is short and on one line.
 
     An English question must begin with its question word, or after a phrase and a comma; yes is no part of an answer.
     """
     answer = claim.answer.strip()
-    if claim.language != "zh" and not _DIRECT.match(claim.question):
-        return False
-    if "\n" in answer or not answer or _YES_OR_NO.fullmatch(answer) or not claim.question.endswith(("?", "？")):
+    if (
+        not is_direct(claim)
+        or "\n" in answer
+        or not answer
+        or _YES_OR_NO.fullmatch(answer)
+        or not claim.question.endswith(("?", "？"))
+    ):
         return False
     return size(answer, claim.language) <= LONGEST_ANSWER.get(claim.language, 25)
 
@@ -97,9 +117,23 @@ def is_usable(draft: JoinedDraft) -> bool:
     """Return whether the question is no longer than a person would ask, and does not give its answer away."""
     if size(draft.question, draft.language) > LONGEST.get(draft.language, 55):
         return False
-    asked = " ".join(rejection.words(draft.question))
     answers = [claim.answer for claim in draft.claims] if draft.type == "bridge" else [draft.answer]
-    return not any(f" {' '.join(rejection.words(answer))} " in f" {asked} " for answer in answers if answer)
+    return not any(holds(draft.question, answer) for answer in answers)
+
+
+def lead(question: str) -> tuple[str, str]:
+    """Return what names a question's topic before it, "" for nothing, and the rest.
+
+    >>> lead("In “Travel guide”, what is paid first?"), lead("什么时候开放？")
+    (('In “Travel guide”, ', 'what is paid first?'), ('', '什么时候开放？'))
+    """
+    match = _LEAD.match(question)
+    return (match.group(), question[match.end() :]) if match else ("", question)
+
+
+def is_direct(claim: SourceClaim) -> bool:
+    """Return whether a question begins with its question word, after a phrase and a comma perhaps; Chinese ones do."""
+    return claim.language == "zh" or bool(_DIRECT.match(claim.question))
 
 
 def size(text: str, language: str) -> int:

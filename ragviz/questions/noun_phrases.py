@@ -18,7 +18,6 @@ _MANY, _ONE = word_set("are do were have"), word_set("is does was has")
 _DEFINED = re.compile(r"(?P<verb>What|Who) (?:is|was|(?P<many>are|were)) (?:an? |the )?$")
 _CHINESE_BEFORE = re.compile(r"[nabmqjlsi]|u[jvd]|eng")  # a word of the phrase that would be cut off before the name
 _CHINESE_AFTER = re.compile(r"[nbajlisz]|vn|eng|q|m$|k|g")
-_CHINESE_LABELS = {"nr": "PERSON", "ns": "GPE"}
 _CHINESE_JOINS = word_set("和 与 及 、 或 以及 - — · .")
 
 
@@ -44,6 +43,11 @@ class NounPhrase:
         """Return the question with `phrase` in its place; a possessive needs its own ending there."""
         text = self.question[: self.start] + phrase + self.question[self.end :]
         return text[:1].upper() + text[1:]
+
+    def renamed(self, old: str, new: str) -> str:
+        """Return the question with a name inside the phrase replaced; its article and quotation marks stay."""
+        text = re.sub(re.escape(old), lambda _: new, self.text, count=1, flags=re.IGNORECASE)
+        return self.replaced(text)
 
     @property
     def person(self) -> bool:
@@ -72,8 +76,10 @@ def noun_phrases(pairs: Sequence[tuple[str, str]], language: str) -> Iterator[No
 
     `pairs` are (question, name). A name that stands in its question twice gives None, too.
     """
-    parsed = parse([question for question, _ in pairs], "zh" if language == "zh" else "en")
-    for (question, name), words in zip(pairs, parsed, strict=True):
+    questions = list(dict.fromkeys(question for question, _ in pairs))
+    parsed = dict(zip(questions, parse(questions, "zh" if language == "zh" else "en"), strict=True))
+    for question, name in pairs:
+        words = parsed[question]
         at = _only_place(question, bare(name))
         if at is None:
             yield None
@@ -113,22 +119,29 @@ def _english(question: str, words: Sequence[Word], start: int, end: int) -> Noun
         return None
     if _within_a_noun(words, head, possessive=possessive):
         return None
-    first = min([inside[0], *(p for p in around if p < inside[0])])
-    last = max([inside[-1], *(p for p in around if p > inside[-1] and words[p].tag == "POS")])
-    left, right = _with_quotes(question, words[first].start, words[last].end)
+    left, right = _with_quotes(question, start, end)
+    determiners = [p for p in around if words[p].dep == "det" and words[p].start < left]
+    first = min([inside[0], *determiners])
+    left = min(left, words[first].start)
+    right = max([right, *(words[p].end for p in around if words[p].tag == "POS" and words[p].start >= end)])
+    if _is_unbalanced(question[left:right]):
+        return None
     before = words[first - 1].text.lower() if first else ""
     plural = before in _MANY or (before not in _ONE and words[head].tag in ("NNS", "NNPS"))
     plural = plural or any(words[place].dep == "conj" for place in inside)
-    kind_known = words[head].tag[:3] != "NNP" or len(inside) > 2 or first < inside[0] or words[head].text.isupper()
-    kind_known = kind_known or words[head].entity not in ("", "ORG")
     labels = {words[place].entity for place in inside}
+    label = labels.pop() if len(labels) == 1 else ""
+    is_thing = words[head].tag[:3] != "NNP" or first < inside[0] or words[head].text.isupper() or label == "GPE"
+    label = "" if is_thing and label == "PERSON" else label
+    kind_known = is_thing or (label == "PERSON" and len(inside) > 1)
     return NounPhrase(
         question,
         left,
         right,
         plural,
-        labels.pop() if len(labels) == 1 else "",
+        label,
         possessive,
+        kind_known,
         words[head].dep[:5] == "nsubj",
     )
 
@@ -157,6 +170,11 @@ def _within_a_noun(words: Sequence[Word], head: int, *, possessive: bool) -> boo
     )
 
 
+def _is_unbalanced(text: str) -> bool:
+    """Return whether one of a pair of quotation marks or brackets stands in a text without the other."""
+    return any(text.count(one) != text.count(other) for one, other in ("“”", "()", "[]", "《》"))
+
+
 def _with_quotes(question: str, start: int, end: int) -> tuple[int, int]:
     while start and end < len(question) and question[start - 1] in _OPENING and question[end] in _CLOSING:
         start, end = start - 1, end + 1
@@ -175,5 +193,15 @@ def _chinese(question: str, words: Sequence[Word], start: int, end: int) -> Noun
     if after and (_CHINESE_AFTER.match(after.tag) or after.text in _CHINESE_JOINS):
         return None
     inside = [word for word in words if start <= word.start and word.end <= end]
-    label = _CHINESE_LABELS.get(inside[0].tag[:2], "") if len(inside) == 1 else ""
+    label = chinese_label(question[start:end]) if len(inside) == 1 else ""
     return NounPhrase(question, left, right, label=label, possessive=bool(after and after.text == "的"))
+
+
+def chinese_label(name: str) -> str:
+    """Return "GPE" for a place in jieba's dictionary, "PERSON" for what jieba takes for a person, "" for others."""
+    words = parse([name], "zh")[0]
+    import jieba.posseg  # loaded by now
+
+    if jieba.posseg.dt.word_tag_tab.get(name) == "ns":
+        return "GPE"
+    return "PERSON" if len(words) == 1 and words[0].tag == "nr" and 2 <= len(name) <= 3 else ""

@@ -7,46 +7,53 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ragviz.questions import comparisons, dated_claims
-from ragviz.questions.entities import Claims, bare, kind, normal
+from ragviz.questions import dated_claims
+from ragviz.questions.entities import Claims, bare, holds, kind, normal
 from ragviz.questions.exact_search import ExactSearch
-from ragviz.questions.joined_draft import JoinedDraft
-from ragviz.questions.noun_phrases import NounPhrase, noun_phrases
+from ragviz.questions.joined_draft import JoinedDraft, is_direct, lead
+from ragviz.questions.noun_phrases import NounPhrase, chinese_label, noun_phrases
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import digest
 from ragviz.text.stems import content_words
+from ragviz.text.words import parse
 
 T = TypeVar("T")
 
-TRIED = 4
+TRIED = 8
 """Replacements of one claim's entity, attribute or year that are checked at most."""
 
+NAMES = 3
+"""Names of one question that are tried."""
+
 _YEAR = re.compile(r"(?<![\d.,-])(?:1[5-9]|20)\d{2}(?![\d.,-]\d|\d)")
-_NAMED_KINDS = {"PERSON": "a person", "GPE": "a place"}
+_FRAMES = ("{} wrote this.", "{} is blue.", "Please press {} twice.")
+_NAMED_KINDS = {"PERSON": "a person", "GPE": "a place", "ORG": "an organisation"}
+_LOCAL = ("a person", "a place")
+"""Kinds of things whose replacement must be named in the same document: else it has nothing to do with it."""
 _SUPERLATIVE = re.compile(
     r"\b(?:first|last|latest|newest|current|currently|most|least|only|best)\b|最|首|唯一|目前|当前"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class _Subject:
-    """A subject as a whole noun phrase of its claim's question, and what kind of thing it is."""
+class _Named:
+    """A name as a whole noun phrase of its claim's question, behind the question's lead, and its kind ("": unknown)."""
 
     claim: SourceClaim
+    name: str
     phrase: NounPhrase
     kind: str
 
 
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield questions that no document answers, each made of a true one; a claim gives one of each swap at most."""
-    subjects = list(_subjects(corpus))
-    yield from _swapped_entities(corpus, subjects, seed)
-    yield from _swapped_attributes(corpus, subjects, seed)
-    yield from _swapped_years(corpus, subjects, seed)
+    yield from _swapped_years(corpus, seed)
+    yield from _swapped_attributes(corpus, seed)
+    yield from _swapped_entities(corpus, list(_named(corpus)), seed)
 
 
 def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
@@ -58,52 +65,86 @@ def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
     return found is not None and (found == 0 or (len(words) > 2 and 2 * found < len(words)))
 
 
-def _subjects(corpus: Claims) -> Iterator[_Subject]:
-    by_language: dict[str, list[SourceClaim]] = defaultdict(list)
+def _named(corpus: Claims) -> Iterator[_Named]:
+    """Yield the names in the questions that can be swapped: subjects first, then the other names."""
+    by_language: dict[str, list[tuple[SourceClaim, str]]] = defaultdict(list)
     for claim in corpus.all:
-        if claim.subject and not _SUPERLATIVE.search(claim.question):
-            by_language[claim.language].append(claim)
-    for language, claims in by_language.items():
-        found = noun_phrases([(claim.question, claim.subject) for claim in claims], language)
-        for claim, phrase in zip(claims, found, strict=True):
-            if phrase is not None:
-                yield _Subject(claim, phrase, _kind(claim, phrase))
+        if is_direct(claim) and not _SUPERLATIVE.search(claim.question):
+            rest = lead(claim.question)[1]
+            names = dict.fromkeys(bare(name) for name in (claim.subject, *claim.entities) if name)
+            by_language[claim.language] += [(claim, name) for name in names if _stands_in(name, rest)][:NAMES]
+    for language, pairs in by_language.items():
+        found = noun_phrases([(claim.question, name) for claim, name in pairs], language)
+        whole = [(*pair, phrase) for pair, phrase in zip(pairs, found, strict=True) if phrase is not None]
+        labels = _labels({name for _, name, phrase in whole if phrase.label in _NAMED_KINDS}, language)
+        for claim, name, phrase in whole:
+            yield _Named(claim, name, phrase, _kind(name, phrase, labels, language))
 
 
-def _kind(claim: SourceClaim, phrase: NounPhrase) -> str:
-    """Return the kind of a subject by its form, a person or a place by the parser; "" where neither shows it."""
-    named = _NAMED_KINDS.get(phrase.label, "")
-    if named:
+def _labels(names: Iterable[str], language: str) -> dict[str, str]:
+    """Return "PERSON" or "GPE" by name, where it is known by itself to be one.
+
+    English: in any sentence, whether it fits or not; a person by two names or more, an organisation ("ORG") by its
+    abbreviation. Chinese: a place as the
+    dictionary has it, a person by surname and length.
+    """
+    ordered = sorted(names)
+    if language == "zh":
+        return {name: label for name in ordered if (label := chinese_label(name))}
+    seen: dict[str, set[str]] = {name: set() for name in ordered}
+    for frame in _FRAMES:
+        at = frame.index("{")
+        for name, words in zip(ordered, parse([frame.format(name) for name in ordered], "en"), strict=True):
+            seen[name] |= {word.entity for word in words if at <= word.start < at + len(name)}
+    fitting = {"GPE": set(ordered), "PERSON": {name for name in ordered if _is_full_name(name)}}
+    fitting["ORG"] = {name for name in ordered if name.isalpha() and name.isupper()}
+    alike = {name: labels.pop() for name, labels in seen.items() if len(labels) == 1}
+    return {name: label for name, label in alike.items() if name in fitting.get(label, ())}
+
+
+def _is_full_name(name: str) -> bool:
+    return " " in name and name.replace(" ", "").isalpha()
+
+
+def _kind(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: str) -> str:
+    """Return the kind of a name by its form, of a person or place by the name; "" where neither shows it."""
+    named = _NAMED_KINDS.get(labels.get(name, ""), "")
+    if named and phrase.label in _NAMED_KINDS and (named != "an organisation" or phrase.subject):
         return named
-    form = kind(claim.subject, claim.language)
+    form = kind(name, language)
     number = "many" if phrase.plural else "one"
-    case = "name" if bare(claim.subject)[:1].isupper() else "noun"
+    case = "name" if name[:1].isupper() else "noun"
     return f"{form} {number} {case}" if form else ""
 
 
 # The entity
 
 
-def _swapped_entities(corpus: Claims, subjects: Sequence[_Subject], seed: int) -> Iterator[JoinedDraft]:
-    names: dict[tuple[str, str], dict[str, _Subject]] = defaultdict(dict)
-    for subject in subjects:
-        if subject.kind:
-            names[subject.claim.language, subject.kind].setdefault(normal(subject.claim.subject), subject)
-    ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in names.items()}
-    for subject in subjects:
-        group = ordered.get((subject.claim.language, subject.kind), [])
-        for other in _some(group, subject.claim, seed):
-            if draft := _with_entity(corpus, subject, other):
+def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Iterator[JoinedDraft]:
+    groups: dict[tuple[str, str], dict[str, _Named]] = defaultdict(dict)
+    for each in named:
+        if each.kind:
+            groups[each.claim.language, each.kind].setdefault(normal(each.name), each)
+    ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in groups.items()}
+    done: set[SourceClaim] = set()
+    for each in named:
+        if each.claim in done:
+            continue
+        group = ordered.get((each.claim.language, each.kind), [])
+        for other in _some(group, each.claim, seed):
+            if draft := _with_entity(corpus, each, other.name):
+                done.add(each.claim)
                 yield draft
                 break
 
 
-def _with_entity(corpus: Claims, subject: _Subject, other: _Subject) -> JoinedDraft | None:
-    """Return the question of `subject` about the other thing; None where a document may say it."""
-    claim, new = subject.claim, bare(other.claim.subject)
-    old = bare(claim.subject)
+def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
+    """Return the question about another thing of the kind; None where a document may say it."""
+    claim, old = named.claim, named.name
     one, two = set(normal(old).split()), set(normal(new).split())
-    if one <= two or two <= one or _stands_in(new, claim.question):
+    if one <= two or two <= one or _stands_in(new, claim.question) or _clashes(named.phrase.text, new):
+        return None
+    if named.kind in _LOCAL and claim.document_id not in corpus.search.documents(new):
         return None
     telling = _telling(claim, [old, new])
     if not telling or not absent(corpus.search, new, telling):
@@ -112,65 +153,77 @@ def _with_entity(corpus: Claims, subject: _Subject, other: _Subject) -> JoinedDr
         return None
     if corpus.search.near(new, [claim.answer]) != 0:
         return None
-    written = comparisons.subject(other.claim)
-    ending = "’s" if subject.phrase.possessive and claim.language != "zh" else ""
-    question = subject.phrase.replaced(written + ending)
-    return _draft(claim, question, (comparisons.subject(claim), written))
+    return _draft(claim, named.phrase.renamed(old, new), (old, new))
+
+
+def _clashes(phrase: str, new: str) -> bool:
+    """Return whether "a" would stand before a vowel or "an" before another letter."""
+    article = re.match(r"(an?)\s", phrase, re.IGNORECASE)
+    return article is not None and (article[1].lower() == "an") != (new[:1].lower() in "aeiou")
 
 
 def _telling(claim: SourceClaim, names: Sequence[str]) -> list[str]:
-    """Return the words of a question that say what is asked, without those of these names."""
+    """Return the words of a question that say what is asked, without those of its lead and of these names."""
     own = {word for name in names for word in content_words(name, claim.language)}
-    return [word for word in content_words(claim.question, claim.language) if word not in own]
+    return [word for word in content_words(lead(claim.question)[1], claim.language) if word not in own]
 
 
 # The attribute
 
 
-def _swapped_attributes(corpus: Claims, subjects: Sequence[_Subject], seed: int) -> Iterator[JoinedDraft]:
+def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     attributes: dict[tuple[str, ...], dict[str, SourceClaim]] = defaultdict(dict)
-    fitting = [subject for subject in subjects if _asks_for_attribute(subject.claim)]
-    for subject in fitting:
-        key = _attribute_kind(subject)
-        attributes[key].setdefault(normal(subject.claim.attribute), subject.claim)
+    fitting = [claim for claim in corpus.all if _asks_for_attribute(claim)]
+    for claim in fitting:
+        attributes[_attribute_kind(claim)].setdefault(normal(claim.attribute), claim)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in attributes.items()}
-    for subject in fitting:
-        claim = subject.claim
-        for other in _some(ordered[_attribute_kind(subject)], claim, seed):
+    for claim in fitting:
+        old = bare(claim.attribute)
+        for other in _some(ordered[_attribute_kind(claim)], claim, seed):
             new = bare(other.attribute)
             words = content_words(new, claim.language)
-            shared = set(words) & set(content_words(claim.attribute, claim.language))
-            if shared or _stands_in(new, claim.question) or not absent(corpus.search, bare(claim.subject), words):
+            shared = set(words) & set(content_words(old, claim.language))
+            if shared or not words or _stands_in(new, claim.question):
                 continue
-            if any(corpus.search.near(bare(claim.subject), [word]) != 0 for word in words[-1:]):
-                continue
-            yield _draft(claim, _replaced(claim.question, bare(claim.attribute), new), (bare(claim.attribute), new))
-            break
+            if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
+                yield _draft(claim, _replaced(claim.question, old, new), (old, new))
+                break
+
+
+def _is_nowhere(corpus: Claims, claim: SourceClaim, word: str) -> bool:
+    """Return whether a word stands at no mention of the claim's subject."""
+    return corpus.search.near(bare(claim.subject), [word]) == 0
 
 
 def _asks_for_attribute(claim: SourceClaim) -> bool:
+    """Return whether a question names its subject, and once its attribute."""
     text = bare(claim.attribute)
-    return bool(text) and len(re.findall(re.escape(text), claim.question, re.IGNORECASE)) == 1
+    once = bool(text) and len(re.findall(re.escape(text), claim.question, re.IGNORECASE)) == 1
+    return once and is_direct(claim) and _stands_in(claim.subject, claim.question)
 
 
-def _attribute_kind(subject: _Subject) -> tuple[str, ...]:
-    """Return what attributes must share to be swapped: the kind of their subject, and the question around them."""
-    claim = subject.claim
+def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
+    """Return what questions must share for their attributes to be swapped: their words, and the kind of their subject.
+
+    What kind it is is said by its form or by the words before it ("the tool “Tock”"), else it is the same document.
+    """
     name, attribute = bare(claim.subject), bare(claim.attribute)
-    around = _replaced(_replaced(claim.question, name, "_"), attribute, "…")
-    return claim.language, subject.kind or claim.section, around
+    text = re.sub(r" in “[^”]+”(?=\?$)", "", lead(claim.question)[1])
+    around = normal(_replaced(_replaced(text, name, " 0 "), attribute, " 1 "))
+    form = kind(name, claim.language)
+    told = len(around.split()) > (8 if claim.language == "zh" else 6)
+    return claim.language, around, form or ("" if told else claim.document_id)
 
 
 # The year
 
 
-def _swapped_years(corpus: Claims, subjects: Sequence[_Subject], seed: int) -> Iterator[JoinedDraft]:
+def _swapped_years(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     counted = {year for claim in corpus.all for year in _YEAR.findall(f"{claim.question} {claim.statement}")}
     years = sorted(counted, key=lambda year: _order(seed, year))
-    for subject in subjects:
-        claim = subject.claim
+    for claim in corpus.all:
         own = _YEAR.findall(claim.question)
-        if len(own) != 1 or not _is_of_the_question(claim):
+        if len(own) != 1 or not claim.subject or not is_direct(claim) or not _is_of_the_question(claim):
             continue
         for year in _by_distance(years, own[0])[:TRIED]:
             if year != own[0] and absent(corpus.search, bare(claim.subject), [year]):
@@ -180,8 +233,8 @@ def _swapped_years(corpus: Claims, subjects: Sequence[_Subject], seed: int) -> I
 
 def _is_of_the_question(claim: SourceClaim) -> bool:
     """Return whether a date opens or closes the question: elsewhere it may belong to an aside."""
-    found = dated_claims.dated(claim.question, claim.language)
-    text = claim.question
+    text = lead(claim.question)[1]
+    found = dated_claims.dated(text, claim.language)
     return len(found) == 1 and (found[0].start == 0 or not text[found[0].end :].strip(" ?？,，"))
 
 
@@ -212,7 +265,7 @@ def _order(seed: int, *texts: str) -> str:
 
 
 def _stands_in(name: str, text: str) -> bool:
-    return f" {normal(name)} " in f" {normal(text)} "
+    return holds(text, name)
 
 
 def _replaced(text: str, old: str, new: str) -> str:
