@@ -1,0 +1,62 @@
+"""`ragviz runs again`: what documents that were added did to the questions about the earlier ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ragviz.cli import console
+from ragviz.cli.console import Json
+from ragviz.cli.lazy import competition
+from ragviz.cli.runs import runs_app
+
+if TYPE_CHECKING:
+    from ragviz.health.competition import Competition
+
+
+@runs_app.command("again")
+def runs_again(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    name: Annotated[str, typer.Option("--name", help="Name of the new run; default: RUN, again.")] = "",
+    k: Annotated[int | None, typer.Option("-k", min=1, help="Chunks that count; default: the run's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Update the index of RUN, rank its questions again, and show what new documents did to earlier ones' questions.
+
+    By document: recall before, after, and after without the chunks of the documents that were added since. What is
+    found again without them was lost to their competition. A finished run called NAME is not made a second time.
+    """
+    workspace = console.open_workspace()
+    earlier = workspace.store.run(run_name)
+    name = name or f"{earlier.name}, again"
+    later = workspace.store.run_named(name)
+    if later is None or later.status != "done":
+        corpus = workspace.store.corpus(earlier.corpus_id)
+        console.perform(workspace, "again", f"Run {earlier.name} again", corpus, {"run": earlier.id, "name": name})
+        later = workspace.store.run(name)
+    with console.bar() as watch:
+        found = competition.competition(workspace, earlier, later, k, watch)
+    body = {"words": competition.words(found), **competition.to_json(found)}
+    console.show(body, as_json, lambda: _draw(found))
+
+
+def _draw(found: Competition) -> None:
+    columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
+    rows = [
+        (
+            row.document or "all", row.n, f"{row.before:.3f}", f"{row.after:.3f}", f"{row.without:.3f}", row.lost,
+            row.to_competition, row.gained,
+        )
+        for row in (found.total, *found.rows)
+    ]  # fmt: skip
+    console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
+    for line in competition.words(found):
+        console.out.print(console.printable(line), highlight=False)
+    if found.lost:
+        lost = [
+            (each.question_id, console.line(each.text), each.rank_before or "–", each.rank_after or "–", each.above,
+             "competition" if each.to_competition else "other")
+            for each in found.lost
+        ]  # fmt: skip
+        console.table(("question", "text", "rank before", "rank now", "new chunks above", "lost to"), lost)

@@ -1,0 +1,309 @@
+"""What documents that were added did to the questions about the earlier ones: what is lost to their competition.
+
+A run is made again on the updated index, and asked a third time with the chunks of the new documents left out. What
+was lost and is found then was lost to competition; what stays lost has other reasons: documents replaced or removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.errors import UsageError
+from ragviz.health.altered_index import AlteredIndex, Change, Chunks, read
+from ragviz.index import indexing
+from ragviz.metrics import ranking
+from ragviz.questions.interchange import documents_of
+from ragviz.records import IndexInfo, Progress, Question, Ranking, Retrieved, Run, silent
+from ragviz.retrieval.retrievers import needs
+from ragviz.runs import measurements, running, searched_again
+from ragviz.workspace import Workspace
+
+Floats = NDArray[np.float64]
+
+INDEXED = "indexed:"
+"""Beginning of the set's fact that holds the names of the documents of a run's index, before the run's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Questions about a document, or all: means of recall at k before, after, and after without the new chunks.
+
+    `lost` counts questions that find less than before, `to_competition` those of them that find as much as before
+    without the new chunks, `gained` those that find more than before.
+    """
+
+    document: str
+    n: int
+    before: float
+    after: float
+    without: float
+    lost: int
+    to_competition: int
+    gained: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A question that finds less than before: recall at k, ranks by which all its evidence came (0: not to the depth).
+
+    `above` are chunks of new documents that rank above the evidence now, or among the first `depth` where it is not
+    found there.
+    """
+
+    question_id: str
+    text: str
+    before: float
+    after: float
+    without: float
+    rank_before: int
+    rank_after: int
+    above: int
+
+    @property
+    def to_competition(self) -> bool:
+        """Whether it finds as much as before without the new chunks."""
+        return self.without >= self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Competition:
+    """Two runs of the same questions at `k`, before and after documents were added; `rows` are by earlier document.
+
+    `added` are the names of the new documents, `chunks` counts theirs. `exact`: the index was searched without them;
+    else they were left out of the stored rankings, which is exact for the nearest chunks only.
+    """
+
+    earlier: str
+    later: str
+    k: int
+    added: tuple[str, ...]
+    chunks: int
+    total: Row
+    rows: tuple[Row, ...]
+    lost: tuple[Lost, ...]
+    exact: bool
+
+
+def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress = silent) -> Run:
+    """Bring the index of a run up to date, and rank its questions on it again, as run `name`; nothing is answered.
+
+    Interrupted, it resumes.
+
+    Raises:
+        UsageError: the run was imported, its index is gone, or the name is another run's.
+
+    """
+    store = workspace.store
+    if measurements.unranked_words(earlier):
+        raise UsageError(f"Run '{earlier.name}' was ranked by another program: it cannot be made again.")
+    info = next((each for each in store.indexes(earlier.corpus_id) if each.id == earlier.config.index), None)
+    if info is None:
+        raise UsageError(f"The index of run '{earlier.name}' was deleted: make a run on another one.")
+    fact = f"{INDEXED}{earlier.id}"
+    set_id = earlier.config.questions
+    if store.set_fact(set_id, fact) is None and searched_again.index_of(workspace, earlier) is not None:
+        names = measurements.document_names(workspace, earlier)
+        held = sorted(names[document_id] for document_id in info.documents if document_id in names)
+        store.put_set_fact(set_id, fact, held, counted=False)
+    indexing.build_index(workspace, store.corpus(earlier.corpus_id), info.name, info.config, progress=progress)
+    config = replace(earlier.config, answerer="none", model="", judge="", metrics=(), instructions="")
+    return running.run(workspace, name, config, progress=progress)
+
+
+def competition(
+    workspace: Workspace, earlier: Run, later: Run, k: int | None = None, progress: Progress = silent
+) -> Competition:
+    """Compare a run with a later one of the same questions on an index with more documents.
+
+    New documents are those of the later index of whose name the earlier one held none; where that is not known, those
+    added since the earlier run. A document with evidence of a question of the earlier run is not new: it replaced one.
+
+    Raises:
+        UsageError: the runs share no question with evidence, `k` is past their depth, or the later index was built
+            anew since.
+
+    """
+    k = earlier.config.k if k is None else k
+    depth = min(earlier.config.depth, later.config.depth)
+    if not 1 <= k <= depth:
+        raise UsageError(f"k is {k}, and the runs rank {depth} chunks: give a k from 1 to {depth}.")
+    info = searched_again.index_of(workspace, later)
+    if info is None:
+        raise UsageError(f"The index of run '{later.name}' was built anew or deleted since: make that run again.")
+    before, after = (_by_id(workspace, run) for run in (earlier, later))
+    questions = [
+        question for question in workspace.store.run_questions(later.id)
+        if before.get(question.id) and after.get(question.id) and before[question.id].gold and after[question.id].gold
+    ]  # fmt: skip
+    if not questions:
+        raise UsageError(f"Runs '{earlier.name}' and '{later.name}' share no question with evidence.")
+    new = _new_documents(workspace, earlier, info, questions, before.values())
+    chunks = read(workspace, info)
+    old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
+    exact = info.config.backend == "local" and later.config.reranker == "none"
+    left_out = _searched if exact else _filtered
+    rankings = left_out(workspace, later, info, chunks, questions, new_results, new, k, progress)
+    without = [replace(result, ranking=each) for result, each in zip(new_results, rankings, strict=True)]
+    measured = [_recall(results, depth, k) for results in (old_results, new_results, without)]
+    names = measurements.document_names(workspace, later)
+    about = [documents_of(question, names) for question in questions]
+    lost = _lost(questions, old_results, new_results, measured, new, depth)
+    rows = [
+        _row(name, measured, [place for place, of in enumerate(about) if name in of])
+        for name in dict.fromkeys(name for of in about for name in of)
+    ]
+    rows.sort(key=lambda row: (-row.lost, row.document))
+    added = tuple(sorted(names[document_id] for document_id in new))
+    count = sum(document_id in new for document_id in chunks.documents)
+    total = _row("", measured, range(len(questions)))
+    return Competition(earlier.name, later.name, k, added, count, total, tuple(rows), tuple(lost), exact)
+
+
+def _by_id(workspace: Workspace, run: Run) -> dict[str, Retrieved]:
+    return {result.question_id: result for result in workspace.store.results(run.id)}
+
+
+def _new_documents(
+    workspace: Workspace,
+    earlier: Run,
+    info: IndexInfo,
+    questions: Sequence[Question],
+    results: Collection[Retrieved],
+) -> frozenset[str]:
+    """Return the ids of the documents of an index that the earlier run's did not hold."""
+    held = workspace.store.set_fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
+    known = None if held is None else frozenset(held)
+    about = {span.document_id for question in questions for group in question.evidence for span in group}
+    listed = workspace.store.documents(info.corpus_id, replaced=True)
+    current = set(info.documents)
+    indexed = [document for document in listed if document.id in current]
+    if known is not None:
+        return frozenset(document.id for document in indexed if document.name not in known) - about
+    ranked = {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
+    return frozenset(document.id for document in indexed if document.added > earlier.created) - about - ranked
+
+
+def _document(chunk_id: str) -> str:
+    return chunk_id.rsplit("-", 2)[0]
+
+
+def _searched(
+    workspace: Workspace,
+    later: Run,
+    info: IndexInfo,
+    chunks: Chunks,
+    questions: Sequence[Question],
+    results: Sequence[Retrieved],
+    new: frozenset[str],
+    k: int,
+    progress: Progress,
+) -> list[Ranking]:
+    """Return the rankings to `k` of the index without the new documents."""
+    config, spending = later.config, workspace.spending(info.id)
+    embedder = None
+    if "embedder" in needs(config.retriever):
+        embedder = workspace.embedder(info.config.embedder, spending, progress)
+    queries = [question.query for question in questions]
+    try:
+        index = AlteredIndex(
+            info, chunks, config.retriever, queries, k, embedder=embedder, constant=config.rrf_constant,
+            progress=progress,
+        )  # fmt: skip
+        removed = frozenset(row for row, document_id in enumerate(chunks.documents) if document_id in new)
+        ranked = index.ranked(Change(removed=removed))
+    finally:
+        spending.settle()
+    return [Ranking(tuple(chunks.ids[row] for row in rows), (0.0,) * len(rows)) for rows in ranked]
+
+
+def _filtered(
+    workspace: Workspace,
+    later: Run,
+    info: IndexInfo,
+    chunks: Chunks,
+    questions: Sequence[Question],
+    results: Sequence[Retrieved],
+    new: frozenset[str],
+    k: int,
+    progress: Progress,
+) -> list[Ranking]:
+    """Return the stored rankings without the chunks of the new documents."""
+    kept = [[i for i in result.ranking.ids if _document(i) not in new] for result in results]
+    return [Ranking(tuple(ids), (0.0,) * len(ids)) for ids in kept]
+
+
+def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:
+    table = ranking.measure(ranking.read(results, depth))
+    return np.asarray(ranking.RANKING["recall"].function(table)[:, k - 1], dtype=np.float64)
+
+
+def _row(name: str, measured: Sequence[Floats], places: Sequence[int]) -> Row:
+    before, after, without = (values[list(places)] for values in measured)
+    lost = after < before
+    return Row(
+        name,
+        len(places),
+        *(float(values.mean()) for values in (before, after, without)),
+        int(lost.sum()),
+        int((lost & (without >= before)).sum()),
+        int((after > before).sum()),
+    )
+
+
+def _lost(
+    questions: Sequence[Question],
+    old: Sequence[Retrieved],
+    now: Sequence[Retrieved],
+    measured: Sequence[Floats],
+    new: frozenset[str],
+    depth: int,
+) -> list[Lost]:
+    """Return the questions that find less than before, those lost to competition first, in order."""
+    ranks = [ranking.ranks(ranking.measure(ranking.read(results, depth))).tolist() for results in (old, now)]
+    found = []
+    for place, question in enumerate(questions):
+        before, after, without = (float(values[place]) for values in measured)
+        if after >= before:
+            continue
+        reached = ranks[1][place] or depth
+        above = sum(_document(i) in new for i in now[place].ranking.ids[:reached])
+        rows = (before, after, without, ranks[0][place], ranks[1][place], above)
+        found.append(Lost(question.id, question.text, *rows))
+    return sorted(found, key=lambda each: not each.to_competition)
+
+
+def words(found: Competition) -> list[str]:
+    """Return what was found, in sentences."""
+    total, documents = found.total, len(found.added)
+    asked = f"{total.n:,} question{'s' * (total.n != 1)} about the earlier documents"
+    lines = [
+        f"Recall@{found.k} of the {asked} was {total.before:.3f} in {found.earlier}, and is {total.after:.3f} in "
+        f"{found.later}."
+    ]
+    if not documents:
+        return [*lines, "No document was added since: nothing is lost to competition."]
+    new = f"{found.chunks:,} chunk{'s' * (found.chunks != 1)} of {documents:,} new document{'s' * (documents != 1)}"
+    verb = "is" if found.chunks == 1 else "are"
+    lines.append(f"It is {total.without:.3f} when the {new} {verb} left out.")
+    if not total.lost:
+        return [*lines, "No question finds less than before."]
+    others = total.lost - total.to_competition
+    finds = "question finds" if total.lost == 1 else "questions find"
+    lines.append(
+        f"{total.lost:,} {finds} less than before: {total.to_competition:,} lost to the competition of the new chunks, "
+        f"{others:,} for other reasons."
+    )
+    if not found.exact:
+        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
+    return lines
+
+
+def to_json(found: Competition) -> dict[str, Any]:
+    """Return what was found as the command line prints it."""
+    lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
+    return asdict(found) | {"lost": lost}

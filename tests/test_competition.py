@@ -1,0 +1,176 @@
+"""What documents that were added did to the questions about the earlier ones, counted by hand."""
+
+import json
+import random
+
+import pytest
+
+from ragviz import jobs
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.health import competition
+from ragviz.index import indexing
+from ragviz.questions import staleness
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.runs import measurements, running
+
+TEXTS = {
+    "a.md": "Alpha beta stands here.",
+    "b.md": "Gamma delta is elsewhere.",
+    "d.md": "Epsilon zeta comes last.",
+    "e.md": "Nothing of this is asked.",
+}
+PLAIN = IndexConfig(embedder="", chunk_size=200)
+
+
+def put(workspace, corpus, name, text, *, replace=False):
+    with staleness.refreshing(workspace.store, corpus):
+        corpora.add_file(workspace, corpus, name, text.encode(), replace=replace)
+
+
+def corpus_of(workspace, texts):
+    corpus = workspace.store.corpus_called("corpus")
+    for name, text in texts.items():
+        put(workspace, corpus, name, text)
+    return corpus
+
+
+def asking(workspace, corpus, asked):
+    """A set with a question for each (document, quote): its quote, asked for."""
+    store = workspace.store
+    question_set = store.create_question_set(corpus.id, "asked")
+    questions = []
+    for number, (name, quote) in enumerate(asked):
+        document = store.document(corpus.id, store.document_named(corpus.id, name).id)
+        start = document.text.index(quote)
+        evidence = ((Span(document.id, start, start + len(quote), quote),),)
+        questions.append(Question(f"q{number}", quote, quote, evidence, "hand", status="accepted"))
+    store.put_questions(question_set.id, questions)
+    return question_set
+
+
+@pytest.fixture
+def asked(workspace):
+    """Three questions, each found first by BM25 on an index of four documents of one chunk each."""
+    corpus = corpus_of(workspace, TEXTS)
+    indexing.build_index(workspace, corpus, "index", PLAIN)
+    question_set = asking(
+        workspace, corpus, [("a.md", "Alpha beta"), ("b.md", "Gamma delta"), ("d.md", "Epsilon zeta")]
+    )
+    config = RunConfig(workspace.store.index("index").id, question_set.id, "bm25", k=1, depth=10)
+    return workspace, corpus, question_set, running.run(workspace, "first", config)
+
+
+def change_documents(workspace, corpus):
+    """Add a document that outranks a.md for its question; replace e.md by one that outranks d.md."""
+    put(workspace, corpus, "new.md", "Alpha beta, alpha beta.")
+    put(workspace, corpus, "e.md", "Epsilon zeta, epsilon zeta.", replace=True)
+
+
+def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others(asked):
+    workspace, corpus, _, first = asked
+    change_documents(workspace, corpus)
+    results = workspace.store.results(first.id)
+    job = jobs.perform_new(workspace, "again", "Again", corpus.id, {"run": first.id, "name": "second"})
+    assert job.result["run"] == "second"
+    found = competition.competition(workspace, first, workspace.store.run("second"))
+    assert (found.added, found.chunks, found.exact) == (("new.md",), 1, True)
+    assert found.total == competition.Row("", 3, 1.0, 1 / 3, 2 / 3, 2, 1, 0)
+    assert found.rows == (
+        competition.Row("a.md", 1, 1.0, 0.0, 1.0, 1, 1, 0),
+        competition.Row("d.md", 1, 1.0, 0.0, 0.0, 1, 0, 0),
+        competition.Row("b.md", 1, 1.0, 1.0, 1.0, 0, 0, 0),
+    )
+    assert [(each.question_id, each.rank_before, each.rank_after, each.above) for each in found.lost] == [
+        ("q0", 1, 2, 1),
+        ("q2", 1, 2, 0),
+    ]
+    assert competition.words(found) == [
+        "Recall@1 of the 3 questions about the earlier documents was 1.000 in first, and is 0.333 in second.",
+        "It is 0.667 when the 1 chunk of 1 new document is left out.",
+        "2 questions find less than before: 1 lost to the competition of the new chunks, 1 for other reasons.",
+    ]
+    at_two = competition.competition(workspace, first, workspace.store.run("second"), 2)
+    assert (at_two.total.after, at_two.lost) == (1.0, ())
+    assert workspace.store.results(first.id) == results  # the earlier run stays as it was, and readable
+    assert measurements.summary_of(workspace, first).metrics["recall@1"].mean == 1.0
+
+
+def test_an_index_updated_by_hand_is_told_by_when_documents_were_added(asked):
+    """What the earlier index held is not known then: a replaced document without questions counts as new."""
+    workspace, corpus, question_set, first = asked
+    change_documents(workspace, corpus)
+    indexing.build_index(workspace, corpus, "index", PLAIN)
+    later = running.run(workspace, "second", first.config)
+    found = competition.competition(workspace, first, later)
+    assert found.added == ("e.md", "new.md")
+    assert (found.total.lost, found.total.to_competition) == (2, 2)
+    assert workspace.store.set_fact(question_set.id, f"{competition.INDEXED}{first.id}") is None
+
+
+def test_a_run_again_that_was_interrupted_after_the_update_still_knows_what_is_new(asked, monkeypatch):
+    workspace, corpus, _, first = asked
+    change_documents(workspace, corpus)
+
+    def killed(*_args, **_options):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "run", killed)
+        with pytest.raises(KeyboardInterrupt):
+            competition.run_again(workspace, first, "second")
+    assert workspace.store.run_named("second") is None
+    later = competition.run_again(workspace, first, "second")
+    assert competition.competition(workspace, first, later).added == ("new.md",)
+
+
+def test_questions_that_are_stale_since_are_left_out(asked):
+    workspace, corpus, _, first = asked
+    put(workspace, corpus, "a.md", "All is new.", replace=True)
+    found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
+    assert (found.total.n, found.total.lost, found.added) == (2, 0, ())
+    assert competition.words(found)[-1] == "No document was added since: nothing is lost to competition."
+
+
+def test_without_the_added_documents_every_question_is_as_before(workspace):
+    """Whatever is added: without it, the index ranks as the earlier one did, global statistics of words included."""
+    draw = random.Random(7)
+    vocabulary = [f"word{number}" for number in range(60)]
+    texts = {f"{n}.md": " ".join(draw.choices(vocabulary, k=30)) for n in range(40)}
+    corpus = corpus_of(workspace, texts)
+    indexing.build_index(workspace, corpus, "index", PLAIN)
+    question_set = asking(workspace, corpus, [(name, " ".join(text.split()[5:9])) for name, text in texts.items()])
+    config = RunConfig(workspace.store.index("index").id, question_set.id, "bm25", k=3, depth=20)
+    first = running.run(workspace, "first", config)
+    for number in range(40):
+        put(workspace, corpus, f"new{number}.md", " ".join(draw.choices(vocabulary, k=20)))
+    found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
+    assert len(found.added) == 40
+    assert found.total.without == found.total.before > found.total.after
+    assert found.total.lost == found.total.to_competition == len(found.lost) > 3
+    assert all(each.above > 0 for each in found.lost)
+
+
+def test_what_cannot_be_compared_is_refused(asked):
+    workspace, corpus, _, first = asked
+    with pytest.raises(UsageError, match="k is 11, and the runs rank 10 chunks"):
+        competition.competition(workspace, first, first, 11)
+    later = competition.run_again(workspace, first, "second")
+    change_documents(workspace, corpus)
+    indexing.build_index(workspace, corpus, "index", PLAIN)
+    with pytest.raises(UsageError, match="built anew or deleted since"):
+        competition.competition(workspace, first, later)
+
+
+def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line, monkeypatch):
+    workspace, corpus, _, _ = asked
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    change_documents(workspace, corpus)
+    code, out, _ = command_line("runs", "again", "first", "--json")
+    body = json.loads(out)
+    assert (code, body["later"], body["total"]["to_competition"]) == (0, "first, again", 1)
+    runs = len(workspace.store.runs())
+    code, out, _ = command_line("runs", "again", "first")
+    assert code == 0
+    assert "1 lost to the competition of the new chunks" in out
+    assert len(workspace.store.runs()) == runs  # it is not made a second time
