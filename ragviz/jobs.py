@@ -215,6 +215,13 @@ def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
     return confirming.confirm(workspace, experiment, budget=arguments.get("budget"), progress=progress)
 
 
+def _again(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import competition
+
+    earlier = workspace.store.run(arguments["run"])
+    return _result_of(workspace, competition.run_again(workspace, earlier, arguments["name"], progress))
+
+
 def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import drill
 
@@ -252,6 +259,7 @@ def _subjects(job: Job) -> list[tuple[Kind, str]]:
         "index-run": [("questions", config.get("questions")), ("run", arguments.get("name"))],
         "replay": [("run", arguments.get("run"))],
         "search": [("run", arguments.get("run"))],
+        "again": [("run", arguments.get("run")), ("run", arguments.get("name"))],
         "drill": [("questions", arguments.get("questions")), ("index", arguments.get("index"))],
         "sweep": [("experiment", arguments.get("experiment"))],
         "confirm": [("experiment", arguments.get("experiment"))],
@@ -275,6 +283,7 @@ KINDS: dict[str, Task] = {
     "search": _search,
     "sweep": _sweep,
     "confirm": _confirm,
+    "again": _again,
     "drill": _drill,
     "health": _health,
     "sample": _sample,
@@ -294,6 +303,7 @@ FIRST: dict[str, str] = {
     "search": "Reading the run",
     "sweep": "Reading the experiment",
     "confirm": "Reading the experiment",
+    "again": "Reading documents",
     "drill": "Reading the chunks",
     "health": "Reading the questions",
     "sample": "Reading the sample",
@@ -505,6 +515,7 @@ def work_of(job: Job) -> str:
         "index": lambda: plain_name(str(job.arguments.get("name"))),
         "run": lambda: _run_of(job),
         "index-run": lambda: _run_of(job),
+        "again": lambda: _run_of(job),
         "rejudge": lambda: _run_of(job),
         "sweep": lambda: _experiment_of(job),
         "confirm": lambda: _experiment_of(job),
@@ -522,7 +533,7 @@ def is_mended(workspace: Workspace, job: Job) -> bool:
     if job.kind == "index":
         info = store.index_named(str(job.arguments.get("name")))
         return info is not None and info.corpus_id == job.corpus_id and bool(info.build) and (info.built or 0) > ended
-    if job.kind in ("run", "index-run", "rejudge"):
+    if job.kind in ("run", "index-run", "again", "rejudge"):
         run = store.run_named(_run_of(job))
         if run is None:
             return job.kind == "rejudge"
@@ -643,7 +654,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
 
 def _run_of(job: Job) -> str:
     """Return the name of the run that a job makes or judges again; "" of other jobs."""
-    key = {"run": "name", "index-run": "name", "rejudge": "run"}.get(job.kind, "")
+    key = {"run": "name", "index-run": "name", "again": "name", "rejudge": "run"}.get(job.kind, "")
     return plain_name(str(job.arguments.get(key, "")))
 
 
