@@ -17,7 +17,7 @@ from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, widgets, wording
 
-RUNS = ("sweep", "confirm", "run", "index-run", "rejudge")
+RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"  # session state: ids of the jobs whose outcome is not shown any more
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
@@ -130,6 +130,7 @@ PAGES = {
     "replay": "results",
     "sweep": "experiment",
     "confirm": "experiment",
+    "again": "results",
     "drill": "health",
     "health": "health",
     "search": "results",
