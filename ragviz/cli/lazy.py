@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
     from ragviz.health import checks as checks
+    from ragviz.health import competition as competition
     from ragviz.health import contents as contents
     from ragviz.health import drill as drill
     from ragviz.health import drill_words as drill_words
@@ -114,6 +115,7 @@ if not TYPE_CHECKING:
     damage = _Lazy("index.damage")
     declaring = _Lazy("experiments.declaring")
     deletion = _Lazy("index.deletion")
+    competition = _Lazy("health.competition")
     drill = _Lazy("health.drill")
     drill_words = _Lazy("health.drill_words")
     faults = _Lazy("health.faults")
