@@ -15,6 +15,7 @@ import typer
 
 from ragviz.cli import (
     check,
+    competition,
     console,
     drill,
     experiments,
@@ -38,6 +39,8 @@ from ragviz.errors import InputError, RagvizError, UsageError
 
 OF_QUESTIONS = (versions, drill, health, verification)
 """Files that add their commands to `ragviz questions` when they are imported."""
+OF_RUNS = (competition,)
+"""Files that add their commands to `ragviz runs` when they are imported."""
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")
 
