@@ -92,25 +92,25 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
     """Draw the choice of two versions, and what differs between them."""
     heading.section("What differs")
     last = question_set.version
-    older = address.chosen_number("older", 0, last, max(0, last - 1))
-    newer = address.chosen_number("newer", 0, last, last)
+    usual = {"older": max(0, last - 1), "newer": last}  # not in the address: it follows new versions
+    numbers = address.number_within(0, last)
+    chosen = {name: address.readable(name, numbers, f"a version from 0 to {last}") for name in usual}
+    older, newer = (usual[name] if number is None else number for name, number in chosen.items())
 
     def label(number: int) -> str:
         ran = f" · {asked_by[number][0]}" if number in asked_by else ""
         return f"{number}{' (before the first edit)' if number == 0 else ' (now)' if number == last else ''}{ran}"
 
     one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
-    numbers = list(range(last, -1, -1))
     for column, title, name, value in ((one, "Older version", "older", older), (two, "Newer version", "newer", newer)):
         key = f"version-{name}"
         st.session_state[key] = value
-        column.selectbox(
-            title,
-            numbers,
-            key=key,
-            format_func=label,
-            on_change=lambda n=name, k=key: address.put(**{n: st.session_state[k]}),
-        )
+
+        def put(name: str = name, key: str = key) -> None:
+            number = st.session_state[key]
+            address.put(**{name: None if number == usual[name] else number})
+
+        column.selectbox(title, range(last, -1, -1), key=key, format_func=label, on_change=put)
     if older > newer:
         st.caption("The older version has the smaller number: choose the other way round.")
         return
