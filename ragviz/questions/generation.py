@@ -194,7 +194,8 @@ def generate_questions(
 
 
 def _result(workspace: Workspace, question_set: QuestionSet, record: PlanRecord, made: Sequence[Question]) -> Generated:
-    rejected, short, reasons = [q.reason for q in made if q.status == "rejected"], Counter[str](), Counter[str]()
+    rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
+    short, reasons = Counter[str](), Counter[str]()
     for row in record.rows:
         if row.missing:
             short[row.cell.type] += row.missing

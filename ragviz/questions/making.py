@@ -15,7 +15,7 @@ from ragviz.questions import plan_record, rejection
 from ragviz.questions.indexed_documents import IndexedDocuments
 from ragviz.questions.makers import Maker, Meter, Order, Skipped
 from ragviz.questions.model_questions import FAILED
-from ragviz.questions.plan_record import PlanRecord
+from ragviz.questions.plan_record import PlanRecord, kind_of_reason
 from ragviz.questions.question_types import TYPES
 from ragviz.questions.source_search import SourceSearch
 from ragviz.records import Edit, Progress, Question, QuestionSet, silent
@@ -95,7 +95,7 @@ class Making(SourceSearch):
     def _count_known(self, number: int, order: Order[Any], known: Question) -> None:
         """Count a question that exists, where it is not counted yet: it was stored by a process that was killed."""
         if known.status == "rejected":
-            self.record.rows[number].reasons[known.reason] += 1
+            self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
         elif known.id not in self.record.places:
             self.record.count(known.id, number, order.cell)
 
@@ -109,8 +109,8 @@ class Making(SourceSearch):
         given = self.record.yielded(made.type)
         given.made += 1
         if made.status == "rejected":
-            given.rejected[made.reason] += 1
-            row.reasons[made.reason] += 1
+            given.rejected[kind_of_reason(made.reason)] += 1
+            row.reasons[kind_of_reason(made.reason)] += 1
         else:
             given.kept += 1
             self.record.count(made.id, number, order.cell)
@@ -125,7 +125,7 @@ class Making(SourceSearch):
         self._check_usefulness()
 
     def _check_usefulness(self) -> None:
-        rejected = Counter(question.reason for question in self.made if question.status == "rejected")
+        rejected = Counter(kind_of_reason(q.reason) for q in self.made if q.status == "rejected")
         kept = len(self.made) - rejected.total()
         if self.maker.attempts is not None and hopeless(len(self.made), kept):
             raise ModelError(_why_hopeless(self.maker.name, kept, rejected))

@@ -247,15 +247,18 @@ def plan(
     offer them, as far as that is possible. With `asked`, the number of questions that each place has already, only
     places without one are planned, documents without any first; where fewer lack questions than are asked for, kinds
     and styles keep their proportions. With `chunks`, each of them gets a question that has evidence, and the rest is
-    drawn as without; `kinds` have to reach for them.
+    drawn as without; `kinds` have to reach for them. Without any text there is no cell.
     """
     by_id = {outline.document_id: outline for outline in outlines if outline.characters}
+    if not by_id:
+        return []
     total = sum(kinds.values())
     if asked is None:
         slots = _slots(by_id, spread(_lengths(by_id), total - len(chunks), seed), seed)
     else:
         slots = _lacking(by_id, total, asked, seed)
-    kinds = apportioned(kinds, len(slots)) if asked is not None and len(slots) < total else kinds
+    if asked is not None:
+        kinds = apportioned(kinds, sum(map(len, slots.values())))
     of_chunks = _kinds_of_chunks(kinds, len(chunks))
     left = {name: count - of_chunks.get(name, 0) for name, count in kinds.items()}
     typed = _typed(by_id, slots, left, known, seed)
@@ -329,16 +332,11 @@ def _typed(
 ) -> list[Typed]:
     """Give each slot a type: every type is spread over the documents as the questions are; scarce types choose first.
 
-    The questions of a document stand at even distances on a line from 0 to 1, beginning at a place of its own, and a
-    type takes every so-manieth of those on the line that can be of this type.
+    The documents stand on a line in a drawn order, each as often as it has questions, and a type takes every
+    so-manieth of those on the line that can be of this type.
     """
-    order = [
-        (index + _chance(seed, document_id)) / len(sections)
-        for document_id, sections in slots.items()
-        for index in range(len(sections))
-    ]
-    owners = [document_id for document_id, sections in slots.items() for _ in sections]
-    line = [owner for _, owner in sorted(zip(order, owners, strict=True))]
+    drawn = sorted(slots, key=lambda document_id: (_chance(seed, document_id), document_id))
+    line = [document_id for document_id in drawn for _ in slots[document_id]]
 
     def fits(document_id: str, asked: QuestionType) -> bool:
         return asked not in known or outlines[document_id].has(asked)

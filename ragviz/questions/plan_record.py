@@ -6,12 +6,14 @@ however often it is interrupted, continued or asked for more; what fills gaps is
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ragviz.models.requests import Usage
+from ragviz.questions.model_questions import FAILED
 from ragviz.questions.plan import Cell
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import Question, QuestionSet, QuestionType
@@ -133,8 +135,8 @@ class PlanRecord:
         row = self.rows[self.places.pop(question_id)]
         given = self.yielded(row.cell.type)
         given.kept -= 1
-        given.rejected[reason] += 1
-        row.reasons[reason] += 1
+        given.rejected[kind_of_reason(reason)] += 1
+        row.reasons[kind_of_reason(reason)] += 1
         if row.made:
             row.made -= 1
             return
@@ -292,6 +294,20 @@ def reason_words(reasons: Mapping[str, int], most: int = 3) -> str:
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     words = "; ".join(f"{reason} ({times:,})" if times > 1 else reason for reason, times in ordered[:most])
     return words + (f"; {len(ordered) - most} other reasons" if len(ordered) > most else "")
+
+
+_QUOTED = re.compile("“[^”]*”")
+
+
+def kind_of_reason(reason: str) -> str:
+    """Return a reason without what it quotes and explains, so that equal ones are counted together.
+
+    >>> kind_of_reason("its quote “a” stands 2 times: which is meant?"), kind_of_reason("model failed: HTTP 500")
+    ('its quote “…” stands 2 times', 'model failed: HTTP 500')
+    """
+    if reason.startswith(FAILED):
+        return reason
+    return _QUOTED.sub("“…”", reason).partition(": ")[0]
 
 
 def by_document(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -1,0 +1,247 @@
+"""Plans of question sets: quotas worked by hand, and what holds of every plan."""
+
+import math
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ragviz.errors import UsageError
+from ragviz.questions.plan import (
+    MIX,
+    Cell,
+    ChunkPlace,
+    Outline,
+    apportioned,
+    kinds_of,
+    plan,
+    read_quotas,
+    spread,
+    styles_of,
+    whole,
+)
+from ragviz.questions.question_types import TYPES
+
+
+def outline(name: str, *lengths: int, **offers: list[str]) -> Outline:
+    """A document whose sections are called s0, s1 … and have these lengths."""
+    return Outline(name, {f"s{n}": length for n, length in enumerate(lengths)}, offers)
+
+
+def of(cells: list[Cell], what: str) -> Counter:
+    counts = Counter()
+    for cell in cells:
+        counts[getattr(cell, what)] += cell.planned
+    return counts
+
+
+# How many of each
+
+
+def test_counts_are_taken_as_they_are():
+    assert kinds_of(200, {"fact": 80, "bridge": 60, "unanswerable": 30, "table": 30}) == {
+        "fact": 80, "bridge": 60, "unanswerable": 30, "table": 30,
+    }  # fmt: skip
+    assert kinds_of(None, {"fact": 3, "list": 0}) == {"fact": 3}
+
+
+def test_kinds_without_a_number_share_what_is_left_by_the_mix():
+    # By hand: 100 - 40 = 60; shares of number and list are 12 and 8: 36 and 24.
+    assert kinds_of(100, {"fact": 40, "number": None, "list": None}) == {"fact": 40, "number": 36, "list": 24}
+    assert sum(kinds_of(None, {}).values()) == 50
+    assert sum(kinds_of(1000, {}).values()) == 1000
+    assert kinds_of(100, {})["fact"] == round(100 * MIX["fact"] / sum(MIX.values()))
+
+
+@pytest.mark.parametrize(
+    ("limit", "kinds", "said"),
+    [
+        (200, {"fact": 80, "bridge": 60}, r"limit is 200, and the kinds ask for 140 \(fact=80, bridge=60\)"),
+        (100, {"fact": 80, "bridge": 60}, "limit is 100, and the kinds ask for 140"),
+        (50, {"fact": 80, "bridge": None}, "limit is 50, and the kinds ask for 80"),
+        (None, {"facts": 3}, "no kind 'facts'; there are fact, number"),
+        (None, {"fact": 0}, "No question is asked for"),
+        (0, {}, "limit of 1 or more, not 0"),
+        (None, {"fact": -1}, "kinds say fact=-1"),
+    ],
+)
+def test_contradictory_numbers_are_told(limit, kinds, said):
+    with pytest.raises(UsageError, match=said):
+        kinds_of(limit, kinds)
+
+
+def test_styles_are_counts_or_shares():
+    assert styles_of({"colleague": 7, "keywords": 3}, 10) == {"colleague": 7, "keywords": 3}
+    assert styles_of({"colleague": 0.7, "keywords": 0.3}, 200) == {"colleague": 140, "keywords": 60}
+    # By hand: 7 questions at 1:1:1 are 2 1/3 each; the one that is left goes by name, "colleague".
+    assert styles_of({"keywords": None, "colleague": None, "long": None}, 7) == {
+        "colleague": 3, "keywords": 2, "long": 2,
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="no style 'short'; there are colleague"):
+        styles_of({"short": 1}, 5)
+    with pytest.raises(UsageError, match="No style"):
+        styles_of({"long": 0}, 5)
+    with pytest.raises(UsageError, match="styles say long=nan"):
+        styles_of({"long": math.nan}, 5)
+
+
+def test_quotas_are_read():
+    assert read_quotas(" fact=80 ,bridge, table=0.5", "kinds") == {"fact": 80, "bridge": None, "table": 0.5}
+    assert whole({"fact": 80.0, "bridge": None}) == {"fact": 80, "bridge": None}
+    for text, said in (("fact=many", "'fact=many' is no quota"), ("fact=1,fact=2", "name 'fact' twice")):
+        with pytest.raises(UsageError, match=said):
+            read_quotas(text, "kinds")
+    with pytest.raises(UsageError, match=r"fact=1\.5: give a whole number"):
+        whole({"fact": 1.5})
+
+
+# Documents and sections
+
+
+def test_documents_share_by_the_square_root_of_their_length():
+    # By hand: roots 10, 20, 30, 40; 20 questions: 2, 4, 6, 8.
+    assert spread({"a": 100, "b": 400, "c": 900, "d": 1600}, 20, 0) == {"a": 2, "b": 4, "c": 6, "d": 8}
+    # By hand: 21 questions: 2.1, 4.2, 6.3, 8.4: the greatest remainder is that of d.
+    assert spread({"a": 100, "b": 400, "c": 900, "d": 1600}, 21, 0) == {"a": 2, "b": 4, "c": 6, "d": 9}
+
+
+def test_a_short_document_has_one_question_at_least():
+    # By hand: roots 1, 100, 100; of 11 questions a has 0.05, so it gets 1, and the others share 10.
+    assert spread({"a": 1, "b": 10_000, "c": 10_000}, 11, 0) == {"a": 1, "b": 5, "c": 5}
+    assert spread({"a": 0, "b": 5}, 3, 0) == {"b": 3}
+    assert spread({}, 3, 0) == {}
+
+
+def test_where_questions_are_fewer_than_documents_longer_ones_are_likelier_to_have_one():
+    lengths = {f"short{n}": 100 for n in range(20)} | {f"long{n}": 10_000 for n in range(20)}
+    drawn = Counter(name[:4] for seed in range(200) for name in spread(lengths, 10, seed))
+    assert drawn["long"] > 3 * drawn["shor"] > 0
+    assert all(set(spread(lengths, 10, seed).values()) == {1} for seed in range(5))
+    assert spread(lengths, 10, 1) != spread(lengths, 10, 2)
+
+
+def test_a_plan_worked_by_hand():
+    """Two documents with roots 30 and 10, of 8 questions 6 and 2; the sections of the first have roots 20 and 10."""
+    cells = plan([outline("a", 400, 100), outline("b", 139)], {"fact": 6, "number": 2}, {"colleague": 4, "keywords": 4})
+    # 22.36 and 11.79 of 34.15: 8 questions are 5.24 and 2.76.
+    assert of(cells, "document_id") == {"a": 5, "b": 3}
+    # 5 questions at 2:1 are 3.33 and 1.67.
+    assert of([c for c in cells if c.document_id == "a"], "section") == {"s0": 3, "s1": 2}
+    assert of(cells, "type") == {"fact": 6, "number": 2}
+    assert of(cells, "style") == {"colleague": 4, "keywords": 4}
+    assert of([c for c in cells if c.type == "fact"], "style") == {"colleague": 3, "keywords": 3}
+
+
+def test_tables_are_asked_about_where_there_are_any():
+    outlines = [outline(f"d{n}", 400, 400) for n in range(9)]
+    outlines.append(Outline("t", {"text": 900, "data": 100}, {"data": ["table"]}))
+    cells = plan(outlines, {"fact": 28, "table": 2}, {"colleague": 30}, known=["table", "list"])
+    assert {(c.document_id, c.section, c.planned) for c in cells if c.type == "table"} == {("t", "data", 2)}
+    assert of(cells, "document_id")["t"] == 3, "it has its share of questions, and no more"
+    none = plan(outlines[:9], {"fact": 18, "table": 2}, {"colleague": 20}, known=["table"])
+    assert of(none, "type") == {"fact": 18, "table": 2}, "what no document offers is planned too, and will be told"
+
+
+def test_types_are_spread_over_documents():
+    cells = plan([outline(f"d{n}", 400) for n in range(10)], {"fact": 50, "number": 50}, {"colleague": 100})
+    for n in range(10):
+        of_one = of([c for c in cells if c.document_id == f"d{n}"], "type")
+        assert of_one["fact"] + of_one["number"] == 10
+        assert 3 <= of_one["fact"] <= 7
+
+
+kinds_drawn = st.dictionaries(st.sampled_from(list(TYPES)), st.integers(1, 40), min_size=1)
+documents_drawn = st.dictionaries(
+    st.integers(0, 30).map(lambda n: f"d{n}"), st.lists(st.integers(0, 5000), min_size=1, max_size=5), min_size=1
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(documents_drawn, kinds_drawn, st.integers(0, 3), st.floats(0, 1))
+def test_every_plan_keeps_its_quotas(documents, kinds, seed, share):
+    outlines = [
+        Outline(name, {f"s{n}": size for n, size in enumerate(sizes)}, {"s0": ["table"]} if len(sizes) > 2 else {})
+        for name, sizes in documents.items()
+    ]
+    total = sum(kinds.values())
+    styles = styles_of({"colleague": 1 - share, "keywords": share}, total)
+    cells = plan(outlines, kinds, styles, seed=seed, known=["table", "list"])
+    assert plan(list(reversed(outlines)), kinds, styles, seed=seed, known=["list", "table"]) == cells
+    lengths = {name: sum(sizes) for name, sizes in documents.items() if sum(sizes)}
+    if not lengths:
+        assert cells == []
+        return
+    assert of(cells, "type") == kinds
+    assert of(cells, "style") == styles
+    assert len(set(cells)) == len({(c.place, c.type, c.style) for c in cells}) == len(cells)
+    assert all(cell.planned > 0 for cell in cells)
+    quotas = of(cells, "document_id")
+    assert len(quotas) == min(total, len(lengths)), "each document has one, as far as the total reaches"
+    assert all(documents[c.document_id][int(c.section[1:])] for c in cells if c.type != "table")
+    if total > len(lengths):
+        more = {name: size for name, size in lengths.items() if quotas[name] > 1}
+        each = (total - (len(lengths) - len(more))) / (sum(map(math.sqrt, more.values())) or 1)
+        alone = [name for name in lengths if quotas[name] == 1]
+        assert all(abs(quotas[name] - each * math.sqrt(size)) < 1 + 1e-6 for name, size in more.items())
+        assert all(each * math.sqrt(lengths[name]) < 2 for name in alone)
+    for name in more if total > len(lengths) else ():
+        by_section = of([c for c in cells if c.document_id == name and c.type != "table"], "section")
+        assert len(by_section) <= quotas[name]
+    for kind, count in kinds.items():
+        of_kind = of([c for c in cells if c.type == kind], "style")
+        for style, in_all in styles.items():
+            assert abs(of_kind[style] - count * in_all / total) <= 1 + 1e-9, "every type has the styles in proportion"
+
+
+@given(st.dictionaries(st.text(max_size=3), st.floats(0.001, 1000), min_size=1, max_size=9), st.integers(0, 300))
+def test_what_is_apportioned_sums_up_and_is_near_its_share(weights, total):
+    counts = apportioned(weights, total)
+    assert sum(counts.values()) == total
+    whole_weight = sum(weights.values())
+    assert all(abs(counts[name] - total * weight / whole_weight) < 1 + 1e-6 for name, weight in weights.items())
+    assert apportioned(dict(reversed(weights.items())), total) == counts
+
+
+# Every chunk
+
+
+def chunks(count: int) -> list[ChunkPlace]:
+    return [ChunkPlace(f"c{n}", "a" if n % 2 else "b", f"s{n % 2}") for n in range(count)]
+
+
+def test_every_chunk_gets_a_question_with_evidence():
+    outlines = [outline("a", 400, 100), outline("b", 100, 400)]
+    kinds = {"fact": 8, "number": 4, "unanswerable": 4}
+    cells = plan(outlines, kinds, {"colleague": 16}, chunks=chunks(10))
+    about = [cell for cell in cells if cell.chunk]
+    assert Counter(cell.chunk for cell in about) == Counter(f"c{n}" for n in range(10))
+    assert all(cell.type != "unanswerable" for cell in about)
+    assert of(cells, "type") == kinds
+    assert {(c.document_id, c.section) for c in about} == {("a", "s1"), ("b", "s0")}
+    with pytest.raises(UsageError, match="has 13 chunks, and 12 questions with evidence"):
+        plan(outlines, kinds, {"colleague": 16}, chunks=chunks(13))
+
+
+# Only what has no questions
+
+
+def test_gaps_are_filled_added_documents_first():
+    outlines = [outline(name, 400, 400, 400) for name in "abcd"]
+    asked = {("a", "s0"): 2, ("a", "s1"): 1, ("b", "s0"): 2, ("b", "s1"): 1, ("c", "s0"): 3}
+    cells = plan(outlines, {"fact": 3}, {"colleague": 3}, asked=asked)
+    assert of(cells, "document_id") == {"d": 3}, "it is the only one without"
+    cells = plan(outlines, {"fact": 7}, {"colleague": 7}, asked=asked)
+    # By hand: 9 + 7 questions are 4 for each document: d lacks 4, a, b and c lack one each.
+    assert of(cells, "document_id") == {"a": 1, "b": 1, "c": 1, "d": 4}
+    assert not any(asked.get(cell.place) for cell in cells)
+
+
+def test_where_little_lacks_questions_kinds_keep_their_proportions():
+    outlines = [outline("a", 400, 400), outline("b", 400)]
+    cells = plan(outlines, {"fact": 8, "list": 4}, {"colleague": 6, "long": 6}, asked={("a", "s0"): 1, ("a", "s1"): 9})
+    # By hand: 10 + 12 questions are 22: a has 22 x 28.3 / 48.3 = 13 of them and lacks no section, b lacks 9.
+    assert of(cells, "document_id") == {"b": 9}
+    assert of(cells, "type") == {"fact": 6, "list": 3}
+    assert sorted(of(cells, "style").values()) == [4, 5]
+    assert plan(outlines, {"fact": 2}, {"colleague": 2}, asked={("a", "s0"): 9, ("a", "s1"): 9, ("b", "s0"): 9}) == []
