@@ -35,16 +35,28 @@ def effect(run: str, summary: Summary, without: Collection[str]) -> Effect:
 
 
 def words(found: Effect) -> str:
-    """Say the effect in a cell: before → after, with the interval after.
+    """Say the score without the questions, and how far it is from that with them.
 
     >>> words(Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.75, 0.6, 0.9, 8), 2))
-    '0.80 → 0.75 [0.60, 0.90] n = 8'
+    '0.75 [0.60, 0.90] n = 8 (−0.05)'
     """
     if found.before.mean is None:
         return "not measured"
     if not found.removed:
-        return f"{found.before.mean:.2f}, unchanged"
+        return "unchanged"
     if found.after.mean is None:
-        return f"{found.before.mean:.2f} → no question is left"
-    interval = f"[{found.after.low:.2f}, {found.after.high:.2f}]"
-    return f"{found.before.mean:.2f} → {found.after.mean:.2f} {interval} n = {found.after.n:,}"
+        return "no question is left"
+    change = round(found.after.mean - found.before.mean, 2)
+    signed = f"{change:+.2f}".replace("-", "−") if change else "±0.00"
+    return f"{score_words(found.after)} ({signed})"
+
+
+def score_words(score: Estimate) -> str:
+    """Write a mean with its interval and n.
+
+    >>> score_words(Estimate(0.8, 0.7, 0.9, 10))
+    '0.80 [0.70, 0.90] n = 10'
+    """
+    if score.mean is None:
+        return "not measured"
+    return f"{score.mean:.2f} [{score.low:.2f}, {score.high:.2f}] n = {score.n:,}"

@@ -82,7 +82,7 @@ def _by_words(subject: Subject, material: Material) -> Finding | None:
     told = frozenset(word for word in subject.answer - subject.words if not word[0].isdecimal())
     if not told or not _same_script(subject.question.answer, evidence):
         return None
-    share = material.weights.share(told, subject.evidence_words) or 0.0
+    share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
     return Finding(subject.id, share, f"{share:.0%} of the answer's words stand in it") if share < SUPPORTED else None
 
 
@@ -161,9 +161,19 @@ def _answers(subject: Subject, text: str, language: str, material: Material) -> 
     """Return whether a chunk holds the answer and is about the question."""
     if words.numbers(subject.question.answer) - words.stated_numbers(text):
         return False
-    here, weights = words.content(text, language), material.weights
+    weights, own = material.weights, words.content(text, language)
+    here = standing(subject.answer | subject.words, own, text)
     asked = subject.words - subject.answer
     return (weights.share(subject.answer, here) or 0.0) >= ANSWERED and (weights.share(asked, here) or 0.0) >= ABOUT
+
+
+def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozenset[str]:
+    """Return which words stand in a text, given with its words: Chinese ones also where it is divided otherwise.
+
+    >>> sorted(standing(frozenset({"天", "泵", "pump"}), frozenset({"三十天", "pump"}), "每三十天, pump"))
+    ['pump', '天']
+    """
+    return (wanted & own) | {word for word in wanted - own if "\u3400" <= word[0] <= "\u9fff" and word in text}
 
 
 def asks_too_much(material: Material) -> Found:

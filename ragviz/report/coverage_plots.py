@@ -11,7 +11,7 @@ from ragviz.health.coverage_map import FOUND, MISSED, NEVER, STATES, CoverageMap
 from ragviz.report import style
 
 _MARKS: dict[int, dict[str, Any]] = {
-    NEVER: {"color": style.CONTEXT, "opacity": 0.35, "size": 5, "symbol": "circle"},
+    NEVER: {"color": style.CONTEXT, "opacity": 0.6, "size": 5, "symbol": "circle"},
     FOUND: {"color": style.ACCENT, "opacity": 0.85, "size": 7, "symbol": "circle"},
     MISSED: {"color": style.WORSE, "opacity": 0.95, "size": 9, "symbol": "x"},
 }

@@ -124,7 +124,7 @@ def _checks(
         with widgets.nothing(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
     with st.container(gap="xxsmall", key="health-checks"):
-        _head(newest[0] if newest else None)
+        _head(newest[0] if newest else None, next(iter(measured.values()), None))
         for key in CHECKS:
             _row(question_set, key, made.found.get(key, Found()), measured.get(key), questions)
     if not newest:
@@ -135,11 +135,12 @@ def _checks(
         _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions)
 
 
-def _head(run: Run | None) -> None:
-    what, count, effect, _ = st.columns(WIDTHS, vertical_alignment="bottom")
+def _head(run: Run | None, effect: Effect | None) -> None:
+    what, count, changed, _ = st.columns(WIDTHS, vertical_alignment="bottom")
     what.caption("Check")
     count.caption("Found")
-    effect.caption(f"Recall@{run.config.k} of {plain(run.name)}: with them → without" if run else "Effect on the score")
+    whole = f"{effects.score_words(effect.before)}; without them" if effect else "with them and without"
+    changed.caption(f"Recall@{run.config.k} of {plain(run.name)}: {whole}" if run else "Effect on the score")
 
 
 def _row(
@@ -158,7 +159,7 @@ def _row(
     with count:
         st.markdown("?" if found.unknown else f"**{len(ids):,}**" if ids else "0")
     with changed:
-        st.markdown(plain("how to know it: click" if found.unknown else effects.words(effect) if effect else "–"))
+        st.markdown(plain("click to see how to know it" if found.unknown else effects.words(effect) if effect else "–"))
     with action, st.container(horizontal=True, gap="xsmall"):
         if ids:
             _quarantine_button(question_set, key, ids)

@@ -1,0 +1,480 @@
+"""Checks of a question set: each with a case that it must catch and one that it must leave; effects by hand."""
+
+import gc
+import json
+import random
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ragviz.analysis import pooled
+from ragviz.analysis.evaluate import summarise
+from ragviz.documents import corpora
+from ragviz.errors import UsageError
+from ragviz.health import balance, contents, duplicates, effects, examination, material, quarantine, synthetic
+from ragviz.health.checks import CHECKS
+from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
+from ragviz.health.words import Weights, computed, content, numbers, stated_numbers, weights_of
+from ragviz.index import indexing
+from ragviz.questions import sets
+from ragviz.questions.plan import Cell
+from ragviz.questions.plan_record import PlanRecord, Row
+from ragviz.records import Chunk, Edit, IndexConfig, Question, Ranking, Retrieved, RunConfig, Span
+from ragviz.runs import running
+
+VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
+TEA = "Tea is served in the canteen at noon."
+CHINESE = "北阀门于2021年更换，检修周期为三十天，负责人是王芳。"
+
+
+def question(number, text, answer="", *passages, **more):
+    """A question whose evidence is these passages, each a document of its own, at its beginning."""
+    evidence = tuple((Span(f"d{number}-{place}", 0, len(each), each),) for place, each in enumerate(passages))
+    return Question(f"q{number}", text, answer, evidence, more.pop("generator", "hand"), "accepted", **more)
+
+
+def subjects(*questions, gold=()):
+    groups = [*gold, *[()] * (len(questions) - len(gold))]
+    return tuple(subject_of(q, lambda span: span.text, own) for q, own in zip(questions, groups, strict=True))
+
+
+def material_of(*questions, **more):
+    gold = more.pop("gold", ())
+    common = [content(text, "en") for text in (VALVE, TEA, "The boiler is old.", "The boiler is warm.", "Paint.")]
+    return Material(subjects(*questions, gold=gold), weights_of(common), "index", **more)
+
+
+def found(check, read):
+    return {finding.question_id: finding for finding in CHECKS[check].find(read).findings}
+
+
+# Words
+
+
+def test_weights_are_those_of_bm25():
+    weights = weights_of([frozenset({"a", "b"}), frozenset({"a"}), frozenset({"a"})])
+    assert weights.of("a") == pytest.approx(np.log(1 + 0.5 / 3.5))
+    assert weights.of("b") == pytest.approx(np.log(1 + 2.5 / 1.5))
+    assert weights.of("never") == pytest.approx(np.log(1 + 3.5 / 0.5))
+    rare, all_of_it = weights.of("b"), weights.of("a") + weights.of("b")
+    assert weights.share(frozenset("ab"), frozenset("b")) == pytest.approx(rare / all_of_it)
+    assert weights.share(frozenset(), frozenset("b")) is None
+    assert Weights().share(frozenset("ab"), frozenset("a")) == 0.5
+
+
+def test_numbers_in_any_notation():
+    assert numbers("１,200 and 3.50") == {"1200", "3.5"}
+    assert stated_numbers("forty-five of twenty, 两千零二十一") == {"45", "20", "2021"}
+    assert stated_numbers("二〇二一年") == {"2021"}
+    assert computed("61", frozenset({"1926", "1987"}))
+    assert not computed("62", frozenset({"1926", "1987"}))
+
+
+# Each check catches, and leaves
+
+
+@pytest.mark.parametrize(
+    ("copy", "passage", "own"),
+    [
+        (
+            "When was the north valve of the boiler replaced by the firm Halden?",
+            VALVE,
+            "In which year did they fit a new one?",
+        ),
+        ("北阀门的检修周期是多少天？", CHINESE, "多久要检查一次那个零件？"),
+    ],
+)
+def test_copied_words(copy, passage, own):
+    language = "zh" if passage is CHINESE else "en"
+    asked = [question(n, text, "2021", passage, language=language) for n, text in enumerate((copy, own))]
+    read = material_of(*asked, gold=((("c0",),), (("c1",),)), lexical={"q0": ("c0", "x"), "q1": ("x", "c1")})
+    caught = found("copies", read)
+    assert set(caught) == {"q0"}
+    assert caught["q0"].value >= 0.8
+    assert caught["q0"].words.endswith("BM25 ranks it first by its words alone")
+    assert CHECKS["copies"].find(read).note == "BM25 alone ranks the evidence of 1 of 2 questions first."
+
+
+def test_answerable_without_the_documents():
+    known, unknown = question(0, "Capital of France?", "Paris", VALVE), question(1, "Who fitted it?", "Halden", VALVE)
+    refused = question(2, "Who was the first?", "", generator="hand")
+    run = ClosedBook("closed", "gpt", {"q0": True, "q1": False, "q2": True})
+    caught = found("closed-book", material_of(known, unknown, refused, closed=(run,)))
+    assert list(caught) == ["q0"], "an unanswerable question is right without documents"
+    assert "by gpt" in caught["q0"].words
+    nothing = CHECKS["closed-book"].find(material_of(known))
+    assert "--context none" in nothing.unknown
+    verified = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt")))
+    assert not verified.unknown
+    assert "1 of 1" in verified.note
+
+
+def test_another_chunk_answers_it():
+    asked = question(0, "When was the north valve replaced?", "2021", VALVE)
+    other, same = Chunk.make_id("e", 0, 90), Chunk.make_id("d0-0", 20, 60)
+    texts = {other: "As said, the north valve was replaced in 2021.", same: VALVE}
+    rivals = {"q0": (same, other)}
+
+    def read(text):
+        own = texts | {other: text}
+        return material_of(asked, rivals=rivals, texts=lambda ids: [own[i] for i in ids])
+
+    assert found("elsewhere", read(texts[other]))["q0"].value == 1
+    assert not found("elsewhere", read("As said, the south pump was painted in 2021.")), "it is about something else"
+    assert not found("elsewhere", read("The north valve was replaced in 1999.")), "another year is another answer"
+    judged = pooled.Verdicts(2, {other: pooled.Judged(useful=True, supports=frozenset({0, 1}))})
+    by_judge = replace(read("nothing"), verdicts={"q0": judged}, subjects=subjects(asked, gold=[(("g",),)]))
+    assert "a judge finds" in found("elsewhere", by_judge)["q0"].words
+    half = pooled.Verdicts(2, {other: pooled.Judged(useful=True, supports=frozenset({0}))})
+    assert not found("elsewhere", replace(by_judge, verdicts={"q0": half}))
+    within = pooled.Verdicts(1, {same: pooled.Judged(useful=True, supports=frozenset({0}))})
+    assert not found("elsewhere", replace(by_judge, verdicts={"q0": within})), "a chunk of another cut of the evidence"
+
+
+def test_duplicates():
+    first = question(0, "When was the north valve replaced?", "2021", VALVE)
+    again = replace(question(1, "WHEN was the north valve replaced", "2021", VALVE))
+    near = question(2, "When was the north valve of the boiler replaced?", "In 2021", VALVE)
+    other = question(3, "When was the south valve replaced?", "1999", "The south valve was replaced in 1999.")
+    later = question(4, "When was the north valve replaced?", "2021", VALVE, history=(("Which pump?", "The old one."),))
+    caught = found("duplicates", material_of(first, again, near, other, later))
+    assert set(caught) == {"q1", "q2"}
+    assert caught["q1"].words == "the same words as q0"
+    assert caught["q2"].words == "nearly the same as q0"
+    contradicting = replace(again, answer="1999")
+    assert found("duplicates", material_of(first, contradicting))["q1"].words.endswith("with another answer")
+
+
+def test_near_duplicates_by_cached_vectors_of_questions_about_one_chunk():
+    first = question(0, "When did they put in the north valve?", "2021", VALVE)
+    other_words = question(1, "Installation year, northern stop cock", "2021", VALVE)
+    vectors = {"q0": np.array([1.0, 0.0]), "q1": np.array([0.95, 0.3122])}
+    gold = ((("c",),), (("c",),))
+    assert set(found("duplicates", material_of(first, other_words, gold=gold, vectors=vectors))) == {"q1"}
+    assert not found("duplicates", material_of(first, other_words, gold=gold))
+    apart = vectors | {"q1": np.array([0.6, 0.8])}
+    assert not found("duplicates", material_of(first, other_words, gold=gold, vectors=apart))
+
+
+def test_pairs_of_near_questions_are_found_and_time_grows_with_the_questions():
+    """Against all pairs: those with Jaccard of 0.8 or more are among the pairs that are compared."""
+    chance = random.Random(5)
+    vocabulary = [f"word{n}" for n in range(3000)]
+    words = [chance.sample(vocabulary, 8) for _ in range(300)]
+    words += [[*own[:7], chance.choice(vocabulary)] for own in words[:60]]
+    read = material_of(*(question(n, " ".join(own)) for n, own in enumerate(words)))
+    compared = duplicates.pairs(read)
+    sets_of = [subject.words for subject in read.subjects]
+    near = {
+        (a, b)
+        for a in range(len(words))
+        for b in range(a + 1, len(words))
+        if len(sets_of[a] & sets_of[b]) / len(sets_of[a] | sets_of[b]) >= 0.7
+    }
+    assert len(near) >= 60
+    assert len(near & compared) >= 0.93 * len(near)
+    assert len(compared) < 0.02 * len(words) ** 2
+
+    def seconds(count):
+        large = material_of(*(question(n, " ".join(chance.sample(vocabulary, 8))) for n in range(count)))
+        gc.disable()
+        began = time.process_time()
+        duplicates.duplicates(large)
+        return time.process_time() - began
+
+    assert seconds(4000) < 24 * max(seconds(500), 0.02)  # eight times the questions; their pairs would be 64
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "passage", "caught"),
+    [
+        ("When was it replaced?", "In 1987", VALVE, True),
+        ("When was it replaced?", "In 2021", VALVE, False),
+        ("How many years before 2030?", "9", VALVE, False),
+        ("Who replaced the valve?", "An elderly plumber from Ostrava with his nephew", VALVE, True),
+        ("Who replaced the valve?", "Halden, a firm", VALVE, False),
+        ("Was it replaced?", "Yes", VALVE, False),
+        ("检修周期是多少？", "30天", CHINESE, False),
+        ("检修周期是多少？", "45天", CHINESE, True),
+        ("Who is responsible?", "Wang Fang", CHINESE, False),
+    ],
+)
+def test_answers_that_their_evidence_does_not_support(text, answer, passage, caught):
+    read = material_of(question(0, text, answer, passage, language="zh" if text[0] == "检" else "en"))
+    assert bool(found("unsupported", read)) == caught
+
+
+def test_a_judge_decides_whether_an_answer_is_supported():
+    asked = question(0, "Who replaced the valve?", "An elderly plumber from Ostrava", VALVE)
+    read = material_of(asked, gold=((("c",),),))
+    assert found("unsupported", read)
+    supported = pooled.Verdicts(2, {"c": pooled.Judged(useful=True, supports=frozenset({0, 1}))})
+    assert not found("unsupported", replace(read, verdicts={"q0": supported}))
+    half = pooled.Verdicts(2, {"c": pooled.Judged(useful=True, supports=frozenset({0}))})
+    assert found("unsupported", replace(read, verdicts={"q0": half}))["q0"].value == 0.5
+    elsewhere = pooled.Verdicts(2, {"x": pooled.Judged(useful=True, supports=frozenset({0, 1}))})
+    assert found("unsupported", replace(read, verdicts={"q0": elsewhere})), "its own chunk was not judged"
+
+
+def test_gold_that_asks_for_more():
+    pump = "The south pump, from the firm Ostrava, was replaced in 1999."
+    both = question(0, "When were north valve and south pump replaced?", "2021 and 1999", VALVE, pump)
+    vain = question(1, "When was the north valve replaced?", "2021", VALVE, TEA)
+    alone = question(2, "When was the north valve replaced?", "2021", VALVE)
+    caught = found("too-much", material_of(both, vain, alone))
+    assert set(caught) == {"q1"}
+    assert caught["q1"].words == "neither question nor answer has words of passage 2 of 2"
+    verdict = pooled.Verdicts(1, {"g2": pooled.Judged(useful=False, supports=frozenset())})
+    judged = material_of(both, gold=((("g1",), ("g2",)),), verdicts={"q0": verdict})
+    assert found("too-much", judged)["q0"].value == 1, "a judge found the second passage useless"
+
+
+def test_found_by_every_run_or_none():
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(3)]
+    runs = (
+        Outcomes("first", 3, {"q0": True, "q1": True, "q2": False}),
+        Outcomes("second", 3, {"q0": True, "q1": False, "q2": False}),
+    )
+    caught = found("separates-nothing", material_of(*asked, outcomes=runs))
+    assert {i: finding.words for i, finding in caught.items()} == {
+        "q0": "found by all 2 runs",
+        "q2": "found by none of 2 runs",
+    }
+    one = CHECKS["separates-nothing"].find(material_of(*asked, outcomes=runs[:1]))
+    assert "one more run" in one.unknown
+    assert not one.findings
+
+
+def test_too_many_about_one_document():
+    """Twelve documents of one length: of 24 questions, 2 are the share of each, and 7 what chance allows."""
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
+    ids = [q.id for q in asked]
+    crowded = [ids[:13], *([i] for i in ids[13:])]
+    even = [ids[2 * n : 2 * n + 2] for n in range(12)]
+
+    def read(parts):
+        return material_of(*asked, documents=tuple(Area(f"d{n}", 900, tuple(own)) for n, own in enumerate(parts)))
+
+    caught = found("unbalanced", read(crowded))
+    assert len(caught) == 13 - 7
+    assert set(caught) < set(ids[:13])
+    assert caught[min(caught)].words == "document d0 has 13 questions; 2.0 would be its share"
+    assert not found("unbalanced", read(even))
+    assert CHECKS["unbalanced"].find(read([ids, *[[]] * 11])).note.startswith("11 of 12 documents are not asked about")
+
+
+def test_most_expected_is_the_quantile_of_poisson():
+    from scipy import stats
+
+    for expected, cells in ((2.0, 12), (0.1, 400), (30.0, 5), (7.3, 1)):
+        assert balance.most_expected(expected, cells) == stats.poisson.ppf(1 - 0.05 / cells, expected)
+
+
+def test_too_many_of_one_type():
+    mixed = [question(n, f"Question {n}?", "2021", VALVE, type="fact" if n < 24 else "number") for n in range(25)]
+    caught = found("unbalanced", material_of(*mixed))
+    assert len(caught) == 24 - 20, "four fifths of 25 are 20"
+    assert not found("unbalanced", material_of(*mixed[:19])), "too few to say anything about shares"
+    assert not found("unbalanced", material_of(*mixed, planned={"fact": 24, "number": 1})), "it was planned so"
+    planned = found("unbalanced", material_of(*mixed, planned={"fact": 5, "number": 20}))
+    assert len(planned) == 24 - balance.most_expected(5.0, 2)
+
+
+def test_many_questions_about_one_passage():
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(6)]
+    gold = [(("c1",),)] * 5 + [(("c2",),)]
+    caught = found("per-passage", material_of(*asked, gold=gold))
+    assert len(caught) == 2, "those beyond the third of five"
+    assert all(finding.words == "5 questions ask about its passage" for finding in caught.values())
+    assert not found("per-passage", material_of(*asked[:3], gold=gold[:3]))
+    assert CHECKS["per-passage"].find(material_of(*asked, gold=gold)).note.startswith("2 passages are asked about, 3.0")
+
+
+def test_the_design_effect_of_passages_is_told():
+    """Eight passages of three questions that are found or lost together: 24 questions are worth about 8."""
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
+    gold = [((f"c{n // 3}",),) for n in range(24)]
+    together = Outcomes("run", 3, {q.id: (n // 3) % 2 == 0 for n, q in enumerate(asked)})
+    note = CHECKS["per-passage"].find(material_of(*asked, gold=gold, outcomes=(together,))).note
+    assert "Design effect of passages on what run found: 3." in note
+    alone = Outcomes("run", 3, {q.id: n % 3 == 0 for n, q in enumerate(asked)})
+    apart = CHECKS["per-passage"].find(material_of(*asked, gold=gold, outcomes=(alone,))).note
+    assert "found: 0.0" in apart
+
+
+def test_stale_evidence():
+    gone = Question("q0", "When?", "2021", ((Span("d", 0, 4, VALVE, stale=True), Span("d", 9, 12, "2021")),), "hand")
+    assert found("stale", material_of(gone))["q0"].words == "1 of 2 passages no longer stand in their documents"
+    assert not found("stale", material_of(question(1, "When?", "2021", VALVE)))
+
+
+def test_every_check_leaves_an_empty_set_alone():
+    for check in CHECKS.values():
+        assert not check.find(Material(())).findings
+
+
+# Effects
+
+
+def test_the_effect_on_the_score_by_hand():
+    """Found, found, lost, lost: 0.5; without a found and a lost question 0.5, without both lost ones 1."""
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(4)]
+    chunks, other = [Chunk.make_id(f"d{n}-0", 0, 70) for n in range(4)], Chunk.make_id("x", 0, 70)
+    results = [
+        Retrieved(q.id, Ranking((chunks[n] if n < 2 else other,), (1.0,)), ((chunks[n],),)) for n, q in enumerate(asked)
+    ]
+    summary = summarise(results, asked, k=1, depth=1)
+    assert effects.effect("r", summary, {"q0", "q2"}).after.mean == 0.5
+    without = effects.effect("r", summary, {"q2", "q3", "not ranked"})
+    assert (without.metric, without.before.mean, without.after.mean, without.removed) == ("recall@1", 0.5, 1.0, 2)
+    assert (without.before.n, without.after.n) == (4, 2)
+    assert without.after.low <= 1.0 <= without.after.high
+    assert effects.effect("r", summary, {"gone"}).after == summary.metrics["recall@1"]
+    assert effects.effect("r", summary, {q.id for q in asked}).after.mean is None
+    assert effects.words(effects.effect("r", summary, {"q0", "q1", "q2", "q3"})) == "no question is left"
+
+
+# A set in a store
+
+
+@pytest.fixture
+def workspace_with_set(workspace):
+    corpus = workspace.store.create_corpus("plant")
+    facts = {
+        "valve.md": f"# Valve\n\n{VALVE}\n\n| part | weight |\n|---|---|\n| wheel | 12 kg |\n",
+        "tea.md": f"# Tea\n\n{TEA}\n",
+        "notes.md": "# Notes\n\nNobody asks about these notes on paint.\n",
+    }
+    for name, text in facts.items():
+        corpora.add_file(workspace, corpus, name, text.encode())
+    indexing.build_index(workspace, corpus, "index", IndexConfig(chunk_size=40, embedder=""))
+    rows = [
+        {"question": "When was the north valve of the boiler replaced by the firm Halden?", "answer": "2021",
+         "document": "valve.md", "quote": VALVE, "type": "number"},
+        {"question": "At what time can one drink something warm?", "answer": "noon", "document": "tea.md",
+         "quote": TEA, "type": "fact"},
+        {"question": "At what time can one drink something warm?", "answer": "noon", "document": "tea.md",
+         "quote": TEA, "type": "fact", "id": "again"},
+    ]  # fmt: skip
+    sets.import_questions(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
+    return workspace
+
+
+def test_an_examination_is_kept_until_something_changes(workspace_with_set):
+    workspace, store = workspace_with_set, workspace_with_set.store
+    asked = store.question_set("asked")
+    index = examination.index_of(workspace, asked)
+    made = examination.examine(workspace, asked)
+    assert made == examination.kept(workspace, asked)
+    assert examination.is_current(workspace, asked, index, made)
+    assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
+    assert len(made.found["copies"].findings) == 1
+    assert made.contents.unasked == ("notes.md",)
+    assert made.contents.places["table"] == 1
+    said = " ".join(contents.verdict(made.contents))
+    assert "2 of 3 documents" in said
+    assert "anything in tables: the documents hold 1, and no question asks for one" in said
+    assert "a change in notes.md, which no question is about" in said
+    assert "no unanswerable question" in said
+    running.run(workspace, "words", RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3))
+    assert not examination.is_current(workspace, store.question_set("asked"), index, made)
+    again = examination.examine(workspace, store.question_set("asked"))
+    store.put_questions(asked.id, [replace(store.questions(asked.id)[0], answer="In 2021")])
+    assert not examination.is_current(workspace, store.question_set("asked"), index, again)
+
+
+def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):
+    workspace = workspace_with_set
+    workspace.store.delete_index(workspace.store.index("index").id)
+    made = examination.examine(workspace, workspace.store.question_set("asked"))
+    assert made.index == ""
+    assert "Build an index" in made.found["elsewhere"].unknown
+    assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
+
+
+def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(workspace_with_set):
+    workspace, store = workspace_with_set, workspace_with_set.store
+    asked = store.question_set("asked")
+    first, second, third = store.questions(asked.id)
+    edited = [replace(second, status="rejected", reason="dull"), replace(third, status="proposed")]
+    store.put_questions(asked.id, edited)
+    before = store.question_set("asked").version
+    ids = [first.id, second.id, third.id, "gone"]
+    assert quarantine.quarantine(workspace, asked, "copies", ids, "Ada") == 2, "one was rejected already"
+    [newest, *_] = store.history.versions(asked.id)
+    assert (newest.number, newest.author, newest.questions) == (before + 1, "Ada", 2)
+    held = quarantine.held_by(store.questions(asked.id), "copies")
+    assert [q.id for q in held] == [first.id, third.id]
+    assert {q.reason for q in held} == {"health: Copies the passage's words"}
+    assert not quarantine.held_by(store.questions(asked.id), "stale")
+    assert store.question_set("asked").asked == 0
+    store.put_questions(asked.id, [replace(held[0], answer="In 2021")], edit=Edit("Bea"))
+    assert quarantine.release(workspace, asked, "stale") == 0
+    assert quarantine.release(workspace, asked, "copies", "Ada") == 2
+    states = {q.id: (q.status, q.reason, q.answer) for q in store.questions(asked.id)}
+    assert states[first.id] == ("accepted", "", "In 2021"), "what was edited meanwhile stays"
+    assert states[second.id] == ("rejected", "dull", "noon")
+    assert states[third.id][:2] == ("proposed", "")
+    with pytest.raises(UsageError, match="There is no check 'copied'"):
+        quarantine.quarantine(workspace, asked, "copied", ids)
+
+
+def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace_with_set.settings.home))
+    code, out, err = command_line("questions", "health", "asked", "--json")
+    body = json.loads(out)
+    assert (code, body["questions"], body["index"]) == (0, "asked", "index")
+    rows = {row["check"]: row for row in body["checks"]}
+    assert list(rows) == list(CHECKS)
+    assert rows["duplicates"]["found"] == 1
+    assert rows["duplicates"]["effects"] == []
+    code, out, err = command_line("questions", "health", "asked", "--quarantine", "duplicates", "--by", "Ada")
+    assert "1 question was put into quarantine by “Duplicate or nearly”" in err
+    assert [q.id for q in workspace_with_set.store.questions(
+        workspace_with_set.store.question_set("asked").id) if q.status == "quarantined"] == ["again"]  # fmt: skip
+    code, out, err = command_line("questions", "health", "asked", "--release", "duplicates", "--check", "duplicates")
+    assert "released from" in err
+    assert "the same words as" in out
+    code, _, err = command_line("questions", "health", "asked", "--check", "spelling")
+    assert (code, "choose one of copies" in err) == (2, True)
+
+
+def test_a_closed_book_run_is_read(workspace_with_set):
+    """A run with context "none" answers from the model alone; an extractive answerer cannot be right then."""
+    workspace = workspace_with_set
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3, answerer="extractive")
+    running.run(workspace, "open", config)
+    read = material.read_material(workspace, workspace.store.question_set("asked"), workspace.store.index("index"))
+    assert read.closed == ()
+    assert [run.run for run in read.outcomes] == ["open"]
+    assert len(read.lexical) == 3
+    assert read.subjects[0].gold_chunks
+
+
+def test_types_are_counted_over_the_plans_of_all_generations():
+    cells = [
+        Cell("d", "", "fact", "colleague", 3),
+        Cell("d", "", "table", "colleague", 2),
+        Cell("e", "", "fact", "long"),
+    ]
+    records = [PlanRecord("k", "w", "i", "extractive", 0, rows=[Row(cell) for cell in cells])]
+    assert material.planned_types(records) == {"fact": 4, "table": 2}
+    assert material.planned_types([]) is None
+
+
+# Generated sets and generators
+
+
+def test_generated_sets_do_not_decide_between_generators():
+    made = [question(n, f"Q{n}?", "A", VALVE, generator="extractive") for n in range(3)]
+    own = [question(n, f"Q{n}?", "A", VALVE) for n in range(3, 5)]
+    config = RunConfig("i", "q", answerer="model", model="small")
+    other = replace(config, model="large")
+    said = synthetic.banner([config, other], made + own)
+    assert said.startswith("3 of the 5 questions were generated")
+    assert "rank retrieval well and generators badly" in said
+    assert synthetic.banner([config, replace(config, k=9)], made) == "", "the same model answers"
+    assert synthetic.banner([config, RunConfig("i", "q")], made) == "", "one run does not answer"
+    assert synthetic.banner([config, other], own + made[:2]) == "", "half of them were written by people"
