@@ -301,7 +301,8 @@ class _Trial:
             after = [
                 recall(groups, rows) for groups, rows in zip(self.gold, self.index.ranked(change, own), strict=True)
             ]
-            missing = strength - float(self.base[:, 0].mean() - np.mean(after))
+            wanted = faults.whole(strength, len(own)) / len(own)
+            missing = wanted - float(self.base[:, 0].mean() - np.mean(after))
             if missing * len(own) < 0.5:
                 break
             aim += missing
@@ -453,8 +454,8 @@ def _cell(trial: _Trial, name: str, strength: float, progress: Progress, steps: 
 
 def _too_small(trial: _Trial, name: str, strength: float) -> str:
     n = len(trial.questions)
-    if strength * n < 1:
-        return f"a question of {n:,} is {100 / n:.3g} points: more than {100 * strength:g}"
+    if not faults.whole(strength, n):
+        return f"{100 * strength:g} points of {n:,} question{'s' * (n != 1)} are less than half a question"
     where = "with a number in their evidence " if name == "numbers" else ""
     return f"too few questions {where}are found, or their evidence is that of others too"
 

@@ -6,6 +6,7 @@ evidence of 5 questions of 100 for 5 points.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -74,13 +75,22 @@ class Ground:
         return lost / len(groups)
 
 
+def whole(points: float, questions: int) -> int:
+    """Return how many questions so many points are, rounded.
+
+    >>> whole(0.02, 40), whole(0.05, 90), whole(0.02, 20)
+    (1, 5, 0)
+    """
+    return math.floor(points * questions + 0.5)
+
+
 def choose(ground: Ground, points: float, draw: Generator, within: Collection[int] | None = None) -> Chosen:
-    """Draw gold chunks whose loss costs `points` of recall, or as near below it as the order drawn allows.
+    """Draw gold chunks whose loss costs `points` of recall, rounded to whole questions, or as near below as can be.
 
     All gold chunks of a question are chosen together, and every question that a chunk is gold for is counted. `within`
     are the rows that may be chosen; None: all.
     """
-    target = points * len(ground.gold)
+    target = whole(points, len(ground.gold))
     allowed = None if within is None else frozenset(within)
     rows: set[int] = set()
     lost: dict[int, float] = {}
