@@ -9,7 +9,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragviz.questions import candidate, english, english_clauses, english_structure
+from ragviz.questions import candidate, english, english_clauses, english_phrases, english_structure
 from ragviz.questions.candidate import Indices
 from ragviz.questions.english import Asked
 from ragviz.questions.english_clauses import Clause, Tree
@@ -76,9 +76,21 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     about = topics(document, found.sections)
     yield from english_structure.claims(document, found, about)
     sentences = list(_sentences(document))
-    common = frozenset(re.findall(r"\b[a-z]+\b", document.text))
+    usage = _usage(document.text)
     for sentence, words in zip(sentences, parse([each.text for each in sentences], "en"), strict=True):
-        yield from _of_sentence(document, sentence, words, about, common)
+        yield from _of_sentence(document, sentence, words, about, usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """The words that a document has in lower case, and those that it capitalises inside a sentence."""
+
+    common: frozenset[str]
+    names: frozenset[str]
+
+
+def _usage(text: str) -> _Usage:
+    return _Usage(frozenset(re.findall(r"\b[a-z]+\b", text)), frozenset(re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", text)))
 
 
 def _sentences(document: Document) -> Iterator[_Sentence]:
@@ -99,13 +111,15 @@ def _may_stand_alone(sentence: str) -> bool:
     words = sentence.split()
     if not SHORTEST <= len(words) <= LONGEST or sentence[-1] != "." or _ODD.search(sentence):
         return False
+    if english_phrases.CONNECTIVE.match(sentence):
+        return False
     if not (sentence[0].isupper() or re.match(r"\w+[._]\w", sentence)):
         return False
     return _UNKNOWN.isdisjoint(re.findall(r"[a-z]+", sentence.lower()))
 
 
 def _of_sentence(
-    document: Document, sentence: _Sentence, words: Sequence[Word], about: Mapping[str, Topic], common: Container[str]
+    document: Document, sentence: _Sentence, words: Sequence[Word], about: Mapping[str, Topic], usage: _Usage
 ) -> Iterator[SourceClaim]:
     """Yield the claims of a parsed sentence that is understood with its topic."""
     tree = Tree(sentence.text, words)
@@ -113,23 +127,24 @@ def _of_sentence(
     if clause is None or not _is_sound(tree, clause):
         return
     topic = about[sentence.path]
-    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, topic, common)]
+    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, topic, usage)]
     for draft in drafts:
-        if draft.score >= ENOUGH:
+        question = topic.led(draft.question, draft.known)
+        if draft.score >= ENOUGH and not english_phrases.holds(question, draft.answer):
             yield SourceClaim(
                 document.id,
                 sentence.start,
                 sentence.end,
                 document.text[sentence.start : sentence.end],
                 draft.type,
-                topic.led(draft.question, draft.known),
+                question,
                 draft.answer,
                 sentence.text,
                 draft.subject,
                 "en",
                 draft.attribute,
                 sentence.path,
-                entities(tree),
+                english_phrases.entities(tree),
                 draft.score,
             )
 
@@ -190,7 +205,7 @@ def _known(tree: Tree, places: Sequence[int]) -> frozenset[str]:
     return frozenset(tree.words[p].lemma.lower() for p in places)
 
 
-def _facts(tree: Tree, topic: Topic, common: Container[str]) -> Iterator[_Draft]:
+def _facts(tree: Tree, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
     """Yield definitions, numbers, times, places, persons and objects."""
     found: list[_Draft] = []
     for asked in english.asked_of(tree):
@@ -198,8 +213,8 @@ def _facts(tree: Tree, topic: Topic, common: Container[str]) -> Iterator[_Draft]
         if not kind or not _is_precise(tree, asked, kind):
             continue
         question = _begun(tree, asked)
-        if asked.wh == "who" and not _is_person(tree, asked.answer, common):
-            question = _of_thing(tree, asked, question, common)
+        if asked.wh == "who" and not _is_person(tree, asked.answer, usage.common):
+            question = _of_thing(tree, asked, question, usage.common)
         answer = asked.answer
         if kind == "definition":  # an aside after the answer belongs to it, not to the question
             be, subject = tree.low(asked.clause.verb), tree.joined(asked.clause.subject)
@@ -208,12 +223,23 @@ def _facts(tree: Tree, topic: Topic, common: Container[str]) -> Iterator[_Draft]
         if question:
             subject, attribute = _about(tree, asked, topic)
             known = _known(tree, asked.remaining)
-            found.append(_Draft(question, _text(tree, answer), kind, subject, attribute, known, asked.score))
+            question = _without_capital(tree, question, usage)
+            found.append(_Draft(question, tree.text(answer), kind, subject, attribute, known, asked.score))
     facts = [draft for draft in found if draft.type == "fact"]
     others = {draft.question: draft for draft in found if draft.type != "fact"}
     yield from others.values()
     if facts and not others:  # several facts of one sentence would stand and fall together
         yield max(facts, key=lambda draft: draft.score)
+
+
+def _without_capital(tree: Tree, question: str, usage: _Usage) -> str:
+    """Return the question with the sentence's first word in lower case, where it is a common word and no entity."""
+    first = tree.words[0]
+    if first.entity or not first.text[1:].islower() or first.text in usage.names:
+        return question
+    if first.text.lower() not in usage.common:
+        return question
+    return re.sub(rf"\b{re.escape(first.text)}\b(?! [A-Z])", first.text.lower(), question, count=1)
 
 
 def _of_thing(tree: Tree, asked: Asked, question: str, common: Container[str]) -> str:
@@ -231,11 +257,6 @@ def _begun(tree: Tree, asked: Asked) -> str:
     if before:
         return english.inside(tree, before, asked.question)
     return english.lowered(asked.question)
-
-
-def _text(tree: Tree, places: Indices) -> str:
-    """Return the words from the first to the last place, as they stand."""
-    return " ".join(tree.sentence[tree.words[places[0]].start : tree.words[places[-1]].end].split())
 
 
 def _type(tree: Tree, asked: Asked) -> QuestionType | None:
@@ -263,6 +284,7 @@ def _defines(tree: Tree, asked: Asked) -> bool:
 
 def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     """Return whether one answer fits, and it is a fact."""
+    words = tree.words
     low = {tree.low(p) for p in asked.remaining}
     if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _loose_relative(tree, asked.remaining):
         return False
@@ -276,7 +298,10 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
         return _content_enough(tree, asked, 2) and _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
     if asked.wh == "who" or "whom" in asked.wh:
-        return _content_enough(tree, asked, 3)
+        is_told = asked.wh in ("who", "by whom") and bool(asked.clause.subject)
+        return is_told and _content_enough(tree, asked, 3)
+    if any(words[p].entity in ("DATE", "TIME", "MONEY", "PERCENT") for p in asked.answer):
+        return False
     is_thing = len(_content(tree, asked.answer)) >= 2 and len(asked.answer) <= 14
     if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
         return False
@@ -296,6 +321,8 @@ def _is_only_one(tree: Tree, asked: Asked) -> bool:
     """Return whether the question holds no other time or amount than the one it asks for."""
     words = tree.words
     when = asked.wh.endswith("when") or asked.wh == "how often"
+    if when and not {"next", "last", "past", "coming", "today"}.isdisjoint(tree.low(p) for p in asked.answer):
+        return False
     if when and any(words[p].entity in ("DATE", "TIME") for p in asked.remaining):
         return False
     if asked.wh == "how much" and any(words[p].entity == "MONEY" for p in asked.remaining):
@@ -328,7 +355,10 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
         outside = [p for p in asked.remaining if p not in clause.before]
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
-    return _MAYBE.isdisjoint(helpers) and _content_enough(tree, asked, 3)
+    others = [p for p in asked.remaining if p not in clause.subject]
+    names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
+    told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
+    return _MAYBE.isdisjoint(helpers) and told and _content_enough(tree, asked, 3)
 
 
 def _is_conditioned(tree: Tree, clause: Clause) -> bool:
@@ -395,7 +425,8 @@ def _is_person(tree: Tree, places: Indices, common: Container[str]) -> bool:
 def _about(tree: Tree, asked: Asked, topic: Topic) -> tuple[str, str]:
     """Return what the claim is about and what it says of it: of "the fee of the hall", the hall and its fee."""
     clause = asked.clause
-    attribute = asked.wh.partition("how many ")[2]
+    counted = "how many" in asked.wh
+    attribute = tree.text([p for p in asked.answer if tree.words[p].tag[:2] == "NN"]) if counted else ""
     if asked.kind == "subject" or not clause.subject:
         title = topic.section or topic.document
         return (title.text if title else "", attribute)
@@ -411,7 +442,7 @@ def _about(tree: Tree, asked: Asked, topic: Topic) -> tuple[str, str]:
 def _bare(tree: Tree, places: Indices) -> str:
     """Return a noun phrase without its article."""
     kept = [p for p in places if not (p == places[0] and tree.words[p].tag in ("DT", "PRP$"))]
-    return _text(tree, kept) if kept else ""
+    return tree.text(kept) if kept else ""
 
 
 def _exceptions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
@@ -442,7 +473,7 @@ def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[
     modal = any(tree.words[p].tag == "MD" for p in clause.between) or tree.words[clause.verb].lemma in ("need", "have")
     if any(tree.low(p) == "you" for p in clause.subject) and not modal:  # what the reader is or does
         return
-    if any(_refers(tree, p) for p in places) or _loose_relative(tree, places):
+    if any(_refers(tree, p) for p in places) or _loose_relative(tree, places) or not clause.rest:
         return
     line = _polar(tree, clause, negated)
     if line:
@@ -508,33 +539,10 @@ def _unless(tree: Tree, clause: Clause, unless: int, negated: int | None) -> Ite
     if line:
         yield _Draft(
             f"in what case {line}",
-            _text(tree, answer),
+            tree.text(answer),
             "exception",
             _bare(tree, clause.subject),
             "",
             _known(tree, kept),
             7.0,
         )
-
-
-_UNNAMED = frozenset({"CARDINAL", "ORDINAL", "DATE", "TIME", "PERCENT", "MONEY", "QUANTITY"})
-
-
-def entities(tree: Tree) -> tuple[str, ...]:
-    """Return the names and the noun phrases of several words in a sentence, as they stand there, in order."""
-    words = tree.words
-    found: list[str] = []
-    run: Indices = []
-    for place in range(len(words) + 1):
-        word = words[place] if place < len(words) else None
-        nominal = word is not None and (
-            word.tag[:2] == "NN" or (word.entity and word.entity not in _UNNAMED and word.tag not in ("DT", "POS"))
-        )
-        if nominal and word is not None and (not run or word.entity == words[run[-1]].entity or word.dep == "compound"):
-            run.append(place)
-            continue
-        named = run and any(words[p].tag[:3] == "NNP" or words[p].entity for p in run)
-        if run and (len(run) > 1 or named or re.search(r"[._\d]|.[A-Z]", words[run[0]].text)):
-            found.append(_text(tree, run))
-        run = [place] if nominal else []
-    return tuple(dict.fromkeys(found))

@@ -54,6 +54,10 @@ class Tree:
         """Return the word in lower case."""
         return self.words[place].text.lower()
 
+    def text(self, places: Indices) -> str:
+        """Return the words from the first to the last place as they stand, with single blanks."""
+        return " ".join(self.sentence[self.words[places[0]].start : self.words[places[-1]].end].split())
+
     def joined(self, *pieces: str | Indices) -> str:
         """Join words and strings, spaced and punctuated as English is."""
         parts = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from ragviz.questions import candidate, english, english_clauses
 from ragviz.questions.english_clauses import Tree
+from ragviz.questions.english_phrases import CONNECTIVE, entities, holds
 from ragviz.questions.english_topics import Topic
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.questions.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
@@ -76,7 +77,12 @@ class _Parsed:
 
     def is_sentence(self) -> bool:
         """Return whether a finite verb governs the piece, or it is a command, or several sentences."""
-        if not self.words or self.words[self.head].tag in _VERBS or re.search(r"[.;] \S", self.text):
+        if (
+            not self.words
+            or self.words[self.head].tag in _VERBS
+            or self.words[0].tag[:2] == "VB"
+            or re.search(r"[.;] \S", self.text)
+        ):
             return True
         return any(word.head == self.head and word.dep in ("nsubj", "nsubjpass", "aux") for word in self.words)
 
@@ -192,10 +198,12 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceCl
                 [pair.key],
             )
         return
+    if key.words[-1:] and (key.words[-1].tag == "CD" or value.words[0].dep == "mark"):  # "Option 1", "if …"
+        return
     if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
         return
     question = topic.led(f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.lemmas())
-    if _known(answer, question) or question[:2] == "Wh":
+    if holds(question, answer) or question[:2] == "Wh":
         return
     type_: QuestionType = "number" if any(c.isdigit() for c in answer) else "fact"
     names = [subject, *_names(value)]
@@ -216,15 +224,8 @@ def _says_something(value: _Parsed) -> bool:
     return bool(value.words) and not _YES_NO.fullmatch(value.text.strip())
 
 
-def _known(answer: str, question: str) -> bool:
-    """Return whether the question holds the answer."""
-    return f" {answer.lower()} " in f" {re.sub(r'[“”?,]', '', question).lower()} "
-
-
-def _names(piece: _Parsed) -> list[str]:
-    from ragviz.questions.english_claims import entities
-
-    return list(entities(piece.tree))
+def _names(piece: _Parsed) -> Sequence[str]:
+    return entities(piece.tree)
 
 
 def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
@@ -233,7 +234,7 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
     answer = term.meaning.rstrip(".;")
     if not (name.is_noun_phrase() or _CODE.search(term.term)) or meaning.is_sentence() or _REFERS.search(answer):
         return
-    if len(answer.split()) < 3 or meaning.words[meaning.head].tag[:2] != "NN" or _known(term.term, answer):
+    if len(answer.split()) < 3 or meaning.words[meaning.head].tag[:2] != "NN" or holds(answer, term.term):
         return
     text = name.text if name.is_noun_phrase() else f"“{term.term}”"
     question = topic.led(f"what {'are' if name.is_plural() else 'is'} {text}?", name.lemmas())
@@ -289,7 +290,7 @@ def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, top
         attribute = named.text
     answer = cell.rstrip(".;")
     question = topic.led(question, {word.lower() for word in re.findall(r"\w+", question)})
-    if not _known(answer, question):
+    if not holds(question, answer):
         statement = f"{label}, {title}: {answer}"
         yield _claim(row, table.section, "table", question, answer, other, attribute, statement, 8.0, [label])
 
@@ -338,10 +339,14 @@ def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[Source
 def _asked_by(introduction: _Parsed) -> tuple[str, str] | None:
     """Return the question that a list answers after this introduction, begun in lower case, and its subject."""
     tree, words = introduction.tree, introduction.words
-    if len(words) < 4 or re.search(
-        r"\b(?:such as|including|e\.g|for example|step|steps|example|examples|like|and|or)\.?$",
-        introduction.text,
-        re.IGNORECASE,
+    if (
+        len(words) < 4
+        or CONNECTIVE.match(introduction.text)
+        or re.search(
+            r"\b(?:such as|including|e\.g|for example|step|steps|example|examples|like|and|or)\.?$",
+            introduction.text,
+            re.IGNORECASE,
+        )
     ):
         return None
     clause = english_clauses.clause(tree)
