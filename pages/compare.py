@@ -1,5 +1,6 @@
 import streamlit as st
 
+from ragviz.health import synthetic
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -128,6 +129,8 @@ with widgets.errors_shown():
     shown = Shown(tuple(runs), comparison, metric, other, of)
     with beside:
         downloads.report_button(runs, k, comparison.rule)
+    if note := synthetic.banner([run.config for run in runs], list(cache.questions(runs[0]).values())):
+        st.caption(f":orange[▲] {plain(note)}")
     for section in SECTIONS:
         with widgets.errors_shown():
             section(shown)

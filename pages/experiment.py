@@ -2,6 +2,7 @@ import streamlit as st
 
 from ragviz.errors import RagvizError
 from ragviz.experiments import declaring
+from ragviz.health import synthetic
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, heading, job_panel, widgets
 
@@ -79,4 +80,9 @@ else:
     experiment = store.experiment(shown)
     with beside:
         downloads.experiment_report_button(experiment)
+    configs = [cell.run for cell in experiment.cells]
+    if len(synthetic.answerers(configs)) > 1 and (
+        note := synthetic.banner(configs, store.questions(experiment.questions))
+    ):
+        st.caption(f":orange[▲] {plain(note)}")
     experiment_view.draw(corpus, experiment)

@@ -1,0 +1,163 @@
+"""The coverage map: places against a full decomposition, states by hand, a bounded number of points."""
+
+import gc
+import time
+
+import numpy as np
+import pytest
+
+from ragviz.documents import corpora
+from ragviz.health import coverage_map
+from ragviz.health.coverage_map import FOUND, MISSED, NEVER, CoverageMap
+from ragviz.index import indexing
+from ragviz.records import Chunk, IndexConfig, Question, Ranking, Retrieved, RunConfig, Span
+from ragviz.report import coverage_plots
+from ragviz.runs import running
+from ragviz.workspace import Workspace
+from tests.test_pages import Hashing
+
+
+def test_places_are_those_of_a_full_singular_value_decomposition():
+    random = np.random.default_rng(0)
+    rows = (random.standard_normal((400, 40)) * np.linspace(3, 0.1, 40)).astype(np.float32)
+    xy, explained = coverage_map.placed(rows)
+    centred = rows - rows.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    for axis in range(2):
+        expected = left[:, axis] * sizes[axis]
+        assert abs(np.corrcoef(xy[:, axis], expected)[0, 1]) > 0.999
+        assert np.linalg.norm(xy[:, axis]) == pytest.approx(sizes[axis], rel=1e-3)
+    assert explained == pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), rel=1e-3)
+    again, _ = coverage_map.placed(rows)
+    assert np.array_equal(xy, again)
+
+
+def test_rows_that_were_not_sampled_are_projected_on_the_same_components():
+    random = np.random.default_rng(1)
+    rows = (random.standard_normal((600, 20)) * np.linspace(4, 0.2, 20)).astype(np.float32)
+    whole, _ = coverage_map.placed(rows)
+    part, _ = coverage_map.placed(rows, most=300)
+    assert part.shape == whole.shape
+    assert abs(np.corrcoef(whole[:, 0], part[:, 0])[0, 1]) > 0.98
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (1, 8), (5, 0), (3, 1)])
+def test_few_rows_or_dimensions_have_a_place(shape):
+    xy, explained = coverage_map.placed(np.ones(shape, np.float32))
+    assert xy.shape == (shape[0], 2)
+    assert explained == 0.0
+
+
+def test_texts_that_share_rare_words_are_near():
+    texts = [["the", "pump", "leaks"], ["the", "pump", "drips"], ["the", "tea", "room"], []]
+    vectors = coverage_map.hashed(texts)
+    near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
+    assert near > 0.2 > far
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1, 0])
+
+
+def test_all_that_is_missed_is_drawn_and_the_rest_by_chance():
+    states = np.zeros(1000, np.int8)
+    states[[3, 500]], states[100:110] = MISSED, FOUND
+    rows = coverage_map.sampled(states, 50)
+    assert len(rows) == 50
+    assert {3, 500, *range(100, 110)} <= set(rows.tolist())
+    assert rows.tolist() == sorted(rows.tolist())
+    assert len(coverage_map.sampled(states, 1000)) == 1000
+
+
+def test_a_passage_is_missed_when_none_of_its_chunks_is_among_the_first_k():
+    result = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("b",), ("c", "d"), ()))
+    assert coverage_map.missed_groups(result, 3, 2) == [False, True, True]
+    assert coverage_map.missed_groups(result, 2, 2) == [False, False], "the question has changed since"
+    assert coverage_map.missed_groups(None, 1, 2) == [False]
+
+
+@pytest.fixture(params=["hashing", ""])
+def filled(request, workspace, monkeypatch):
+    """Three documents of one chunk each, two of them asked about; one of these is missed at k = 1."""
+    monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
+    store = workspace.store
+    corpus = store.create_corpus("plant")
+    texts = {"a.txt": "The pump leaks oil.", "b.txt": "The pump of the pump house drips.", "c.txt": "Tea at noon."}
+    for name, text in texts.items():
+        corpora.add_file(workspace, corpus, name, text.encode())
+    name = "all-MiniLM-L6-v2" if request.param else ""
+    indexing.build_index(workspace, corpus, "index", IndexConfig(chunk_size=40, embedder=name))
+    owners = {name: store.document_named(corpus.id, name).id for name in texts}
+
+    def asked(number, name, words):
+        text = texts[name]
+        return Question(f"q{number}", words, "yes", ((Span(owners[name], 0, len(text), text),),), "hand", "accepted")
+
+    questions = [asked(0, "a.txt", "pump pump house?"), asked(1, "b.txt", "What drips in the pump house?")]
+    store.put_questions(store.create_question_set(corpus.id, "asked").id, questions)
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
+    running.run(workspace, "words", config)
+    ids = {name: Chunk.make_id(owners[name], 0, len(text)) for name, text in texts.items()}
+    return workspace, questions, ids, bool(request.param)
+
+
+def test_chunks_are_asked_about_missed_or_neither(filled):
+    workspace, questions, ids, has_vectors = filled
+    store = workspace.store
+    index, run = store.index("index"), store.run("words")
+    coverage = coverage_map.coverage_map(workspace, index, questions, run)
+    states = dict(zip(coverage.ids, coverage.states.tolist(), strict=True))
+    assert states == {ids["a.txt"]: MISSED, ids["b.txt"]: FOUND, ids["c.txt"]: NEVER}
+    assert coverage.total == (1, 1, 1)
+    assert coverage.basis == ("embeddings" if has_vectors else "words")
+    place = {name: coverage.xy[coverage.ids.index(chunk_id)] for name, chunk_id in ids.items()}
+    near = np.linalg.norm(place["a.txt"] - place["b.txt"])
+    assert near < np.linalg.norm(place["a.txt"] - place["c.txt"])
+    said = coverage_map.words_of(coverage)
+    assert "2 of 3 chunks are asked about, 1 of them missed by words at k = 1; 1 are not." in said
+    without = coverage_map.coverage_map(workspace, index, questions)
+    assert without.total == (1, 2, 0)
+    assert "missed" not in coverage_map.words_of(without)
+
+
+def test_of_many_chunks_some_are_left_out_and_that_is_said(filled):
+    workspace, questions, ids, _ = filled
+    index, run = workspace.store.index("index"), workspace.store.run("words")
+    coverage = coverage_map.coverage_map(workspace, index, questions, run, most=2)
+    assert set(coverage.ids) == {ids["a.txt"], ids["b.txt"]}
+    assert coverage.total == (1, 1, 1), "all are counted"
+    assert "Drawn are 2" in coverage_map.words_of(coverage)
+
+
+def of_size(n):
+    random = np.random.default_rng(3)
+    states = random.integers(0, 3, n).astype(np.int8)
+    counts = np.bincount(states, minlength=3)
+    ids = tuple(Chunk.make_id(f"{i:016d}", 0, 9) for i in range(n))
+    xy = random.standard_normal((n, 2)).astype(np.float32)
+    total = (int(counts[0]), int(counts[1]), int(counts[2]))
+    return CoverageMap(ids, xy, states, ("手册 <b>.md",) * n, total, "words", 0.4, "run", 3)
+
+
+def test_the_figure_is_drawn_by_webgl_and_its_points_name_rows():
+    coverage = of_size(60)
+    figure = coverage_plots.coverage_scatter(coverage, selected=coverage.ids[7])
+    *traces, ring = figure.data
+    assert {trace.type for trace in figure.data} == {"scattergl"}
+    rows = sorted(int(row) for trace in traces for row in trace.customdata[:, 0])
+    assert rows == list(range(60))
+    for state, trace in enumerate(traces):
+        assert {int(coverage.states[row]) for row in trace.customdata[:, 0]} == {state}
+    assert (ring.x[0], ring.y[0]) == tuple(coverage.xy[7])
+    assert traces[0].text[0] == "手册 &lt;b&gt;.md"
+    assert figure.layout.meta["alt"].startswith("Chunks of the index in two dimensions")
+
+
+def test_time_grows_with_the_chunks():
+    def seconds(n):
+        rows = np.random.default_rng(4).standard_normal((n, 64)).astype(np.float32)
+        states = np.zeros(n, np.int8)
+        gc.disable()
+        began = time.process_time()
+        coverage_map.placed(rows[coverage_map.sampled(states, coverage_map.SHOWN)])
+        return time.process_time() - began
+
+    seconds(1000)
+    assert seconds(160_000) < 60 * max(seconds(20_000), 0.05), "eight times the chunks, of which 20,000 are placed"

@@ -1,0 +1,181 @@
+"""The page Question set health, as Streamlit runs it: verdict, checks, quarantine and release, plan, drill, map."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragviz.health import examination, quarantine
+from ragviz.health.checks import CHECKS
+from ragviz.questions import plan_record
+from ragviz.questions.plan import Cell
+from ragviz.questions.plan_record import PlanRecord, Row
+from ragviz.records import Question, Ranking, Retrieved, RunConfig
+from ragviz.workspace import open_workspace
+from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def store(home):  # noqa: F811
+    """The home of the pages' tests, with one question asked twice."""
+    store = open_workspace().store
+    asked = store.question_set("asked")
+    first = store.questions(asked.id)[0]
+    twin = Question("twin", first.text.upper(), first.answer, first.evidence, "hand", "accepted")
+    store.put_questions(asked.id, [twin])
+    return store
+
+
+def test_the_first_screen_says_what_the_set_notices_and_lists_the_checks(store):
+    app = show("health", set="asked")
+    said = words(app)
+    assert "Between two runs it notices differences in" in said
+    assert [f":blue[{check.title}]" for check in CHECKS.values()] == [
+        each.label for each in app.button if (each.key or "").startswith("check-")
+    ]
+    assert "to see how to know it" in said, "no run was asked without documents"
+    assert app.button(key="quarantine-duplicates").label == "Quarantine 1"
+    assert "Recall@" in said
+    assert not app.exception
+
+
+def test_a_check_lists_its_questions_and_the_address_holds_them(store):
+    app = show("health", set="asked")
+    button(app, ":blue[Duplicate or nearly]").click().run()
+    assert address(app)["check"] == "duplicates"
+    table = next(each.value for each in app.dataframe if "Why" in each.value)
+    assert table["Id"].tolist() == ["twin"]
+    assert table["Why"].tolist()[0].startswith("the same words as")
+    shared = show("health", set="asked", check="duplicates", question="twin")
+    assert "the same words as" in words(shared)
+    odd = show("health", set="asked", check="spelling")
+    assert "cannot be check here" in odd.warning[0].value
+    assert not odd.exception
+
+
+def test_one_click_quarantines_and_another_releases(store):
+    app = show("health", set="asked")
+    asked = store.question_set("asked")
+    versions = len(store.history.versions(asked.id))
+    app.button(key="quarantine-duplicates").click().run()
+    assert [q.id for q in quarantine.held_by(store.questions(asked.id), "duplicates")] == ["twin"]
+    assert len(store.history.versions(asked.id)) == versions + 1
+    assert "Quarantine 1" not in [each.label for each in app.button if each.key == "quarantine-duplicates"]
+    app.button(key="release-duplicates").click().run()
+    assert not quarantine.held_by(store.questions(asked.id), "duplicates")
+    twin = next(q for q in store.questions(asked.id) if q.id == "twin")
+    assert (twin.status, twin.reason) == ("accepted", "")
+
+
+def test_a_large_set_is_checked_by_a_job_and_what_is_kept_is_shown(store, monkeypatch):
+    monkeypatch.setattr(examination, "QUICK", (0, 0))
+    app = show("health", set="asked")
+    assert "This set was not checked yet." in words(app)
+    assert "Nothing is known of its questions" in words(app)
+    button(app, "Check it").click().run()
+    [job] = [job for job in store.jobs() if job.kind == "health"]
+    from ragviz import jobs
+
+    jobs.perform(open_workspace(), job.id)
+    assert "Between two runs it notices" in words(show("health", set="asked"))
+    asked = store.question_set("asked")
+    store.put_questions(asked.id, [Question("new", "Another?", "Yes", (), "hand")])
+    app = show("health", set="asked")
+    assert "have changed since the set was checked" in words(app)
+    assert "Between two runs it notices" in words(app), "what was found stays until it is checked again"
+    assert button(app, "Check it again")
+
+
+def test_planned_against_made(store):
+    asked = store.question_set("asked")
+    assert "made without a plan" in words(show("health", set="asked", tab="Planned and made"))
+    document = store.documents(asked.corpus_id)[0]
+    rows = [
+        Row(Cell(document.id, "Pump 1", "fact", "colleague", 2), made=2),
+        Row(Cell(document.id, "Pump 2", "table", "colleague", 3), made=1),
+    ]
+    rows[1].reasons["there is no table"] = 2
+    plan_record.put(store, asked.id, PlanRecord("k", "w", "small", "extractive", 0, rows=rows))
+    app = show("health", set="asked", tab="Planned and made")
+    assert "5 planned" in words(app)
+    assert "2 not made" in words(app)
+    table = app.dataframe[0].value
+    assert table["Type"].tolist() == ["table cell", "fact"]
+    assert table["Missing"].tolist() == [2, 0]
+    assert table["Why"].tolist()[0] == "there is no table (2)"
+
+
+def test_the_drill_is_offered(store):
+    app = show("health", set="asked", tab="Drill")
+    assert "plants known faults" in words(app)
+    button(app, "Drill this set").click().run()
+    [job] = [job for job in store.jobs() if job.kind == "drill"]
+    assert job.arguments["questions"] == "asked"
+
+
+def test_the_map_opens_a_chunk(store):
+    asked = store.question_set("asked")
+    app = show("health", set="asked", index="small", tab="Coverage map")
+    said = words(app)
+    assert "chunks are asked about" in said
+    assert "Click a point to read its chunk." in said
+    question = next(q for q in store.questions(asked.id) if q.evidence)
+    span = question.evidence[0][0]
+    build = store.index("small")
+    start, end, _ = store.cuts(build.build, [span.document_id])[span.document_id][0].tolist()
+    chunk_id = f"{span.document_id}-{start:08d}-{end:08d}"
+    app = show("health", set="asked", index="small", tab="Coverage map", chunk=chunk_id)
+    assert "Click a point" not in words(app)
+    assert "Pump" in words(app)
+    odd = show("health", set="asked", index="small", tab="Coverage map", chunk="<b>no chunk</b>")
+    assert "is no chunk" in odd.warning[0].value
+    assert not odd.exception
+
+
+def test_without_questions_the_page_says_what_is_next(home):  # noqa: F811
+    store = open_workspace().store
+    corpus = store.create_corpus("empty")
+    app = visit("health", corpus="empty")
+    assert "has no questions yet" in words(app)
+    store.create_question_set(corpus.id, "bare")
+    app = visit("health", corpus="empty", set="bare")
+    assert "has no questions yet" in words(app)
+    store.put_questions(store.question_set("bare").id, [Question("q", "Who?", "Ada", (), "hand")])
+    app = visit("health", corpus="empty", set="bare")
+    said = words(app)
+    assert "has no index" in said
+    assert "No run has asked this set" in said
+    assert not app.exception
+    app = visit("health", corpus="empty", set="bare", tab="Coverage map")
+    assert "there is none" in words(app)
+    app = visit("health", corpus="empty", set="bare", tab="Drill")
+    assert "Build an index first" in words(app)
+    assert not app.exception
+
+
+def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(store):
+    asked = store.question_set("asked")
+    for name, model in (("by-small", "small"), ("by-large", "large")):
+        config = RunConfig(store.index("small").id, asked.id, "bm25", k=3, depth=5, answerer="model", model=model)
+        _answered(store, name, config)
+    for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
+        assert "rank retrieval well and generators badly" not in words(visit(page, **parameters)), "written by hand"
+    store.put_questions(asked.id, [replace(q, generator="extractive") for q in store.questions(asked.id)])
+    for name in ("by-small", "by-large"):
+        store.replace_results(store.run(name).id, _results(store, asked.id))
+    for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
+        assert "rank retrieval well and generators badly" in words(visit(page, **parameters))
+
+
+def _answered(store, name, config):
+    """Store a finished run that says who answers; only its choices and questions are looked at here."""
+    source = store.run("words")
+    run = store.create_run(name, source.corpus_id, config, source.fingerprint, source.provenance)
+    store.put_results(run.id, _results(store, config.questions))
+    store.finish_run(run.id, "done")
+
+
+def _results(store, set_id):
+    return [
+        (place, question, Retrieved(question.id, Ranking((), ()), ((),) * len(question.evidence)))
+        for place, question in enumerate(store.questions(set_id))
+    ]
