@@ -1,18 +1,24 @@
-"""Question sets by a model: estimated, bounded by a budget, stopped when none are usable, all paid calls reported."""
+"""Generating by a plan: estimated, bounded by a budget, resumed, with quotas met and reasons told; nothing twice."""
 
 import json
+import math
+import re
 import sys
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, replace
 
 import pytest
 
 from ragviz.config import Settings
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, ModelError, UsageError
+from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.index import indexing
-from ragviz.questions import generation
-from ragviz.questions.synthesize import hopeless
-from ragviz.records import IndexConfig
+from ragviz.models.requests import Usage
+from ragviz.questions import generation, plan_record
+from ragviz.questions.making import hopeless
+from ragviz.questions.plan import Cell
+from ragviz.questions.plan_record import PlanRecord, Row, planned
+from ragviz.records import IndexConfig, Question
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -37,14 +43,15 @@ def workspace(server, tmp_path, monkeypatch) -> Workspace:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     workspace = Workspace(Settings(_env_file=None))
-    build(workspace, "pumps", SENTENCES)
+    build(workspace, "pumps", {"pumps.txt": SENTENCES})
     return workspace
 
 
-def build(workspace: Workspace, name: str, paragraphs: list[str]) -> None:
+def build(workspace: Workspace, name: str, documents: dict[str, list[str]]) -> None:
     """An index with about one chunk a paragraph."""
-    corpus = workspace.store.create_corpus(name)
-    corpora.add_file(workspace, corpus, "pumps.txt", "\n\n".join(paragraphs).encode())
+    corpus = workspace.store.corpus_named(name) or workspace.store.create_corpus(name)
+    for file, paragraphs in documents.items():
+        corpora.add_file(workspace, corpus, file, "\n\n".join(paragraphs).encode())
     config = IndexConfig(chunk_size=30, embedder="openai:bags", chunker="sentences")
     indexing.build_index(workspace, corpus, name, config)
 
@@ -55,113 +62,490 @@ def requests_to(server: ModelServer) -> list[str]:
     return [each for each in messages if "Greet the reader" not in each and "one to sixty" not in each]
 
 
-def by_model(workspace: Workspace, name: str = "q", **more) -> generation.Generated:
-    return generation.generate_questions(workspace, "pumps", name, **{"generator": "model", "limit": 12} | more)
+def facts(workspace: Workspace, count: int = 12, name: str = "q", **more) -> generation.Generated:
+    """Questions of the kind "fact" by the loopback model."""
+    choices = {"generator": "model", "kinds": {"fact": count}} | more
+    return generation.generate_questions(workspace, choices.pop("index", "pumps"), name, **choices)
 
 
-def test_a_dry_run_tells_the_calls_and_asks_for_no_question(workspace, server):
+def foreseen(workspace: Workspace, count: int = 12, name: str = "q", **more):
+    choices = {"generator": "model", "kinds": {"fact": count}} | more
+    return generation.foresee_questions(workspace, choices.pop("index", "pumps"), name, **choices).forecast
+
+
+def questions_of(workspace: Workspace, name: str = "q") -> list[Question]:
+    return workspace.store.questions(workspace.store.question_set(name).id)
+
+
+def record_of(workspace: Workspace, name: str = "q") -> PlanRecord:
+    [record] = plan_record.records_of(workspace.store, workspace.store.question_set(name).id)
+    return record
+
+
+def replying(monkeypatch, reply) -> None:
+    """Have the model reply what `reply` returns of a request's body, where it returns something."""
+    made_up = sys.modules["tests.model_server"].complete
+
+    def complete(body):
+        given = reply(body)
+        return made_up(body) if given is None else json.dumps(given)
+
+    monkeypatch.setattr("tests.model_server.complete", complete)
+
+
+def is_writing(body) -> bool:
+    """Whether a request is for a question, not for its verification."""
+    return '"claims"' in json.dumps(body.get("response_format", {}))
+
+
+# Before
+
+
+def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-    estimate = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12)
+    estimate = foreseen(workspace)
     assert (requests_to(server), workspace.store.question_sets()) == ([], [])
-    assert (estimate.questions, estimate.total, estimate.cached) == (12, 12, 0)
-    made = by_model(workspace)
-    assert made.proposed == len(requests_to(server)) == 12
-    [usage] = [workspace.model.usage]
+    assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 12)
+    assert len(estimate.calls) == 3, "two checks of a question of one passage"
+    assert estimate.total <= 3 * 12
+    made = facts(workspace)
+    assert made.proposed == 12
+    assert len(requests_to(server)) == estimate.total, "each question passed each check"
+    usage = workspace.model.usage
     assert estimate.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
     assert estimate.cost == pytest.approx(made.dollars, rel=0.6)
     assert estimate.seconds > 0
-    again = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=14)
-    assert (again.questions, again.total) == (2, 2)
-    other = generation.foresee_questions(workspace, "pumps", "another", generator="model", limit=14)
-    assert (other.questions, other.total, other.cached) == (14, 14, 12), "what another set paid for is paid"
-    free = generation.foresee_questions(workspace, "pumps", "q", limit=3)
+    again = foreseen(workspace, 14)
+    assert (again.questions, again.calls["question"]) == (2, 2)
+    other = foreseen(workspace, 12, "another")
+    assert (other.questions, other.calls["question"]) == (12, 12)
+    assert other.cached == other.total, "what another set paid for is paid"
+    free = generation.foresee_questions(workspace, "pumps", "q", limit=3).forecast
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
 
 
-def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, server, monkeypatch):
-    replies = iter([{"question": "", "answer": "", "evidence": []}] * 3)
-    made_up = sys.modules["tests.model_server"].complete
-    monkeypatch.setattr(
-        "tests.model_server.complete", lambda body: json.dumps(next(replies, None) or json.loads(made_up(body)))
-    )
-    made = by_model(workspace, limit=3)
+def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, monkeypatch):
+    empty = iter([{"claims": [], "question": "", "answer": ""}] * 3)
+    replying(monkeypatch, lambda body: next(empty, None) if is_writing(body) else None)
+    made = facts(workspace, 3)
     assert (made.proposed, made.rejected) == (3, 3)
-    estimate = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=7)
-    assert (estimate.questions, estimate.total) == (4, 8), "half of the chunks gave a question so far"
+    estimate = foreseen(workspace, 7)
+    assert (estimate.questions, estimate.calls["question"]) == (4, 8), "every second try gave a question so far"
+
+
+def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
+    build(workspace, "works", {f"{n}.txt": SENTENCES[3 * n : 3 * n + 3] for n in range(4)})
+    preview = generation.foresee_questions(
+        workspace, "works", "q", kinds={"fact": 8}, styles={"keywords": 1, "long": 1}
+    )
+    assert sum(row.cell.planned for row in preview.record.rows) == 8
+    assert len({row.cell.document_id for row in preview.record.rows}) == 4
+    assert Counter(row.cell.style for row in preview.record.rows for _ in range(row.cell.planned)) == {
+        "keywords": 4, "long": 4,
+    }  # fmt: skip
+    assert requests_to(server) == []
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"generator": "magic"}, "no generator 'magic'; there are extractive, model"),
+        ({"kinds": {"facts": 3}}, "no kind 'facts'; there are fact, number"),
+        ({"limit": 5, "kinds": {"fact": 3}}, "limit is 5, and the kinds ask for 3"),
+        ({"limit": 5, "styles": {"other-words": 1}}, "'extractive' makes no style 'other-words'"),
+        ({"limit": 5, "passages": 1}, "2 to 5 passages, not 1"),
+        ({"fill": True, "every_chunk": True}, "ask for one of them"),
+        ({"every_chunk": True, "kinds": {"fact": 2}}, "has 24 chunks, and 2 questions"),
+        ({"limit": 5, "generator": "model", "budget": 1.0}, "price of 'loopback'"),
+    ],
+)
+def test_contradictory_choices_are_told_and_make_no_set(workspace, choices, said):
+    with pytest.raises(UsageError, match=said):
+        generation.generate_questions(workspace, "pumps", "q", **choices)
+    assert workspace.store.question_sets() == []
+
+
+# What is made
+
+
+def test_quotas_are_met_and_counted(workspace):
+    made = facts(workspace, kinds={"fact": 6, "number": 3, "unanswerable": 2}, styles={"colleague": 8, "keywords": 3})
+    assert (made.proposed, made.usable, made.limit, made.short) == (11, 11, 11, {})
+    kept = [question for question in questions_of(workspace) if question.asked]
+    assert Counter(question.type for question in kept) == {"fact": 6, "number": 3, "unanswerable": 2}
+    assert Counter(question.style for question in kept) == {"colleague": 8, "keywords": 3}
+    for question in kept:
+        assert (question.generator, question.verified_by) == ("loopback", "loopback")
+        assert question.source_chunks
+        assert len(question.parts) == len(question.evidence)
+    record = record_of(workspace)
+    assert sum(row.made for row in record.rows) + sum(row.moved for row in record.rows) == record.planned == 11
+    assert {name: given.kept for name, given in record.yields.items()} == {"fact": 6, "number": 3, "unanswerable": 2}
+
+
+def test_all_questions_of_a_generation_make_one_version(workspace):
+    facts(workspace, 8, author="ann")
+    question_set = workspace.store.question_set("q")
+    [version] = workspace.store.history.versions(question_set.id)
+    assert (version.author, version.questions) == ("ann", question_set.total)
+    facts(workspace, 8, author="ann")
+    assert len(workspace.store.history.versions(question_set.id)) == 1, "nothing was made"
+    facts(workspace, 10, author="ann")
+    assert len(workspace.store.history.versions(question_set.id)) == 2
+
+
+def test_yields_tell_what_each_kind_took(workspace, server):
+    workspace.set_prices({"loopback": (10.0, 20.0)})
+    made = facts(workspace, kinds={"fact": 5, "unanswerable": 3})
+    record = record_of(workspace)
+    calls = sum(given.calls for given in record.yields.values())
+    assert calls == len(requests_to(server))
+    assert made.calls == calls + 1, "one call embedded the questions that nothing is to answer"
+    assert sum(given.dollars for given in record.yields.values()) == pytest.approx(made.dollars, rel=0.01)
+    tokens = sum(given.prompt_tokens for given in record.yields.values())
+    assert tokens == sum(prompt for model, prompt, _ in server.billed if model == "loopback")
+    assert record.yields["fact"].calls <= 3 * record.yields["fact"].kept
+
+
+def test_what_a_place_does_not_yield_is_made_elsewhere_with_the_reason(workspace, monkeypatch):
+    build(workspace, "works", {"good.txt": SENTENCES[:12], "bad.txt": ["Nothing stands in this one line."]})
+    nothing = {"claims": [], "question": "", "answer": ""}
+    replying(monkeypatch, lambda body: nothing if is_writing(body) and "Nothing stands" in json.dumps(body) else None)
+    made = facts(workspace, 5, index="works")
+    assert (made.usable, made.limit, made.short) == (5, 5, {})
+    workspace_names = {d.id: d.name for d in workspace.store.documents(workspace.store.corpus("works").id)}
+    rows = plan_record.cell_rows([record_of(workspace)], workspace_names)
+    [bad] = [row for row in rows if row["document"] == "bad.txt"]
+    assert (bad["planned"], bad["made"], bad["elsewhere"], bad["missing"]) == (1, 0, 1, 0)
+    assert "the question is empty" in bad["reasons"]
+    assert sum(row["in place of others"] for row in rows if row["document"] == "good.txt") == 1
+    rejected = [question for question in questions_of(workspace) if question.status == "rejected"]
+    assert {question.reason for question in rejected} == {"the question is empty"}
+
+
+def test_fewer_questions_than_planned_are_explained(workspace, monkeypatch):
+    build(workspace, "two", {"two.txt": SENTENCES[:2]})
+    made = facts(workspace, 9, index="two")
+    assert (made.usable, made.limit) == (made.proposed, 9)
+    assert 2 <= made.usable < 9
+    said = generation.shortfall(asdict(made))
+    assert said.startswith(f"{made.usable} of 9 planned questions exist; missing are {9 - made.usable} fact. Tries")
+    assert generation.shortfall(asdict(facts(workspace, 2, index="two"))) == ""
+
+
+def test_every_chunk_is_asked_about(workspace):
+    chunks = workspace.store.index("pumps").chunks
+    made = facts(workspace, kinds={"fact": None, "number": None}, every_chunk=True)
+    assert made.limit == chunks
+    asked = {question.source_chunks[0] for question in questions_of(workspace) if question.asked}
+    assert len(asked) == made.usable == chunks
+
+
+def test_an_index_without_text_is_told(workspace):
+    build(workspace, "empty", {"blank.txt": [" "]})
+    with pytest.raises(UsageError, match="Index 'empty' holds no text to ask about"):
+        generation.generate_questions(workspace, "empty", "q")
+
+
+# Going on
+
+
+def test_only_what_has_no_questions_is_filled(workspace, server):
+    facts(workspace, 6)
+    before = {question.id: question for question in questions_of(workspace)}
+    build(workspace, "pumps", {"valves.txt": [s.replace("Pump", "Valve") for s in SENTENCES[:6]]})
+    made = facts(workspace, 3, fill=True)
+    fresh = [question for question in questions_of(workspace) if question.id not in before and question.asked]
+    assert made.proposed == len(fresh) == 3
+    [added] = [d.id for d in workspace.store.documents(workspace.store.corpus("pumps").id) if d.name == "valves.txt"]
+    assert {span.document_id for question in fresh for [span] in question.evidence} == {added}
+    assert {i: q for q in questions_of(workspace) if (i := q.id) in before} == before
+    calls = len(requests_to(server))
+    again = facts(workspace, 3, fill=True)
+    assert (again.proposed, again.limit, len(requests_to(server))) == (0, 0, calls), "every section has a question"
+
+
+class Killed(BaseException):
+    """What ends a generation at once, as a kill does."""
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5])
+@pytest.mark.parametrize("what", ["put_questions", "put_set_fact"])
+@pytest.mark.parametrize("before", [True, False])
+def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch, what, after, before):
+    """Killed before or after the nth time that something is stored; made in one go into another set as comparison."""
+    monkeypatch.setattr("ragviz.questions.making.BATCH", 3)
+    monkeypatch.setattr("ragviz.questions.making.SHARE_OF_STORING", math.inf)  # each question is stored at once
+    facts(workspace, 10, "whole", kinds={"fact": 8, "number": 2})
+    truth = {(q.id, q.text, q.status, q.verified_by) for q in questions_of(workspace, "whole")}
+    paid = len(requests_to(server))
+    store, times = workspace.store, 0
+    original = getattr(store, what)
+
+    def dying(*args, **more):
+        nonlocal times
+        times += 1
+        if times >= after and before:
+            raise Killed
+        original(*args, **more)
+        if times >= after:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, what, dying)
+        with pytest.raises(Killed):
+            facts(workspace, 10, kinds={"fact": 8, "number": 2})
+    made = facts(workspace, 10, kinds={"fact": 8, "number": 2})
+    assert (made.usable, made.limit) == (10, 10)
+    kept = [q for q in questions_of(workspace) if q.asked]
+    assert Counter(q.type for q in kept) == {"fact": 8, "number": 2}
+    assert {(q.id, q.text, q.status, q.verified_by) for q in kept} <= truth
+    assert len(requests_to(server)) == paid, "what the other set paid for was asked for again by none"
+    record = record_of(workspace)
+    assert set(record.places) == {q.id for q in kept}
+    assert {name: given.kept for name, given in record.yields.items()} == {"fact": 8, "number": 2}
+    assert sum(given.made for given in record.yields.values()) == len(questions_of(workspace))
+
+
+def test_a_cancelled_generation_is_continued_and_nothing_is_paid_twice(workspace, server):
+    def stop(done, total, unit, message=""):
+        if done >= 5:
+            raise Cancelled("Stopped; what was finished is kept.")
+
+    with pytest.raises(Cancelled):
+        facts(workspace, 12, progress=stop)
+    assert 5 <= len(questions_of(workspace)) < 12
+    made = facts(workspace)
+    assert made.total == 12
+    assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls
+
+
+def test_more_are_added_and_others_drawn_by_another_seed(workspace):
+    facts(workspace, 4)
+    first = {question.id for question in questions_of(workspace)}
+    assert facts(workspace, 4).proposed == 0
+    assert facts(workspace, 6).proposed == 2
+    assert facts(workspace, 4).proposed == 0, "there are more than enough"
+    assert facts(workspace, kinds={"number": 3}).proposed == 3, "another kind is planned by itself"
+    assert facts(workspace, 4, seed=1).proposed == 4
+    assert first < {question.id for question in questions_of(workspace)}
+
+
+def test_what_a_person_rejected_is_made_up_for(workspace):
+    facts(workspace, 4)
+    question_set = workspace.store.question_set("q")
+    [first, *_] = questions_of(workspace)
+    workspace.store.put_questions(question_set.id, [replace(first, status="rejected", reason="rejected by hand")])
+    made = facts(workspace, 4)
+    assert (made.proposed, made.usable) == (1, 4)
+    assert next(q for q in questions_of(workspace) if q.id == first.id).reason == "rejected by hand"
+
+
+def test_a_failed_verification_loses_no_question_and_is_tried_again(workspace, server, monkeypatch):
+    monkeypatch.setattr(
+        "ragviz.models.chat.ModelClient.ask", refusing(workspace.model.ask.__func__, lambda request: True)
+    )
+    made = facts(workspace, 4)
+    assert (made.proposed, made.unverified) == (4, 4)
+    unverified = questions_of(workspace)
+    assert {(q.status, q.verified_by) for q in unverified} == {("proposed", "")}
+    assert all("not verified" in q.reason for q in unverified)
+    monkeypatch.undo()
+    again = facts(workspace, 4)
+    assert (again.proposed, again.unverified, again.usable) == (0, 0, 4)
+    assert {(q.status, q.verified_by, q.reason) for q in questions_of(workspace)} == {("proposed", "loopback", "")}
+    assert {q.text for q in questions_of(workspace)} == {q.text for q in unverified}
+
+
+def refusing(ask, refuses):
+    """Return `ask` that fails for requests that verify."""
+
+    def asked(self, request):
+        if "claims" not in (request.reply.model_fields if request.reply else {}) and refuses(request):
+            raise ModelError("HTTP 400")
+        return ask(self, request)
+
+    return asked
+
+
+def test_without_verification_no_call_verifies(workspace, server):
+    made = facts(workspace, 4, verify=False)
+    assert len(requests_to(server)) == made.calls == 4
+    assert {q.verified_by for q in questions_of(workspace)} == {""}
+
+
+def test_a_failed_call_is_made_again_later(workspace, server, monkeypatch):
+    failing = iter([True, True])
+    replying(monkeypatch, lambda body: "no question" if is_writing(body) and next(failing, False) else None)
+    with monkeypatch.context() as patched:
+        patched.setattr("ragviz.models.chat.USELESS", 1)
+        made = facts(workspace, 24)
+    assert made.rejected >= 1
+    failed = {q.id for q in questions_of(workspace) if q.reason.startswith("model failed")}
+    assert failed
+    facts(workspace, 30)
+    assert not any(q.reason.startswith("model failed") for q in questions_of(workspace) if q.id in failed)
+
+
+# Bounds
 
 
 def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-    whole = generation.foresee_questions(workspace, "pumps", "q", generator="model", limit=12).cost
+    whole = foreseen(workspace).cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
-        by_model(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
+        facts(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
     q = workspace.store.question_set("q")
     calls, paid = workspace.store.paid(q.id)
-    assert 0 < calls == len(requests_to(server)) < 12
+    assert 0 < calls == len(requests_to(server)) < 36
     assert 0 < paid <= whole / 3 + 0.04
     assert calls - 2 <= q.total <= calls, "what was paid for is kept; what came after the end is in the cache"
     with pytest.raises(BudgetReached):
-        by_model(workspace, budget=paid)
+        facts(workspace, budget=paid)
     assert len(requests_to(server)) == calls
-    made = by_model(workspace, budget=3 * whole)
-    assert (made.total, made.calls) == (12, 12)
-    assert len(set(requests_to(server))) == len(requests_to(server)) == 12, "no call was paid twice"
+    made = facts(workspace, budget=3 * whole)
+    assert made.total == 12
+    assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls, "no call was paid twice"
     assert made.dollars == pytest.approx(workspace.store.paid(q.id)[1])
+    assert {q.verified_by for q in questions_of(workspace)} == {"loopback"}, "those written before are verified too"
     workspace.store.delete_question_set(q.id)
     assert workspace.store.paid(q.id) == (0, 0.0)
 
 
-def test_fewer_questions_than_asked_for_are_explained(workspace):
-    chunks = workspace.store.index("pumps").chunks
-    made = by_model(workspace, limit=chunks + 7)
-    assert (made.usable, made.limit, made.chunks) == (made.proposed, chunks + 7, chunks)
-    said = generation.shortfall(asdict(made))
-    assert said.startswith(f"{made.proposed} of {chunks + 7} questions asked for: all {chunks} chunks of the index are")
-    more = by_model(workspace, limit=chunks + 9)
-    assert (more.proposed, more.usable) == (0, made.usable), "those of the first generation count"
-    assert generation.shortfall(asdict(by_model(workspace, limit=3))) == ""
-
-
-def test_a_budget_without_a_price_makes_no_set(workspace):
-    with pytest.raises(UsageError, match="price of 'loopback'"):
-        by_model(workspace, budget=1.0)
-    with pytest.raises(UsageError, match="no generator 'magic'"):
-        generation.generate_questions(workspace, "pumps", "q", generator="magic")
-    assert workspace.store.question_sets() == []
-
-
 def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, server, monkeypatch):
-    build(workspace, "many", [f"Pump number {n} was replaced in {n} by the firm of that year." for n in range(240)])
-    monkeypatch.setattr(
-        "tests.model_server.complete",
-        lambda body: json.dumps({"question": "Which pump does it replace?", "answer": "a mop", "evidence": ["a mop"]}),
-    )
-    why = "90 chunks asked, none kept: .* no evidence stands word for word in the chunk"
-    with pytest.raises(ModelError, match=why):
-        generation.generate_questions(workspace, "many", "q", generator="model", limit=120)
-    questions = workspace.store.questions(workspace.store.question_set("q").id)
+    many = [f"Pump number {n} was replaced in {n} by the firm of that year." for n in range(240)]
+    build(workspace, "many", {"many.txt": many})
+    mop = {
+        "claims": [{"passage": 1, "quote": "a mop", "statement": "x"}],
+        "question": "Which pump is it?",
+        "answer": "mop",
+    }
+    replying(monkeypatch, lambda body: mop if is_writing(body) else None)
+    with pytest.raises(ModelError, match="90 questions tried, none kept: .* no evidence stands word for word"):
+        facts(workspace, 120, index="many")
+    questions = questions_of(workspace)
     assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
     calls, _ = workspace.store.paid(workspace.store.question_set("q").id)
     assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
 
 
-@pytest.mark.parametrize(("chunks", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
-def test_few_are_distinguished_from_none(chunks, kept, ends):
+@pytest.mark.parametrize(("tried", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
+def test_few_are_distinguished_from_none(tried, kept, ends):
     # By hand: 0.95 ** 89 = 0.0104, 0.95 ** 90 = 0.0099.
-    assert hopeless(chunks, kept) is ends
+    assert hopeless(tried, kept) is ends
 
 
-def test_one_question_of_ten_chunks_is_enough_to_go_on():
+def test_one_question_of_ten_tries_is_enough_to_go_on():
     assert not any(hopeless(n, n // 10) for n in range(1, 5000))
+
+
+# Without a model
+
+
+CHINESE = """# 借阅制度
+
+借阅期限：21天
+
+# 会议室
+
+| 会议室 | 人数 |
+|---|---|
+| 东厅 | 12人 |
+| 西厅 | 30人 |
+"""
+
+
+def test_extractive_questions_are_verified_by_rules_and_resumed(workspace):
+    build(workspace, "rules", {"rules.md": [CHINESE]})
+    made = generation.generate_questions(workspace, "rules", "q", kinds={"table": 2})
+    kept = [question for question in questions_of(workspace) if question.asked]
+    assert made.usable == len(kept) == 2
+    for question in kept:
+        assert (question.type, question.generator, question.verified_by) == ("table", "extractive", "rules")
+        [[span]] = question.evidence
+        assert question.answer in span.text
+        assert question.source_chunks
+    assert generation.generate_questions(workspace, "rules", "q", kinds={"table": 2}).proposed == 0
+
+
+# Records
+
+
+def cell(document: str = "d", kind: str = "fact", style: str = "colleague", count: int = 1, section: str = "s") -> Cell:
+    return Cell(document, section, kind, style, count)
+
+
+def fresh(work: str = "w") -> PlanRecord:
+    return PlanRecord("k", work, "i", "m", 0)
+
+
+def test_questions_of_an_earlier_plan_count_for_the_cells_that_are_most_alike():
+    """By hand: a1 fits its cell; a2 is beyond it and fits the document; b1 fits type and style; c1 only the type."""
+    earlier = planned(fresh(), [cell("a", count=2), cell("b"), cell("c", style="long")], None, (), ())
+    for question_id, row in (("a1", 0), ("a2", 0), ("b1", 1), ("c1", 2), ("gone", 2)):
+        earlier.count(question_id, row, earlier.rows[row].cell)
+    cells = [cell("a"), cell("a", section="t"), cell("e"), cell("f"), cell("f", kind="list")]
+    now = planned(fresh("other"), cells, earlier, ["a1", "a2", "b1", "c1"], ())
+    assert [(row.cell.document_id, row.made, row.moved, row.missing) for row in now.rows[:5]] == [
+        ("a", 1, 0, 0), ("a", 0, 1, 0), ("e", 0, 1, 0), ("f", 0, 1, 0), ("f", 0, 0, 1),
+    ]  # fmt: skip
+    assert sum(row.taken for row in now.rows) == 3
+    assert (now.usable, now.planned, set(now.places)) == (4, 5, {"a1", "a2", "b1", "c1"})
+
+
+def test_more_questions_than_are_planned_are_beyond_the_plan():
+    earlier = planned(fresh(), [cell(count=3)], None, (), ())
+    for number in range(3):
+        earlier.count(f"q{number}", 0, earlier.rows[0].cell)
+    now = planned(fresh("other"), [cell(count=1)], earlier, ["q0", "q1", "q2"], ())
+    assert [(row.made, row.taken, row.missing) for row in now.rows] == [(1, 2, 0)]
+
+
+def test_records_are_kept_with_the_set_and_read_as_they_were(workspace):
+    question_set = workspace.store.create_question_set(workspace.store.corpus("pumps").id, "kept")
+    record = planned(fresh(), [cell(count=2), cell("b")], None, (), ())
+    record.count("q1", 0, record.rows[1].cell)
+    record.rows[0].reasons["asked already"] += 2
+    given = record.yielded("fact")
+    given.rejected["asked already"] += 2
+    given.add(Usage(3, 100, 20, 1.0, 0.5), 1)
+    record.pending = {"q1": ("fact", "")}
+    plan_record.put(workspace.store, question_set.id, record)
+    assert plan_record.records_of(workspace.store, question_set.id) == [record]
+    other = PlanRecord("another", "w", "i", "m", 1)
+    plan_record.put(workspace.store, question_set.id, other)
+    record.state = "done"
+    plan_record.put(workspace.store, question_set.id, record)
+    kept = plan_record.records_of(workspace.store, question_set.id)
+    assert sorted(each.key for each in kept) == ["another", "k"]
+    assert record in kept
+
+
+def test_what_is_shown_sums_several_generations():
+    one, two = planned(fresh(), [cell(count=2)], None, (), ()), planned(fresh(), [cell(), cell("b")], None, (), ())
+    one.count("q1", 0, one.rows[0].cell)
+    one.rows[0].reasons["asked already"] += 3
+    two.count("q2", 1, two.rows[0].cell)
+    rows = plan_record.cell_rows([one, two], {"d": "d.md", "b": "b.md"})
+    shown = [
+        (r["document"], r["planned"], r["made"], r["elsewhere"], r["in place of others"], r["missing"]) for r in rows
+    ]
+    assert shown == [("b.md", 1, 0, 1, 0, 0), ("d.md", 3, 1, 0, 1, 2)]
+    assert rows[1]["reasons"] == "asked already (3)"
+    assert plan_record.by_document(rows) == {"b.md": {"fact": (1, 0)}, "d.md": {"fact": (3, 2)}}
+    assert Row(cell(count=2), made=1, moved=1).missing == 0
+
+
+# The command line
 
 
 def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, command_line):
     workspace.set_prices({"loopback": (10.0, 20.0)})
-
-    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--limit", "8"]
+    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=8"]
     code, out, err = command_line(*command, "--dry-run", "--json")
     printed = json.loads(out)
-    assert (code, printed["calls"], printed["cached"]) == (0, {"question": 8}, 0), err
+    assert (code, printed["calls"]["question"], printed["cached"]) == (0, 8, 0), err
+    assert sum(row["planned"] for row in printed["plan"]) == 8
     assert requests_to(server) == []
     code, out, err = command_line(*command, "--budget", str(printed["cost"] / 4 + 0.04), "--json")
     assert (code, out) == (1, "")
@@ -169,6 +553,33 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, co
     assert f"{paid:,} model calls, $" in err
     assert "The budget of $" in err
     code, out, err = command_line(*command, "--json")
-    assert (code, json.loads(out)["calls"]) == (0, 8), err
+    calls = len(requests_to(server))
+    assert (code, json.loads(out)["calls"], len(set(requests_to(server)))) == (0, calls, calls), err
+    assert printed["total"] <= calls <= printed["total"] + 1, "questions were verified together in another grouping"
     [listed] = json.loads(command_line("questions", "list", "--json")[1])
-    assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (8, True)
+    assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (calls, True)
+    code, out, err = command_line("questions", "plan", "q", "--json")
+    shown = json.loads(out)
+    assert (code, sum(row["planned"] for row in shown["cells"])) == (0, 8), err
+    [kind] = shown["kinds"]
+    assert (kind["type"], kind["kept"], kind["calls"]) == ("fact", 8, calls)
+    code, out, err = command_line("questions", "plan", "q")
+    assert code == 0
+    assert re.search(r"pumps\.txt +8/8", out)
+
+
+def test_the_command_line_tells_wrong_quotas(workspace, command_line):
+    command = ["questions", "generate", "--index", "pumps", "--name", "q"]
+    for more, said in (
+        (["--types", "facts=3"], "There is no kind 'facts'; there are fact, number"),
+        (["--kinds", "fact=x"], "'fact=x' is no quota"),
+        (["--kinds", "fact=3", "--limit", "5"], "The limit is 5, and the kinds ask for 3 (fact=3)"),
+        (["--styles", "colleague=1,loud=2"], "There is no style 'loud'"),
+    ):
+        code, out, err = command_line(*command, *more)
+        assert (code, out) == (2, "")
+        assert said in " ".join(err.split())
+    workspace.store.create_question_set(workspace.store.corpus("pumps").id, "blank")
+    code, out, err = command_line("questions", "plan", "blank")
+    assert code == 2
+    assert "Nothing was generated into 'blank'" in err

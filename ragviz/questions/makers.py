@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -105,7 +105,7 @@ class Maker(Protocol):
         """Return the id that the question of an order will have."""
         ...
 
-    def make(self, orders: Sequence[Order[Any]], existing: set[str], meter: Meter) -> Iterator[Question | Skipped]:
+    def make(self, orders: Sequence[Order[Any]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
         """Yield the question of each order, all of one type, in order; unusable ones are rejected, with the reason.
 
         `existing` holds `rejection.normal` of the queries of existing questions; those of usable ones are added.
@@ -203,7 +203,7 @@ class Extractive:
         own, style = order.source.material.question.id, order.cell.style
         return own if style == "colleague" else digest(own, style)
 
-    def make(self, orders: Sequence[Order[_Draft]], existing: set[str], meter: Meter) -> Iterator[Question | Skipped]:
+    def make(self, orders: Sequence[Order[_Draft]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
         """Yield the question of each order; no model is called."""
         made = [self._made(order, existing) for order in orders]
         standing = [each for each in made if isinstance(each, Question) and each.asked]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -52,6 +53,7 @@ class Making(SourceSearch):
         super().__init__(record, maker, documents, existing)
         self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
         self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
+        self._stored_ids = {question.id for question in existing}
         self._texts = {rejection.normal(question.query) for question in existing if question.text}
         self.made: list[Question] = []
         self._waiting: list[Question] = []
@@ -86,9 +88,9 @@ class Making(SourceSearch):
             else:
                 self._count_known(number, order, known)
         try:
-            made = self.maker.make([order for _, order in fresh], self._texts, meter)
-            for (number, order), question in zip(fresh, made, strict=True):
-                self._take(number, order, question)
+            with closing(self.maker.make([order for _, order in fresh], self._texts, meter)) as made:
+                for (number, order), question in zip(fresh, made, strict=True):
+                    self._take(number, order, question)
         finally:
             self.record.yielded(numbered[0][1].cell.type).add(meter.usage, meter.cached)
 
@@ -106,13 +108,10 @@ class Making(SourceSearch):
             if made.other_styles:
                 self.used.discard((order.source.asked, order.source.key))
             return
-        given = self.record.yielded(made.type)
-        given.made += 1
+        self.record.yielded(made.type).count(_why_rejected(made))
         if made.status == "rejected":
-            given.rejected[kind_of_reason(made.reason)] += 1
             row.reasons[kind_of_reason(made.reason)] += 1
         else:
-            given.kept += 1
             self.record.count(made.id, number, order.cell)
         if not made.reason.startswith(FAILED):
             self._known[made.id] = made
@@ -150,13 +149,14 @@ class Making(SourceSearch):
         if not self._waiting and not at_end:
             return
         started, keys = time.monotonic(), self._workspace.settings.keys
-        self.record.pending = {question.id for question in self._waiting}
+        self.record.pending = {q.id: (q.type, _why_rejected(q)) for q in self._waiting if q.id not in self._stored_ids}
         if at_end:
             self.record.count_unverified(self._known)
         plan_record.put(self._workspace.store, self._set.id, self.record, counted=at_end)
         if self._waiting:
             questions = [_without_keys(question, keys) for question in self._waiting]
             self._workspace.store.put_questions(self._set.id, questions, edit=self._edit)
+            self._stored_ids.update(question.id for question in questions)
         self._waiting = []
         self._spending.settle()
         self._stored = time.monotonic()
@@ -164,6 +164,10 @@ class Making(SourceSearch):
 
     def _tell(self, message: str) -> None:
         self._progress(self.record.usable, self.record.planned, "questions", message or "Writing questions")
+
+
+def _why_rejected(question: Question) -> str:
+    return question.reason if question.status == "rejected" else ""
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:

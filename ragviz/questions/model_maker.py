@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -93,15 +93,23 @@ class ModelMaker:
         """Return the task of an order."""
         return Task(order.cell, order.source.material, tuple(filter(None, order.asked)), len(order.asked))
 
-    def make(self, orders: Sequence[Order[Passages]], existing: set[str], meter: Meter) -> Iterator[Question | Skipped]:
-        """Yield the question of each order, verified; when calls must stop, what was written so far, not verified."""
+    def make(
+        self, orders: Sequence[Order[Passages]], existing: set[str], meter: Meter
+    ) -> Generator[Question | Skipped]:
+        """Yield the question of each order, verified; when calls must stop, what was written so far, not verified.
+
+        Rejected ones come as soon as all before them have: a useless model is noticed early.
+        """
         tasks, written = [self.task(order) for order in orders], list[Question]()
         ask = meter.watching(self._ask, "question")
         try:
             for question in model_questions.written(
                 tasks, self._documents.by_id, existing, self._client, self._seed, ask
             ):
-                written.append(question)
+                if written or question.asked:
+                    written.append(question)
+                else:
+                    yield question
         except RagvizError:
             yield from written
             raise

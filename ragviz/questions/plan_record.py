@@ -70,6 +70,23 @@ class Yield:
         self.completion_tokens += usage.completion_tokens
         self.dollars += usage.cost
 
+    def count(self, reason: str) -> None:
+        """Count a question that was made; `reason` is why it was rejected, "" for one that is kept."""
+        self.made += 1
+        if reason:
+            self.rejected[kind_of_reason(reason)] += 1
+        else:
+            self.kept += 1
+
+    def forget(self, reason: str) -> None:
+        """Take back `count`."""
+        self.made -= 1
+        if reason:
+            self.rejected[kind_of_reason(reason)] -= 1
+            self.rejected = +self.rejected
+        else:
+            self.kept -= 1
+
     def __add__(self, other: Yield) -> Yield:
         """Return the sum."""
         return Yield(*(a + b for a, b in zip(self._values(), other._values(), strict=True)))
@@ -83,8 +100,8 @@ class PlanRecord:
     """The record of a generation; `key` names it, `work` the choices that it was last asked for.
 
     `any_type`: what no cell of a type can yield is made as another type, because nobody asked for types.
-    `places` is the number of the row of each kept question, by id. `pending` are the questions that were counted just
-    before they were stored: a killed process may not have stored them.
+    `places` is the number of the row of each kept question, by id. `pending` are type and reason of rejection ("" for
+    none) of the questions that were counted just before they were stored: a killed process may not have stored them.
     """
 
     key: str
@@ -98,7 +115,7 @@ class PlanRecord:
     rows: list[Row] = field(default_factory=list)
     yields: dict[QuestionType, Yield] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
-    pending: set[str] = field(default_factory=set)
+    pending: dict[str, tuple[QuestionType, str]] = field(default_factory=dict)
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -164,36 +181,53 @@ def _key(cell: Cell) -> tuple[str, ...]:
 # What exists already
 
 
-def planned(record: PlanRecord, cells: Iterable[Cell], earlier: PlanRecord | None, kept: Collection[str]) -> PlanRecord:
+def planned(
+    record: PlanRecord,
+    cells: Iterable[Cell],
+    earlier: PlanRecord | None,
+    kept: Collection[str],
+    stored: Collection[str],
+) -> PlanRecord:
     """Return a new `record` of a plan, with the questions of an `earlier` one that are still among the `kept` ones.
 
+    `kept` and `stored` are the ids of the set's questions that are not rejected, and of all. What a killed process
+    counted and could not store is not counted.
     A question counts for its own cell, else for one of its document, else for any of its type and style, else of its
     type; more than are planned are beyond the plan.
     """
-    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, pending=set())
+    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, pending={})
     if earlier is None:
         return record
-    record = replace(record, yields=earlier.yields, pending=earlier.pending - set(kept))
+    record = replace(record, yields=earlier.yields)
+    for question_id, (asked, reason) in earlier.pending.items():
+        if question_id not in stored:
+            record.yielded(asked).forget(reason)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
     for similar in _SIMILAR:
-        open_rows: dict[Hashable, deque[int]] = defaultdict(deque)
-        for number, row in enumerate(record.rows):
-            open_rows[similar(row.cell)].extend([number] * row.missing)
-        left = []
-        for question_id, cell in waiting:
-            if numbers := open_rows[similar(cell)]:
-                record.count(question_id, numbers.popleft(), cell)
-            else:
-                left.append((question_id, cell))
-        waiting = left
+        waiting = _matched(record, waiting, similar)
     for question_id, cell in waiting:
         number = record.row_of(cell)
         record.rows[number].taken += 1
         record.places[question_id] = number
-    if record.work == earlier.work:
-        for row in earlier.rows:
-            record.rows[record.row_of(row.cell)].reasons.update(row.reasons)
+    for row in earlier.rows if record.work == earlier.work else ():
+        record.rows[record.row_of(row.cell)].reasons.update(row.reasons)
     return record
+
+
+def _matched(
+    record: PlanRecord, waiting: Iterable[tuple[str, Cell]], similar: Callable[[Cell], Hashable]
+) -> list[tuple[str, Cell]]:
+    """Count questions, made in cells, for rows that are `similar` and lack some; return those that are left."""
+    open_rows: dict[Hashable, deque[int]] = defaultdict(deque)
+    for number, row in enumerate(record.rows):
+        open_rows[similar(row.cell)].extend([number] * row.missing)
+    left = []
+    for question_id, cell in waiting:
+        if numbers := open_rows[similar(cell)]:
+            record.count(question_id, numbers.popleft(), cell)
+        else:
+            left.append((question_id, cell))
+    return left
 
 
 _SIMILAR: tuple[Callable[[Cell], Hashable], ...] = (
@@ -230,7 +264,7 @@ def _encoded(record: PlanRecord) -> dict[str, Any]:
     yields = {  # `asdict` breaks counters
         name: {part.name: getattr(given, part.name) for part in fields(given)} for name, given in record.yields.items()
     }
-    return body | {"rows": rows, "yields": yields, "places": record.places, "pending": sorted(record.pending)}
+    return body | {"rows": rows, "yields": yields, "places": record.places, "pending": record.pending}
 
 
 def _decoded(body: Mapping[str, Any]) -> PlanRecord:
@@ -238,7 +272,11 @@ def _decoded(body: Mapping[str, Any]) -> PlanRecord:
         Row(Cell(*cell), made, moved, taken, Counter(reasons)) for *cell, made, moved, taken, reasons in body["rows"]
     ]
     yields = {name: Yield(**given | {"rejected": Counter(given["rejected"])}) for name, given in body["yields"].items()}
-    changed = {"rows": rows, "yields": yields, "pending": set(body["pending"])}
+    changed = {
+        "rows": rows,
+        "yields": yields,
+        "pending": {question_id: (asked, reason) for question_id, (asked, reason) in body["pending"].items()},
+    }
     return PlanRecord(**{**body, **changed})
 
 
