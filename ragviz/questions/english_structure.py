@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragviz.questions import candidate, english, english_clauses
+from ragviz.questions import candidate, english_lists
 from ragviz.questions.english_clauses import Tree
-from ragviz.questions.english_phrases import CONNECTIVE, entities, holds
+from ragviz.questions.english_phrases import entities, holds
 from ragviz.questions.english_topics import Topic
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.questions.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
@@ -318,7 +318,7 @@ def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[Source
         return
     introduction = _introduction(place)
     if introduction:
-        asked = _asked_by(pieces[introduction])
+        asked = english_lists.question_of(pieces[introduction].tree)
         known = pieces[introduction].lemmas()
     else:
         asked = known = None
@@ -334,120 +334,3 @@ def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[Source
     yield _claim(
         place, place.section, "list", topic.led(question, known), answer, subject or title, "", statement, 8.0, names
     )
-
-
-def _asked_by(introduction: _Parsed) -> tuple[str, str] | None:
-    """Return the question that a list answers after this introduction, begun in lower case, and its subject."""
-    tree, words = introduction.tree, introduction.words
-    if (
-        len(words) < 4
-        or CONNECTIVE.match(introduction.text)
-        or re.search(
-            r"\b(?:such as|including|e\.g|for example|step|steps|example|examples|like|and|or)\.?$",
-            introduction.text,
-            re.IGNORECASE,
-        )
-    ):
-        return None
-    clause = english_clauses.clause(tree)
-    if (
-        clause is None
-        or not clause.subject
-        or re.search(r"\b(?:it|they|them|this|that|he|she|here|i|my)\b", introduction.text, re.IGNORECASE)
-    ):
-        return _noun_asked(introduction)
-    following = _following(tree)
-    subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
-    if any(words[p].tag in ("JJS", "RBS") for p in following):
-        return None
-    if following and set(following) <= set(clause.subject):
-        verb = [*clause.between, clause.verb]
-        rest = [p for p in clause.rest if p not in following]
-        line = tree.joined(_which(tree, following), verb, rest)
-        return (f"{line.rstrip(' .,:')}?", "") if len(rest) > 1 else None
-    last = clause.rest[-1] if clause.rest else clause.verb
-    if any(word.tag not in (".", ":") for word in words[last + 1 :]):
-        return None
-    if following and set(following) <= set(clause.rest):
-        wh, removed = _which(tree, following), following
-        if following[-1] != last:
-            return None
-    elif last == clause.verb and words[clause.verb].lemma != "be":
-        wh, removed = "what", []
-    else:
-        return None
-    if words[removed[0] - 1 if removed else clause.verb].tag == "IN":
-        return None
-    line = _inverted(tree, clause, wh, removed, subject)
-    return (line, subject) if line else None
-
-
-def _following(tree: Tree) -> list[int]:
-    """Return the words of "the following documents", "these three forms", "three roles" at the end; none without."""
-    words = tree.words
-    for place, word in enumerate(words):
-        if tree.low(place) in ("following", "these") or (word.tag == "CD" and word.dep == "nummod"):
-            head = place if word.tag[:2] == "NN" or word.dep in ("dobj", "attr", "nsubj") else word.head
-            places = [p for p in tree.below(head) if words[p].dep != "punct" or p < head]
-            plural = words[head].tag == "NNS" or tree.low(head) == "following"
-            if (
-                plural
-                and english_clauses.unbroken(places)
-                and words[head].dep in ("dobj", "attr", "nsubj", "nsubjpass")
-            ):
-                return places
-    return []
-
-
-def _which(tree: Tree, places: Sequence[int]) -> str:
-    """Return "which documents" for "the following documents", "what" for "the following"."""
-    kept = [
-        p for p in places if tree.low(p) not in ("the", "following", "these", "all", "of") or p > _noun(tree, places)
-    ]
-    kept = [p for p in kept if tree.words[p].text not in ":."]
-    return f"which {tree.joined(kept)}" if kept else "what"
-
-
-def _noun(tree: Tree, places: Sequence[int]) -> int:
-    return next((p for p in places if tree.words[p].tag == "NNS"), places[-1])
-
-
-def _inverted(tree: Tree, clause: english_clauses.Clause, wh: str, removed: Sequence[int], subject: str) -> str:
-    words, verb = tree.words, clause.verb
-    rest = [p for p in clause.rest if p not in removed]
-    helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
-    if words[verb].lemma == "be" and not helpers:
-        pieces: tuple[str | list[int], ...] = (english.full(words[verb]), subject, clause.between)
-    elif helpers:
-        pieces = (english.full(words[helpers[0]]), subject, [p for p in clause.between if p != helpers[0]], [verb])
-    elif words[verb].tag in english_clauses.DO:
-        pieces = (english_clauses.DO[words[verb].tag], subject, clause.between, words[verb].lemma)
-    else:
-        return ""
-    line = tree.joined(wh, *pieces, rest)
-    if before := tree.joined(clause.before):
-        line = f"{english.inside(tree, clause.before, before)}, {line}"
-    return f"{line.rstrip(' .,:;')}?"
-
-
-def _noun_asked(introduction: _Parsed) -> tuple[str, str] | None:
-    """Return the question after "Requirements for a visa:", "There are three kinds of tickets:"."""
-    tree, words = introduction.tree, introduction.words
-    if words[tree.root].lemma == "be" and tree.child(tree.root, "expl") is not None:
-        head = tree.child(tree.root, "attr", "nsubj")
-        if head is None or words[head].tag != "NNS" or tree.child(tree.root, "neg") is not None:
-            return None
-        places = [p for p in tree.below(head) if words[p].text not in ".:"]
-        if not english_clauses.unbroken(places) or _REFERS.search(tree.joined(places)) or len(places) < 3:
-            return None
-        return f"what are the {re.sub(r'^(?:the|a|some|several|many) ', '', tree.joined(places))}?", ""
-    if words[tree.root].tag == "NNS" and not any(word.tag in _VERBS for word in words) and len(words) >= 4:
-        text = re.sub(
-            r"^(?:the|some|several|our|your) ",
-            "",
-            english.lowered(introduction.text.rstrip(" .:")),
-            flags=re.IGNORECASE,
-        )
-        if not _REFERS.search(text) and words[0].tag not in ("IN", "RB", "VBG", "PRP", "CC"):
-            return f"what are the {text}?", ""
-    return None

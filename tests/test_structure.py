@@ -1,0 +1,189 @@
+"""Typed places of documents: key–value lines, tables, lists, defined terms."""
+
+import time
+
+import pytest
+
+from ragviz.questions.structure import Item, plain, structure
+from ragviz.records import Document
+
+TEXT = """\
+---
+title: Desk
+owner: nobody
+---
+# Desk
+
+**Opening hours**: 9 to 17
+**Owner:** [Ann Lee](people.md#ann)
+
+Some prose: it has a key, as whoever reads the line alone would say.
+
+- Colour: blue
+- `size`: the size of the [desk](desk.md)
+  in centimetres
+- 负责人：王芳
+
+## Rules
+
+Read all of this. You bring:
+
+1. a passport
+   or a card
+2. two photos
+   - in colour
+   - without a hat
+
+Then go.
+
+- alone
+
+Fees of 2024:
+
+| Kind | Price | Note |
+|:-----|------:|------|
+| day \\| night | **$5** | |
+| week | $20 |
+
+```
+key: value
+| a | b |
+|---|---|
+- x
+- y
+```
+
+**PTO** – paid time off
+
+Ring buffer
+: a buffer that ends where it begins
+
+"""
+
+
+def document(text: str, media_type: str = "text/markdown") -> Document:
+    return Document("d", "d.md", text, (), "en", media_type, "", 0)
+
+
+def quotes(places) -> list[str]:
+    return [TEXT[place.start : place.end] for place in places]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return structure(document(TEXT))
+
+
+def test_key_values(found):
+    assert [(each.key, each.value, each.is_marked, each.is_item) for each in found.key_values] == [
+        ("Opening hours", "9 to 17", True, False),
+        ("Owner", "Ann Lee", True, False),
+        ("Some prose", "it has a key, as whoever reads the line alone would say.", False, False),
+        ("Colour", "blue", False, True),
+        ("size", "the size of the desk in centimetres", True, True),
+        ("负责人", "王芳", False, True),
+    ]
+    assert quotes(found.key_values)[4] == "`size`: the size of the [desk](desk.md)\n  in centimetres"
+    assert {each.section for each in found.key_values} == {"Desk"}
+
+
+def test_a_table_has_rows_with_as_many_cells_as_its_header(found):
+    (table,) = found.tables
+    assert (table.header, table.caption, table.section) == (("Kind", "Price", "Note"), "Fees of 2024", "Desk > Rules")
+    assert [row.cells for row in table.rows] == [("day | night", "$5", ""), ("week", "$20", "")]
+    assert quotes(table.rows) == ["| day \\| night | **$5** | |", "| week | $20 |"]
+    assert TEXT[table.start : table.end].startswith("| Kind")
+    assert TEXT[table.start : table.end].endswith("$20 |")
+
+
+def test_lists_have_their_introduction_and_what_is_nested(found):
+    first, second = found.lists
+    assert [item.text for item in first.items] == [
+        "Colour: blue",
+        "size: the size of the desk in centimetres",
+        "负责人：王芳",
+    ]
+    assert first.introduction == ""
+    assert not first.is_ordered
+    assert second.introduction == "You bring"
+    assert second.is_ordered
+    assert second.section == "Desk > Rules"
+    passport, photos = second.items
+    assert (passport.text, photos.text) == ("a passport or a card", "two photos")
+    assert [item.text for item in photos.items] == ["in colour", "without a hat"]
+    assert quotes([second])[0].startswith("Read all of this. You bring:")
+    assert quotes(second.items)[1] == "two photos\n   - in colour\n   - without a hat"
+    assert isinstance(photos.items[0], Item)
+
+
+def test_defined_terms(found):
+    assert [(each.term, each.meaning) for each in found.definitions] == [
+        ("PTO", "paid time off"),
+        ("Ring buffer", "a buffer that ends where it begins"),
+    ]
+    assert quotes(found.definitions)[1] == "Ring buffer\n: a buffer that ends where it begins"
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ("See http://example.org for more.\n", []),
+        ("We meet at 9:30 sharp.\n", []),
+        ("He said: go. Then: no.\n", [("He said", "go. Then: no.")]),
+        ("Well, no: not this one\n", []),  # a comma parts clauses, a key has none
+        ("**Fee**:\n", []),  # no value
+        ("12: x\n", []),  # no word
+        ("电话：010-1234\n", [("电话", "010-1234")]),
+        ("请注意，本条：无效\n", []),
+        ("A: 1\nmore of it\nB: 2\n", [("A", "1 more of it"), ("B", "2")]),
+    ],
+)
+def test_what_is_a_key(text, pairs):
+    assert [(each.key, each.value) for each in structure(document(text)).key_values] == pairs
+
+
+def test_a_key_inside_a_paragraph_is_not_alone():
+    inside = structure(document("There is more to say about it.\nOwner: Ann\n")).key_values
+    assert [each.alone for each in inside] == [False]
+    assert [each.alone for each in structure(document("Owner: Ann\nFee: 5\n")).key_values] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "lists"),
+    [
+        ("- a\n\n- b\n", [["a", "b"]]),
+        ("- a\n- b\n\nText.\n\n- c\n- d\n", [["a", "b"], ["c", "d"]]),
+        ("- a\n- b\n1. c\n2. d\n", [["a", "b"], ["c", "d"]]),
+        ("1、甲\n2、乙\n", [["甲", "乙"]]),
+        ("（1）甲\n（2）乙\n", [["甲", "乙"]]),
+        ("- only one\n", []),
+        ("# - a\n", []),
+    ],
+)
+def test_what_is_a_list(text, lists):
+    assert [[item.text for item in each.items] for each in structure(document(text)).lists] == lists
+
+
+def test_data_formats_and_empty_texts_hold_nothing():
+    for text, media_type in (("", "text/markdown"), ('"a": 1\n- b\n- c\n', "application/json")):
+        found = structure(document(text, media_type))
+        assert not (found.key_values)
+        assert not (found.tables)
+        assert not (found.lists)
+        assert not (found.definitions)
+
+
+def test_markup_is_read():
+    assert plain("the **big** [desk](x.md) of\n `a_b`") == "the big desk of a_b"
+
+
+@pytest.mark.parametrize(
+    "piece", ["- a: b\n", "a: b\n", "x\n", "|a|b|\n|-|-|\n", "**a** - b ", "a:\n\n- b\n- c\n", "  - b\n"]
+)
+def test_time_grows_with_the_length(piece):
+    times = []
+    for copies in (1_000, 16_000):
+        begun = time.process_time()
+        structure(document(f"k: v\n{piece * copies}"))
+        times.append(time.process_time() - begun)
+    assert times[1] < 0.3 + 40 * times[0]
