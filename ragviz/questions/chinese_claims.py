@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragviz.index.headings import headings, verbatim
-from ragviz.questions import candidate, chinese_sentences, chinese_words
-from ragviz.questions.chinese_sentences import Draft
+from ragviz.questions import candidate, chinese_sentence, chinese_sentences, chinese_words
+from ragviz.questions.chinese_sentence import Draft
 from ragviz.questions.sections import SEPARATOR, Section, section_at, title_of
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.questions.structure import Definition, KeyValue, ListPlace, Row, Structure, Table, structure
@@ -23,7 +23,7 @@ TELLING = 15.0
 
 NAMED = 9.0
 """How much they have to tell where one of them is a name."""
-ALONE = 18.0
+ALONE = 26.0
 """How much they have to tell where none is a name and the document has no headings."""
 
 
@@ -40,6 +40,7 @@ def claims(document: Document) -> Iterator[SourceClaim]:
         yield from reader.list_of(found)
     for definition in places.definitions:
         yield from reader.definition(definition)
+    yield from reader.answered_headings(places.sections)
     yield from reader.sentences(places)
 
 
@@ -91,8 +92,8 @@ _GENERIC = candidate.word_set(
     " 所需材料 目的 适用范围"
 )
 _GENRE = re.compile(
-    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门)?(?:说明书?|手册|指南|文档|规程|规范|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定"
-    r"|细则|指引|（[^（）]*）|\([^()]*\))+$"
+    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助)*(?:说明书?|手册|指南|文档|规程|规范|规约"
+    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|（[^（）]*）|\([^()]*\))+$"
 )
 
 
@@ -100,7 +101,7 @@ def _title(heading: str) -> str:
     """Return a heading without its number and closing marks, "" where it says nothing of what it heads."""
     title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　")
     plain = re.fullmatch(r"[^，。；？?！!：:]{2,24}", title) and re.search("[\u4e00-\u9fffA-Za-z]{2}", title)
-    return title if plain and title not in _GENERIC and not chinese_sentences.points(title) else ""
+    return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
 
 
 class _Reader:
@@ -115,7 +116,7 @@ class _Reader:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
         for heading in reversed(section.split(SEPARATOR)):
             title = _title(heading)
-            if not title or (_GENRE.sub("", title) or title) == self._about:
+            if not title or (_GENRE.sub("", title) or title) in self._about:
                 continue
             if self._about and information(title) < TELLING and self._about not in title:
                 return f"{self._about}的{title}"
@@ -180,46 +181,35 @@ class _Reader:
             yield from self._usable(draft, pair.start, pair.end, f"{topic}的{key}：{value}", pair.section)
 
     def _usable(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
-        if chinese_sentences.is_usable(draft):
+        if chinese_sentence.is_usable(draft):
             yield from self._claim(draft, start, end, statement, section)
 
     # Tables
 
     def table(self, table: Table) -> Iterator[SourceClaim]:
         """Yield a claim of each cell whose row and column have names of their own."""
-        named = 0
-        if re.fullmatch(r"序号|编号|No\.?|#|", table.header[0]) or all(
-            r.cells[0].strip(".").isdigit() for r in table.rows
-        ):
-            named = 1
-        rows = Counter(row.cells[named] for row in table.rows)
-        titles = Counter(table.header)
-        topic = self.topic(table.section)
-        for row in table.rows:
-            name = row.cells[named]
-            if (
-                rows[name] > 1
-                or not 1 < len(name) <= 24
-                or not re.search(r"[^\W\d_]", name)
-                or re.search("[，。；？]", name)
-            ):
+        names = _names_of_rows(table)
+        counts, titles = Counter(names), Counter(table.header)
+        first = _first_named(table)
+        by_column = _attributes_are_rows(table, names)
+        for row, name in zip(table.rows, names, strict=True):
+            if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
                 continue
-            for title, cell in list(zip(table.header, row.cells, strict=True))[named + 1 :]:
-                if titles[title] == 1 and is_attribute(_unbracketed(title)):
-                    yield from self._cell(row, name, title, cell.rstrip("。；;"), topic, table)
+            for title, cell in list(zip(table.header, row.cells, strict=True))[first + 1 :]:
+                entity, attribute = (title, name) if by_column else (name, title)
+                if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)):
+                    yield from self._cell(row, entity, attribute, cell.rstrip("。；;"), table)
 
-    def _cell(self, row: Row, name: str, title: str, cell: str, topic: str, table: Table) -> Iterator[SourceClaim]:
-        if not re.search(r"\w", cell) or re.fullmatch(
-            "是|否|有|无|支持|不支持|[YNyn]|yes|no|同上|不适用|N/A|待定|可选|必填", cell
-        ):
+    def _cell(self, row: Row, entity: str, attribute: str, cell: str, table: Table) -> Iterator[SourceClaim]:
+        if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
             return
-        if len(cell) > chinese_sentences.LONGEST_ANSWER:
-            return
-        blank = " " if name[-1].isascii() else ""
-        about = f"关于{topic}，" if topic and information(name) < 8 and topic not in name else ""
-        question = f"{about}{name}{blank}的{title}{_wh(title, cell)}？"
-        draft = Draft(question, cell, "table", 7.5, name, title)
-        yield from self._usable(draft, row.start, row.end, f"{about}{name}的{title}：{cell}", table.section)
+        topic = self.topic(table.section)
+        blank = " " if entity[-1].isascii() else ""
+        about = f"关于{topic}，" if topic and information(entity) < _SPECIFIC and topic not in entity else ""
+        draft = Draft(
+            f"{about}{entity}{blank}的{attribute}{_wh(attribute, cell)}？", cell, "table", 7.5, entity, attribute
+        )
+        yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
 
     # Lists
 
@@ -245,7 +235,7 @@ class _Reader:
         path, _, last = section.rpartition(SEPARATOR)
         heading = _NUMBERING.sub("", last).strip(" ：:")
         above = self.topic(path)
-        if not above or not _MANY.search(heading) or len(heading) > 16 or chinese_sentences.points(heading):
+        if not above or not _MANY.search(heading) or len(heading) > 16 or chinese_sentence.points(heading):
             return ""
         wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
         return f"{above}的{heading}{wh}？" if above not in heading else f"{heading}{wh}？"
@@ -259,6 +249,24 @@ class _Reader:
             return
         draft = Draft(f"{found.term}是什么？", meaning, "definition", 8.0, found.term, "定义")
         yield from self._usable(draft, found.start, found.end, f"{found.term}：{meaning}", found.section)
+
+    # Headings that ask
+
+    def answered_headings(self, parts: Sequence[Section]) -> Iterator[SourceClaim]:
+        """Yield a claim of each section whose heading is a question that its only paragraph answers."""
+        text = self._document.text
+        for part in parts:
+            heading = _NUMBERING.sub("", part.title).strip().rstrip("？?")
+            if not _ASKING.search(heading) or not 5 <= len(heading) <= 40 or chinese_sentence.points_elsewhere(heading):
+                continue
+            body = text.find("\n", part.start, part.end)
+            said = text[body : part.end].strip() if body >= 0 else ""
+            if not 6 <= len(said) <= _LONGEST_PARAGRAPH or "\n" in said or re.match(r"[#|>\-*+`\d]", said):
+                continue
+            start = text.index(said, body)
+            answer = " ".join(prose.read(said).text.split())
+            draft = Draft(f"{heading}？", answer, "fact", 8.0, self.topic(part.path.rpartition(SEPARATOR)[0]), "")
+            yield from self._claim(draft, start, start + len(said), f"{heading}？{answer}", part.path)
 
     # Sentences
 
@@ -287,7 +295,7 @@ class _Reader:
             return
         if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
             return
-        sentence = chinese_sentences.read(said)
+        sentence = chinese_sentence.read(said)
         if sentence is None:
             return
         section = section_at(parts, start).path
@@ -295,6 +303,8 @@ class _Reader:
             yield from self._claim(draft, start, end, said, section)
 
 
+_LONGEST_PARAGRAPH = 160
+_ASKING = re.compile("^(?:如何|怎么|怎样|为什么|什么是|哪)|(?:怎么办|怎么做|吗|呢|多久|多少|是什么|有哪些)$")
 _LABELLED = re.compile(r"(?:[【\[][^】\]]{1,8}[】\]])?[^，。；！？]{1,20}[：:](?!\d)")
 
 
@@ -341,12 +351,7 @@ def _unbracketed(text: str) -> str:
 def is_attribute(key: str) -> bool:
     """Return whether a key or a column's title is a noun phrase, and no label such as "注意"."""
     key = _unbracketed(key.strip())
-    if (
-        _is_label(key)
-        or not 2 <= len(key) <= 16
-        or chinese_sentences.points(key)
-        or re.search("[，。？?！!：:“”]", key)
-    ):
+    if _is_label(key) or not 2 <= len(key) <= 16 or chinese_sentence.points(key) or re.search("[，。？?！!：:“”]", key):
         return False
     letters = chinese_words.codes(chinese_words.read(key))
     return bool(re.fullmatch(r"[NAVMKCUTF]*[NMV]|N+F|[NVA]+", letters)) and not re.match(r"[VD]*[ZDPR]", letters)
@@ -354,7 +359,7 @@ def is_attribute(key: str) -> bool:
 
 def is_value(value: str) -> bool:
     """Return whether a value is a noun phrase, a name, a number or a time, and no sentence."""
-    if not 1 <= len(value) <= 40 or "。" in value or chinese_sentences.points(value) or re.search("[？?！!]", value):
+    if not 1 <= len(value) <= 40 or "。" in value or chinese_sentence.points(value) or re.search("[？?！!]", value):
         return False
     if re.search("待定|暂无|^无$|见|详|如", value):
         return False
@@ -364,20 +369,21 @@ def is_value(value: str) -> bool:
 
 def is_defining(meaning: str) -> bool:
     """Return whether a meaning is a noun phrase of some length."""
-    if not 6 <= len(meaning) <= chinese_sentences.LONGEST_ANSWER + 20 or chinese_sentences.points(meaning[:6]):
+    if not 6 <= len(meaning) <= chinese_sentence.LONGEST_ANSWER + 20 or chinese_sentence.points(meaning[:6]):
         return False
     letters = chinese_words.codes(chinese_words.read(meaning))
     return letters[-1:] == "N" and "U" in letters and not re.search("^[ZDPO]|Z", letters)
 
 
 _AMOUNT = re.compile(
-    r"^(?:约|近|不超过|不少于|至少|最多|不低于|不高于|[<>≤≥±¥￥$])?\s*[\d一二两三四五六七八九十百千万亿][\d,.]*"
+    r"(?:约|近|不超过|不少于|至少|最多|不低于|不高于|[<>≤≥±¥￥$])?\s*[\d一二两三四五六七八九十百千万亿][\d,.]*(?:\s*[-–—~～至到]\s*\d[\d,.]*)?[万亿]?"
+    r"\s*(?:[\u4e00-\u9fff]{1,3}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
 )
 _CLOCKS = re.compile(r"\d\s*[:：]\s*\d\d|[周星]期?[一二三四五六日]|\d\s*[年月日号点]|每[天周月年]|[上下]午")
 
 
 def _type(wh: str, value: str) -> QuestionType:
-    numeric = bool(_AMOUNT.match(value)) and not re.fullmatch(r"[\d\s()+-]{4,}", value)
+    numeric = bool(_AMOUNT.fullmatch(value)) and not re.fullmatch(r"[\d\s()+-]{4,}", value)
     return "number" if wh == "是什么时候" or (wh == "是多少" and numeric) else "fact"
 
 
@@ -386,13 +392,43 @@ def _wh(key: str, value: str) -> str:
     head = _unbracketed(key)
     if _CLOCKS.search(value) and head.endswith(("时间", "日期", "日", "时段")):
         return "是什么时候"
-    if chinese_sentences.is_person(head) and not re.search(r"\d", value):
+    if chinese_sentence.is_person(head) and not re.search(r"\d", value):
         return "是谁"
     if head.endswith(("地址", "地点", "位置")):
         return "在哪里"
-    if (_AMOUNT.match(value) and len(value) <= 16) or head.endswith(("电话", "号码", "热线", "编号", "邮编")):
+    if _AMOUNT.fullmatch(value) or head.endswith(("电话", "号码", "热线", "编号", "邮编")):
         return "是多少"
     return "是什么"
+
+
+# Tables
+
+_SPECIFIC = 8.0
+"""What a row's name has to tell for it to be understood without what the table is about."""
+_NAMED_ROW = re.compile("[^，。；？]{2,24}")
+_NO_CELL = re.compile("是|否|有|无|支持|不支持|[YNyn]|yes|no|同上|不适用|N/A|待定|可选|必填|[-—–/]+")
+_COMPARED = candidate.word_set("功能 项目 指标 属性 对比项 比较项 特性 内容 维度 权益 服务项目")
+_DESCRIBES = re.compile("(?:说明|描述|含义|作用|单位|取值|备注|用途|解释|示例|默认值?)$")
+
+
+def _first_named(table: Table) -> int:
+    """Return the column that names the rows: the second where the first numbers them."""
+    numbers = [row.cells[0].strip(".、") for row in table.rows]
+    return int(re.fullmatch(r"序号|编号|No\.?|#|", table.header[0]) is not None or all(map(str.isdigit, numbers)))
+
+
+def _names_of_rows(table: Table) -> list[str]:
+    return [row.cells[_first_named(table)] for row in table.rows]
+
+
+def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
+    """Return whether rows are attributes and columns what has them, as in a table that compares products."""
+    first = _first_named(table)
+    titles = table.header[first + 1 :]
+    if any(_RELATIONAL.search(_unbracketed(title)) or _DESCRIBES.search(title) for title in titles):
+        return False
+    related = sum(bool(_RELATIONAL.search(_unbracketed(name))) for name in names)
+    return table.header[first] in _COMPARED or 2 * related > len(names)
 
 
 # Introductions of lists
@@ -409,7 +445,7 @@ def asked_of(introduction: str) -> str:
     >>> asked_of("报销时需要提交以下材料"), asked_of("以下情况不在保修范围内"), asked_of("更换步骤如下")
     ('报销时需要提交哪些材料？', '哪些情况不在保修范围内？', '更换步骤是什么？')
     """
-    said = chinese_sentences.OPENING.sub("", introduction.strip()).strip(" ，,：:")
+    said = chinese_sentence.OPENING.sub("", introduction.strip()).strip(" ，,：:")
     if match := _FOLLOWING.match(said):
         return _of_following(match)
     if (match := _ENDING.match(said)) and not match["before"].endswith(("不", "没", "以", "因", "称")):

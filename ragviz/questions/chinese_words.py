@@ -61,7 +61,7 @@ _MODAL = candidate.word_set(
     "必须 应该 应 应当 须 需 需要 可以 可 能 能够 会 要 请 不得 不能 不可 不应 不要 无需 无须 不必 不需 不许 不准"
     " 务必 必需 宜 不宜 得以"
 )
-_COPULA = candidate.word_set("是 为 即 系")
+_COPULA = candidate.word_set("是 为")
 _JOINING = candidate.word_set("和 与 及 以及 或 或者 并 跟")
 _ALL = candidate.word_set(
     "每 各 每个 各个 每年 每天 每月 每周 每次 每日 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多"
