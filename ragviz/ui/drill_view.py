@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -14,27 +14,27 @@ from ragviz.health.faults import FAULTS, POINTS
 from ragviz.records import IndexInfo, QuestionSet
 from ragviz.report import drill_plots
 from ragviz.retrieval.retrievers import offered
-from ragviz.text.markup import plain
+from ragviz.text.markup import plain, visible
 from ragviz.ui import cache, heading, job_panel, widgets, wording
 
 WHY = (
-    "Known faults are planted into a copy of the index in memory, and what this set and `ragviz check --baseline` "
-    "notice is counted. The index, the documents and the runs stay as they are."
+    "A drill plants known faults into a copy of the index in memory, and counts what this set and `ragviz check "
+    "--baseline` notice. The index, the documents and the runs stay as they are."
 )
 DIMENSIONS = {"place": "Kind of place", "document": "Document", "type": "Question type", "style": "Style"}
 
 
 def show(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
-    """Draw the choices of a drill, and what the last one found; `indexes` are those of the set's corpus."""
+    """Draw the choices of a drill, and what the last one found; `indexes` are those that it can be made on."""
     st.caption(WHY)
     built = [info for info in indexes if info.build]
     if not built:
-        st.markdown("There is no index to drill on: build one first.")
+        st.markdown("Build an index first: a drill alters a copy of it.")
     elif not question_set.asked:
         st.markdown("The set asks no question: accept some first.")
-    else:
-        _start(question_set, built)
     fact = _stored(cache.state(question_set.id))
+    if built and question_set.asked:
+        _start(question_set, built, again=fact is not None)
     if fact is not None:
         _found(question_set, fact)
 
@@ -44,11 +44,14 @@ def _stored(of: cache.State) -> dict[str, Any] | None:
     return drill.stored(cache.workspace(), cache.workspace().store.question_set(of.ids[0]))
 
 
-def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
+def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], *, again: bool) -> None:
     """Draw the choices and the button; a drill that is active is shown by the jobs of the sidebar, and here."""
     model = cache.workspace().settings.model_configured
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox("Index", [info.name for info in indexes], key=f"drill-index-{question_set.id}")
+        names = [info.name for info in indexes]
+        name = names[0]
+        if len(names) > 1:
+            name = st.selectbox("Index", names, key=f"drill-index-{question_set.id}", format_func=visible)
         info = next(each for each in indexes if each.name == name)
         retriever = st.selectbox("Retriever", offered(info.config), key=f"drill-retriever-{info.id}")
         k = st.number_input("k", 1, 50, 3, key=f"drill-k-{question_set.id}", help="Chunks that hold the evidence.")
@@ -61,7 +64,9 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
             help="Swapped numbers, a cut context and injected instructions show only in what is answered.",
         )  # fmt: skip
         active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
-        if st.button("Drill the set", type="primary", key="drill", disabled=active is not None):
+        label = "Drill it again" if again else "Drill this set"
+        kind: Literal["primary", "secondary"] = "secondary" if again else "primary"
+        if st.button(label, type=kind, key="drill", disabled=active is not None):
             arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
             arguments |= {"repetitions": int(repetitions), "answerer": answerer}
             with widgets.errors_shown():

@@ -8,8 +8,7 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs
-from ragviz.health import contents, drill, drill_words, effects, examination, material, quarantine, synthetic
+from ragviz.health import contents, effects, examination, material, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
@@ -18,13 +17,27 @@ from ragviz.questions import plan_record
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain
-from ragviz.ui import address, cache, coverage_view, heading, job_panel, passages, person, widgets, wording
+from ragviz.ui import (
+    address,
+    cache,
+    competition_view,
+    coverage_view,
+    drill_view,
+    heading,
+    job_panel,
+    passages,
+    person,
+    widgets,
+    wording,
+)
 from ragviz.ui.cache import State
 
-TABS = ("Checks", "Planned and made", "Drill", "Coverage map")
-WIDTHS = (4.1, 0.9, 3.6, 1.9)
+TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
+WIDTHS = (3.6, 0.8, 4.4, 1.7)
 """Widths of the columns of the checks: what, how many, effect, quarantine."""
 MOST_ROWS = 9
+ANCHOR = "questions-found"
+"""Id of the element at the head of the questions of a check."""
 
 
 def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> None:
@@ -47,7 +60,10 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
             _plan(question_set)
     if tabs["Drill"].open:
         with tabs["Drill"], widgets.errors_shown():
-            _drill(question_set, index)
+            drill_view.show(question_set, [index] if index else [])
+    if tabs["New documents"].open:
+        with tabs["New documents"], widgets.errors_shown():
+            competition_view.show(question_set, cache.workspace().store.runs(corpus.id))
     if tabs["Coverage map"].open:
         with tabs["Coverage map"], widgets.errors_shown():
             coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1])
@@ -92,15 +108,19 @@ def _questions(of: State) -> dict[str, Question]:
 
 @st.cache_data(show_spinner="Measuring without the questions found", max_entries=16)
 def _effects(of: State, state: str) -> dict[str, Effect]:
-    """Return the effect of every check on a run, by key; `of` is that of the run and the set, `state` the checks'."""
+    """Return the effect on a run of what every check found, or holds in quarantine, by key.
+
+    `of` is the state of the run and the set, `state` that of the examination.
+    """
     opened = cache.workspace()
     run, question_set = opened.store.run(of.ids[0]), opened.store.question_set(of.ids[1])
-    made = examination.kept(opened, question_set)
-    summary = cache.summary(run)
-    found = made.found if made is not None and made.state == state and summary.n else {}
-    return {
-        key: effects.effect(run.name, summary, {f.question_id for f in each.findings}) for key, each in found.items()
-    }
+    made, summary = examination.kept(opened, question_set), cache.summary(run)
+    questions = _questions(cache.state(question_set.id)).values()
+    measured = {}
+    for key, found in (made.found if made is not None and made.state == state and summary.n else {}).items():
+        held = {question.id for question in quarantine.held_by(questions, key)}
+        measured[key] = effects.effect(run.name, summary, held | {each.question_id for each in found.findings})
+    return measured
 
 
 # Checks
@@ -185,6 +205,8 @@ def _release_button(question_set: QuestionSet, key: str, count: int) -> None:
 def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, questions: Mapping[str, Question]) -> None:
     """Draw what a check is, and the questions that it found, beside the one that is chosen."""
     check = CHECKS[key]
+    st.html(f"<span id='{ANCHOR}'></span>")
+    heading.scroll_into_view(ANCHOR, f"{question_set.id} {key}")
     heading.section(plain(check.title))
     st.markdown(f"{check.what} *How:* {plain(check.how)}")
     if said := " ".join(filter(None, (found.unknown, found.note))):
@@ -214,9 +236,9 @@ def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, que
 
     with left:
         columns = {
-            "Question": st.column_config.TextColumn(width=330),
-            "Why": st.column_config.TextColumn(width=290),
-            "Status": st.column_config.TextColumn(width=90),
+            "Question": st.column_config.TextColumn(width=290),
+            "Why": st.column_config.TextColumn(width=225),
+            "Status": st.column_config.TextColumn(width=85),
         }
         height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
         widgets.table(
@@ -271,31 +293,3 @@ def _plan(question_set: QuestionSet) -> None:
         st.caption(f"{wording.counted(len(shown), 'cell')}, those that lack questions first", width="stretch")
         widgets.table_button(shown, f"{question_set.name}-plan", "plan-csv")
     widgets.table(shown, "plan", height=widgets.height_of(len(shown), 12), alt="Planned against made, cell by cell")
-
-
-# Drill
-
-
-def _drill(question_set: QuestionSet, index: IndexInfo | None) -> None:
-    """Draw what the last drill found, and the button that drills the set."""
-    fact = drill.stored(cache.workspace(), question_set)
-    going = job_panel.newest_job("drill", question_set.corpus_id, questions=question_set.name)
-    is_going = going is not None and going.status in jobs.ACTIVE
-    if fact is None:
-        st.markdown(
-            "A drill plants known faults into a copy of the index (evidence removed, numbers swapped, near copies, "
-            "shuffled chunks, a cut context, an injected instruction) and counts how many the set and the gate notice."
-        )
-    else:
-        changed = "" if fact["set_version"] == question_set.version else " · the set was edited since"
-        st.caption(plain(f"Drilled on {fact['index']}, {wording.ago(fact['date'])}, k = {fact['k']}{changed}"))
-        for sentence in drill_words.drill_words(fact):
-            st.markdown(f"- {plain(sentence)}")
-    if index is None:
-        st.caption("Build an index first: a drill alters a copy of it.")
-        return
-    label = "Drilling…" if is_going else "Drill it again" if fact else "Drill this set"
-    if st.button(label, type="secondary" if fact else "primary", key="drill", disabled=is_going):
-        arguments = {"questions": question_set.name, "index": index.name}
-        job_panel.submit("drill", f"Drill {question_set.name}", question_set.corpus_id, arguments)
-        st.rerun()

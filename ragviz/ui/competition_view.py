@@ -1,0 +1,132 @@
+"""What new documents did to the questions about earlier ones: the step that runs again, and the table by document."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.health import competition
+from ragviz.health.competition import Competition, Row
+from ragviz.records import QuestionSet, Run
+from ragviz.runs import measurements
+from ragviz.text.markup import plain, visible
+from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+
+WHY = (
+    "New chunks compete with those that were found before. One step updates the index of a run and ranks its questions "
+    "again; what is found only without the chunks of the new documents was lost to their competition."
+)
+
+
+def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
+    """Draw the choice of an earlier run, the step that runs it again, and what became of its questions by document.
+
+    `runs` are those of the set's corpus, the newest first; others' are left out.
+    """
+    st.caption(WHY)
+    mine = [
+        run for run in runs
+        if run.config.questions == question_set.id and run.status == "done" and not measurements.unranked_words(run)
+    ]  # fmt: skip
+    if not mine:
+        st.markdown("No run has asked this set yet: make one first.")
+        return
+    names = [run.name for run in mine]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = address.choose(
+            "Earlier run", names, "earlier", default=names[-1], within=("later",), format_func=visible
+        )
+        earlier = next(run for run in mine if run.name == name)
+        later = [run for run in mine if run.created > earlier.created and _comparable(earlier, run)]
+        chosen = (
+            address.choose("Later run", [run.name for run in later], "later", format_func=visible) if later else None
+        )
+        _again(earlier, {run.name for run in runs})
+    if chosen is not None:
+        with widgets.errors_shown():
+            now = next(run for run in later if run.name == chosen)
+            _found(_competition(cache.state(earlier.id, now.id, now.config.index, now.corpus_id)), earlier, now)
+
+
+def _comparable(earlier: Run, later: Run) -> bool:
+    """Whether two runs rank in the same way on the same index."""
+    choices = ("index", "retriever", "rrf_constant", "reranker", "rerank_depth")
+    return all(getattr(earlier.config, name) == getattr(later.config, name) for name in choices)
+
+
+def _again(earlier: Run, taken: set[str]) -> None:
+    """Draw the button that updates the index and runs again, or how far that is."""
+    active = job_panel.active_job("again", earlier.corpus_id, run=earlier.id)
+    if st.button("Update the index and run again", type="primary", key="run-again", disabled=active is not None):
+        name = wording.free_name(f"{earlier.name}, again", taken)
+        with widgets.errors_shown():
+            arguments = {"run": earlier.id, "name": name}
+            job_panel.submit("again", f"Run {earlier.name} again", earlier.corpus_id, arguments)
+            st.rerun()
+    if active is not None:
+        share, words = job_panel.job_words(active, time.time(), None)
+        st.progress(share, text=words)
+
+
+@st.cache_data(show_spinner="Ranking without the new documents", max_entries=32)
+def _competition(of: cache.State) -> Competition:
+    opened = cache.workspace()
+    return competition.competition(opened, *(opened.store.run(run_id) for run_id in of.ids[:2]))
+
+
+def _found(found: Competition, earlier: Run, later: Run) -> None:
+    first, *others = competition.words(found)
+    st.markdown(f"**{plain(first)}** {' '.join(map(plain, others))}")
+    rows = pd.DataFrame([_row(row) for row in found.rows])
+    with widgets.above_table("competition"):
+        heading.section("By document")
+        widgets.table_button(rows, f"{later.name}-competition", "competition-csv")
+    shown = {name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f") for name in _MEANS}
+    shown |= {"Document": st.column_config.TextColumn(width=300)}
+    widgets.table(
+        rows,
+        "competition",
+        columns=shown,
+        height=widgets.height_of(len(rows), 12),
+        alt="Recall by document, and losses",
+    )
+    if found.added:
+        listed = ", ".join(plain(name) for name in found.added[:10]) + (" …" if len(found.added) > 10 else "")
+        st.caption(f"New: {listed}.")
+    if found.lost:
+        _lost(found, earlier, later)
+
+
+_MEANS = ("Recall before", "Recall now", "Without the new chunks")
+
+
+def _row(row: Row) -> dict[str, object]:
+    means = dict(zip(_MEANS, (row.before, row.after, row.without), strict=True))
+    counts = {"Lost": row.lost, "To competition": row.to_competition, "Gained": row.gained}
+    return {"Document": row.document, "Questions": row.n, **means, **counts}
+
+
+def _lost(found: Competition, earlier: Run, later: Run) -> None:
+    """Draw the lost questions; a click opens the case of the later run."""
+    heading.section("Questions that find less than before")
+    rows = pd.DataFrame(
+        {
+            "Question": [each.text for each in found.lost],
+            "Lost to": ["competition" if each.to_competition else "other reasons" for each in found.lost],
+            f"Rank in {visible(earlier.name)}": pd.array([each.rank_before or None for each in found.lost], "Int64"),
+            f"Rank in {visible(later.name)}": pd.array([each.rank_after or None for each in found.lost], "Int64"),
+            "New chunks above": [each.above for each in found.lost],
+        }
+    )
+
+    def opened() -> None:
+        ids = [each.question_id for each in found.lost]
+        st.session_state["open-competition"] = widgets.selected(st.session_state["competition-lost"], ids)
+
+    height = widgets.height_of(len(rows), 12)
+    widgets.table(rows, "competition-lost", on_select=opened, height=height, alt="Questions that were lost")
+    if (question_id := st.session_state.pop("open-competition", None)) is not None:
+        address.go_to("inspect", run=later.name, question=question_id)

@@ -1,0 +1,68 @@
+"""The tabs Drill and New documents of the page Question set health, as Streamlit runs them."""
+
+import pytest
+
+from ragviz.documents import corpora
+from ragviz.health import competition, drill
+from ragviz.records import RunConfig
+from ragviz.runs import running
+from ragviz.workspace import open_workspace
+from tests.test_pages import bare, built, button, home, show, words  # noqa: F401 - fixtures
+
+
+@pytest.fixture
+def opened(home):  # noqa: F811
+    return open_workspace()
+
+
+def test_a_drill_is_shown_with_its_figure_its_tables_and_what_it_cannot_notice(opened):
+    asked, index = opened.store.question_set("asked"), opened.store.index("small")
+    fact = drill.drill(opened, asked, index, retriever="bm25", repetitions=2)
+    app = show("health", set="asked", index="small", tab="Drill")
+    said = words(app)
+    assert "of planted regressions of 5 points of recall" in said or "No regression of 5 points can be planted" in said
+    assert "cannot notice numbers swapped" in said
+    tables = [each.value for each in app.dataframe]
+    faults = next(each for each in tables if "Fault" in each)
+    assert len(faults) == len(fact["faults"]) + 1
+    assert faults["Fault"].tolist()[-1] == "Not altered"
+    parts = next(each for each in tables if "Part" in each)
+    assert len(parts) == len(fact["where"])
+    assert button(app, "Drill it again").disabled is False
+    assert not app.exception
+    assert not app.error
+
+
+def test_new_documents_are_offered_and_what_they_did_is_shown_by_document(opened):
+    store = opened.store
+    asked, index = store.question_set("asked"), store.index("small")
+    first = running.run(opened, "before", RunConfig(index.id, asked.id, "bm25", k=1, depth=20))
+    app = show("health", set="asked", tab="New documents", earlier="before")
+    button(app, "Update the index and run again").click().run()
+    [job] = [job for job in store.jobs() if job.kind == "again"]
+    assert job.arguments == {"run": first.id, "name": "before, again"}
+    store.update_job(job.id, status="cancelled")
+    corpus = store.corpus(asked.corpus_id)
+    rival = "\n\n".join(question.text for question in store.run_questions(first.id))
+    corpora.add_file(opened, corpus, "rival.md", rival.encode())
+    later = competition.run_again(opened, first, "after")
+    found = competition.competition(opened, first, later)
+    assert found.added == ("rival.md",)
+    assert found.total.to_competition > 0
+    app = show("health", set="asked", tab="New documents", earlier="before", later="after")
+    assert f"{found.total.to_competition} lost to the competition of the new chunks" in words(app)
+    table = next(each.value for each in app.dataframe if "To competition" in each.value)
+    assert table["To competition"].sum() >= found.total.to_competition
+    assert table["Document"].tolist() == [row.document for row in found.rows]
+    lost = next(each.value for each in app.dataframe if "Lost to" in each.value)
+    assert len(lost) == found.total.lost
+    assert not app.exception
+    assert not app.error
+
+
+def test_without_a_run_the_tab_says_so(opened):
+    for run in opened.store.runs():
+        opened.store.delete_run(run.id)
+    app = show("health", set="asked", tab="New documents")
+    assert "No run has asked this set yet" in words(app)
+    assert not app.exception
