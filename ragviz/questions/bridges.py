@@ -7,6 +7,7 @@ claim: "When does the guild that runs the fair meet?". Else one question asks fo
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
@@ -62,13 +63,14 @@ def _unused(drafts: Iterable[JoinedDraft]) -> Iterator[JoinedDraft]:
 
 
 def _topics(corpus: Claims) -> dict[tuple[str, str], list[SourceClaim]]:
-    """Return the claims of a document that begin by naming the same topic, by document and topic."""
+    """Return the claims that begin by naming the same topic, one of this document alone, by document and topic."""
     found: dict[tuple[str, str], list[SourceClaim]] = {}
     for claim in corpus.all:
         quoted = _QUOTED.search(lead(claim.question)[0])
         if quoted and can_join(claim):
             found.setdefault((claim.document_id, quoted[1]), []).append(claim)
-    return found
+    documents = Counter(topic for _, topic in found)
+    return {key: claims for key, claims in found.items() if documents[key[1]] == 1}
 
 
 def _joint(corpus: Claims, name: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
@@ -133,7 +135,7 @@ def _chains(
         rest = [(claim, phrase) for claim, phrase in phrases if claim != first and normal(claim.answer) != normal(text)]
         group, said = [first], list[NounPhrase]()
         for claim, phrase in rest:
-            if len(group) < passages and _differ(claim, group) and are_separate([*group, claim], corpus):
+            if len(group) < passages and _differ(claim, group) and are_separate([*group, claim], corpus, chained=True):
                 group.append(claim)
                 said.append(phrase)
         if len(group) == passages and not any(_mentions(claim.answer, text) for claim in group[1:]):
@@ -191,11 +193,12 @@ def _relative(question: str, noun: str) -> str:
     if not body or "," in question:
         return ""
     subject = tree.child(tree.root, "nsubj", "nsubjpass")
-    if subject is not None and subject < rest:
+    inverted = len(body) > 1 and words[body[0]].dep[:3] == "aux" and words[body[1]].tag in ("DT", "PRP", "PRP$")
+    if subject is not None and subject < rest and not inverted:
         if opening == "who":
             return f"whoever {tree.joined(body)}"
         return f"the {noun} that {tree.joined(body)}" if noun else ""
-    return _with_gap(tree, subject, body, noun) if noun else ""
+    return _with_gap(tree, subject, body, noun) if noun and (subject is None or subject >= rest) else ""
 
 
 def _with_gap(tree: Tree, subject: int | None, body: Sequence[int], noun: str) -> str:

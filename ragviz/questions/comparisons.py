@@ -85,6 +85,7 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
+    named = named and not holds(claim.subject, claim.attribute)
     return named and can_join(claim) and not _is_vague(claim)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from ragviz.questions import joined_draft
 from ragviz.questions.comparisons import apart
-from ragviz.questions.entities import Claims, normal
+from ragviz.questions.entities import Claims, holds, normal
 from ragviz.questions.joined_draft import JoinedDraft, can_join, is_usable, lowered
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.text.stems import content_words
@@ -117,7 +117,8 @@ def _key(claim: SourceClaim) -> str:
     if claim.subject and claim.attribute:
         return f"{normal(claim.subject)}: {normal(claim.attribute)}"
     rest = _undated(claim.question, claim.language)
-    return normal(rest) if len(content_words(rest, claim.language)) >= 2 else ""
+    enough = 1 if claim.subject and holds(rest, claim.subject) else 2
+    return normal(rest) if len(content_words(rest, claim.language)) >= enough else ""
 
 
 def _undated(question: str, language: str) -> str:

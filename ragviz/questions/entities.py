@@ -23,6 +23,7 @@ LONGEST = 6
 
 _LEADING = word_set("a an the this that these those our your their its his her my some any each every all")
 _PREPOSITION = re.compile(r"\s(?:of|for|in|on|at|to|from|with|by|about|under|over|per|within|between)\s")
+_CHINESE_CIRCUMSTANCE = re.compile(r"^(?:在|对|当|从|如果|根据|按照|为了|由于)|(?:时|之?后|之?前|的|中|等)$")
 _NO_NAME = re.compile(r"[\d\s.,:/%$€£¥年月日号点时分秒第元个次-]*")
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Z])[A-Z0-9][A-Za-z0-9]*(?:[-./ ]?[A-Za-z0-9]+)?")
 _EDGES = " \t\r\n\"'“”‘’「」『』《》*`.,;:，。；：、"
@@ -165,7 +166,8 @@ def is_entity(name: str, language: str) -> bool:
         return False
     words = [unit for unit, _, _ in units(text)]
     if language == "zh" or HAN_RUN.search(text):
-        return 2 <= len(words) <= 2 * LONGEST and bool(content_words(text, "zh"))
+        is_name = not _CHINESE_CIRCUMSTANCE.search(text)
+        return is_name and 2 <= len(words) <= 2 * LONGEST and bool(content_words(text, "zh"))
     single = len(words) == 1 and (text.islower() or len(text) < 2)
     return (
         not single and len(words) <= LONGEST and len(content_words(text, "en")) >= min(len(words), 2) - _is_name(text)

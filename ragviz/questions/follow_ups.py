@@ -65,6 +65,9 @@ def _names(question: str, name: str) -> bool:
 def _next(phrase: NounPhrase, language: str) -> str:
     """Return the question with a pronoun for the phrase: "And who approves it?", “那由谁批准？”."""
     if language != "zh":
+        if phrase.text[:1] in '“"':  # a title
+            text = phrase.question.removesuffix(f" of {phrase.text}?")
+            return f"And {lowered(text)}?" if text != phrase.question else ""
         return f"And {lowered(phrase.replaced(phrase.pronoun))}" if phrase.pronoun else ""
     rest = phrase.question[phrase.end :]
     if phrase.start == 0 and not phrase.possessive:

@@ -10,6 +10,7 @@ from itertools import combinations, permutations
 from ragviz.questions.entities import Claims, holds
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import QuestionType, digest
+from ragviz.text.stems import content_words
 
 LONGEST = {"en": 55, "zh": 110}
 """Words of a question at most (Chinese: characters)."""
@@ -23,7 +24,7 @@ _DIRECT = re.compile(
     r"(?:[^?;]{1,80},\s)?(?:\w+\s)?(?:who|whom|whose|what|when|where|which|why|how)\b(?!.*\?.)", re.IGNORECASE
 )
 _LEAD = re.compile(
-    r"(?:In|Regarding) (?:[^?“”,]{0,60}“[^”]+”|[^?“”,]{1,60}), (?=\w)"
+    r"(?:In “[^”]+”|Regarding [^?“”,]{0,60}(?:“[^”]+”)?), (?=\w)"
     r"|(?:在|关于)?[“《][^”》]+[”》](?:一[节章文])?[中里]?，"
 )
 
@@ -72,20 +73,30 @@ def of_claims(
     return JoinedDraft(kind, claims[0], tuple(claims), question, answer, parts, language, entity, history, score=score)
 
 
-def are_separate(claims: Sequence[SourceClaim], corpus: Claims) -> bool:
+def are_separate(claims: Sequence[SourceClaim], corpus: Claims, *, chained: bool = False) -> bool:
     """Return whether leaving out the passage of any of the claims leaves out a part of the answer.
 
     No two are so close that one chunk may hold both, no paragraph holds the answer of another's claim, and no quote
-    stands anywhere else.
+    stands anywhere else. In a chain, the first claim's answer is what the others are about: they must not hold most of
+    the other words of its question instead.
     """
     if any(_are_close(one, other, corpus) for one, other in combinations(claims, 2)):
         return False
     places = [corpus.search.paragraphs(claim.document_id, claim.start, claim.end) for claim in claims]
     if any(one.start < other.stop and other.start < one.stop for one, other in combinations(places, 2)):
         return False
-    if any(corpus.search.holds(places[i], claims[j].answer) for i, j in permutations(range(len(claims)), 2)):
+    if chained and any(_tells(place, claims[0], corpus) for place in places[1:]):
+        return False
+    pairs = permutations(range(len(claims)), 2)
+    if any(corpus.search.holds(places[i], claims[j].answer) for i, j in pairs if j or not chained):
         return False
     return all(corpus.search.count(claim.quote) == 1 for claim in claims)
+
+
+def _tells(paragraphs: range, claim: SourceClaim, corpus: Claims) -> bool:
+    """Return whether paragraphs hold half of the words of a claim's question that say what is asked, or more."""
+    words = content_words(lead(claim.question)[1], claim.language)
+    return 2 * sum(corpus.search.holds(paragraphs, word) for word in words) >= len(words)
 
 
 def _are_close(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ragviz.questions import dated_claims
-from ragviz.questions.entities import Claims, bare, holds, kind, normal
+from ragviz.questions.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.questions.exact_search import ExactSearch
 from ragviz.questions.joined_draft import JoinedDraft, is_direct, lead
 from ragviz.questions.noun_phrases import NounPhrase, chinese_label, noun_phrases
@@ -71,7 +71,9 @@ def _named(corpus: Claims) -> Iterator[_Named]:
     for claim in corpus.all:
         if is_direct(claim) and not _SUPERLATIVE.search(claim.question):
             rest = lead(claim.question)[1]
-            names = dict.fromkeys(bare(name) for name in (claim.subject, *claim.entities) if name)
+            names = dict.fromkeys(
+                bare(name) for name in (claim.subject, *claim.entities) if is_entity(name, claim.language)
+            )
             by_language[claim.language] += [(claim, name) for name in names if _stands_in(name, rest)][:NAMES]
     for language, pairs in by_language.items():
         found = noun_phrases([(claim.question, name) for claim, name in pairs], language)

@@ -1,0 +1,146 @@
+"""Unanswerable questions: swaps against planted corpora; a swap that happens to be true is refused."""
+
+import re
+
+import pytest
+
+from ragviz.questions import entities, joined_claims
+from ragviz.questions.exact_search import ExactSearch
+from ragviz.questions.source_claim import SourceClaim
+from ragviz.questions.unanswerable import absent, unanswerables
+from ragviz.records import Document
+
+pytestmark = pytest.mark.model
+
+
+def document(name, text, language="en"):
+    return Document(Document.make_id(name, text), name, text, (), language, "text/markdown", "h", len(text))
+
+
+def claim(of, quote, question, answer, subject="", names=(), **more):
+    start = of.text.index(quote)
+    values = {"type": "fact", "statement": " ".join(quote.split()), "language": of.language, "score": 8.0} | more
+    return SourceClaim(
+        of.id, start, start + len(quote), quote, question=question, answer=answer, subject=subject,
+        entities=tuple(names), **values,
+    )  # fmt: skip
+
+
+def swapped(*pairs, seed=0):
+    return list(unanswerables(entities.read([(of, list(own)) for of, own in pairs]), seed))
+
+
+LEADS = "Ida Brandt leads the rope guild."
+FUNDED = "The stone guild was founded in 1912 by masons."
+ROPE = document("rope.md", f"# Rope\n\n{LEADS}\n\nIts hall is blue.")
+STONE = document("stone.md", f"# Stone\n\n{FUNDED}\n\nThe stone guild has forty members.")
+WHO_LEADS = claim(ROPE, LEADS, "Who leads the rope guild?", "Ida Brandt", "rope guild")
+HOW_MANY = claim(STONE, "The stone guild has forty members.", "How many members does the stone guild have?",
+                 "forty members", "stone guild")  # fmt: skip
+
+
+def test_an_entity_is_swapped_for_another_of_its_kind():
+    drafts = swapped((ROPE, [WHO_LEADS]), (STONE, [HOW_MANY]))
+    assert {(draft.question, draft.swapped) for draft in drafts} == {
+        ("Who leads the stone guild?", ("rope guild", "stone guild")),
+        ("How many members does the rope guild have?", ("stone guild", "rope guild")),
+    }
+    assert all((draft.answer, draft.claims, draft.type) == ("", (), "unanswerable") for draft in drafts)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The stone guild is led by Ann Ode.",
+        "# Stone guild\n\nThe building is old.\n\nAnn Ode leads it since spring.",  # only the heading names it
+        "Ann Ode paints. She is also leading the guilds of wood.\n\nThe stone guild likes her.",  # near it
+        "The stone guild knows Ida Brandt well.",  # the old answer beside the new name
+    ],
+)
+def test_a_swap_that_a_document_may_answer_is_refused(said):
+    planted = document("planted.md", said)
+    drafts = swapped((ROPE, [WHO_LEADS]), (STONE, [HOW_MANY]), (planted, []))
+    assert "Who leads the stone guild?" not in {draft.question for draft in drafts}
+
+
+def test_things_of_another_kind_are_not_swapped():
+    tower = document("tower.md", "The old tower was built by masons in a year.")
+    own = claim(tower, tower.text, "Who built the old tower?", "masons", "old tower")
+    assert swapped((ROPE, [WHO_LEADS]), (tower, [own])) == []
+
+
+def test_a_year_is_swapped_for_another_year_of_the_corpus():
+    paid, other = "In 1998, the harbour paid nine marks.", "The bridge was closed in 2004."
+    toll, bridge = document("toll.md", paid), document("bridge.md", other)
+    asked = claim(toll, paid, "In 1998, how many marks did the harbour pay?", "nine marks", "harbour", type="number")
+    closed = claim(bridge, other, "When was the bridge closed?", "2004", "bridge", type="number")
+    [draft] = swapped((toll, [asked]), (bridge, [closed]))
+    assert draft.question == "In 2004, how many marks did the harbour pay?"
+    assert draft.swapped == ("1998", "2004")
+    planted = document("planted.md", "The harbour was dredged. That was in 2004.")
+    assert swapped((toll, [asked]), (bridge, [closed]), (planted, [])) == []
+
+
+def test_a_year_of_an_aside_is_not_swapped():
+    text = "The crane, which was bought in 1998 for the harbour, lifts nine tons."
+    of, bridge = document("crane.md", text), document("bridge.md", "The bridge was closed in 2004.")
+    asked = claim(of, text, "How many tons does the crane, bought in 1998 for the harbour, lift?", "nine tons", "crane")
+    closed = claim(bridge, bridge.text, "When was the bridge closed?", "2004", "bridge")
+    assert not [draft for draft in swapped((of, [asked]), (bridge, [closed])) if re.search("2004", draft.question)]
+
+
+def test_an_attribute_is_swapped_for_that_of_another_thing_of_the_kind():
+    lines = "Price: nine marks", "Berths: forty"
+    north = document("north.md", f"# North dock\n\n{lines[0]}\n")
+    south = document("south.md", f"# South dock\n\n{lines[1]}\n")
+    claims = [
+        claim(of, line, f"What is the {attribute} of the {name}?", answer, name, attribute=attribute)
+        for of, line, attribute, name, answer in (
+            (north, lines[0], "price", "north dock", "nine marks"),
+            (south, lines[1], "berth count", "south dock", "forty"),
+        )
+    ]
+    drafts = swapped((north, claims[:1]), (south, claims[1:]))
+    asked = {(draft.question, draft.swapped) for draft in drafts}
+    assert ("What is the berth count of the north dock?", ("price", "berth count")) in asked
+    planted = document("planted.md", "At the north dock we counted every berth.")
+    drafts = swapped((north, claims[:1]), (south, claims[1:]), (planted, []))
+    assert "What is the berth count of the north dock?" not in {draft.question for draft in drafts}
+
+
+def test_absent_needs_every_word_of_a_short_question_to_be_away():
+    search = ExactSearch([STONE])
+    assert absent(search, "stone guild", ["leads"])
+    assert not absent(search, "stone guild", ["leads", "members"])  # one of two stands there
+    assert absent(search, "stone guild", ["leads", "rope", "members"])  # one of three
+    assert not absent(search, "stone guild", [])
+    assert absent(search, "paper guild", ["members"])  # not mentioned at all
+    everywhere = ExactSearch([document("a.md", "guild " * 300)])
+    assert not absent(everywhere, "guild", ["zebra"])  # mentioned too often to be looked at
+
+
+def test_a_question_without_evidence_tells_what_was_swapped():
+    drafts = list(joined_claims.drafts(entities.read([(ROPE, [WHO_LEADS]), (STONE, [HOW_MANY])]), "unanswerable"))
+    questions = [joined_claims.to_question(draft) for draft in drafts]
+    assert {question.kind for question in questions} == {"unanswerable"}
+    assert {(q.answer, q.evidence, q.parts, q.type, q.unanswerable) for q in questions} == {
+        ("", (), (), "unanswerable", True)
+    }
+    assert {question.reason for question in questions} == {
+        "“rope guild” was swapped for “stone guild”", "“stone guild” was swapped for “rope guild”",
+    }  # fmt: skip
+    places = {draft.question: draft.place for draft in drafts}
+    assert places["Who leads the stone guild?"] == (ROPE.id, "")  # where the true question stands
+    assert len({question.id for question in questions}) == 2
+
+
+def test_a_chinese_swap_and_one_that_is_true():
+    rope, stone = "绳索公会的会长是王芳。", "石匠公会的会费是九元。"
+    one, two = document("绳索.md", rope, "zh"), document("石匠.md", stone, "zh")
+    head = claim(one, rope, "绳索公会的会长是谁？", "王芳", "绳索公会", attribute="会长")
+    fee = claim(two, stone, "石匠公会的会费是多少？", "九元", "石匠公会", attribute="会费")
+    questions = {draft.question for draft in swapped((one, [head]), (two, [fee]))}
+    assert "石匠公会的会长是谁？" in questions
+    planted = document("真.md", "石匠公会由李强担任会长。", "zh")
+    questions = {draft.question for draft in swapped((one, [head]), (two, [fee]), (planted, []))}
+    assert "石匠公会的会长是谁？" not in questions
