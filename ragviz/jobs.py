@@ -139,6 +139,21 @@ def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     return asdict(verifying.verify_questions(workspace, **arguments, progress=progress))
 
 
+def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import demand
+    from ragviz.questions.formats import files
+
+    [(name, path)] = arguments["files"]
+    if not Path(path).exists():
+        raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
+    question_set = workspace.store.question_set(arguments["questions"])
+    index = workspace.store.index(arguments["index"]) if arguments["index"] else None
+    chosen = {"alike": arguments["alike"], "apply": arguments["apply"], "author": arguments["author"]}
+    [file] = files.from_paths([(name, Path(path))])
+    read = demand.read_into(workspace, question_set, file, index, **chosen, progress=progress)
+    return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
+
+
 def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import running
 
@@ -276,6 +291,7 @@ KINDS: dict[str, Task] = {
     "questions": _generate,
     "verify": _verify,
     "import": _import,
+    "asked": _asked,
     "run": _run,
     "index-run": _index_and_run,
     "rejudge": _rejudge,
@@ -296,6 +312,7 @@ FIRST: dict[str, str] = {
     "questions": "Reading chunks",
     "verify": "Reading questions",
     "import": "Opening the files",
+    "asked": "Reading the log",
     "run": "Opening the index",
     "index-run": "Reading documents",
     "rejudge": "Reading the run",
@@ -489,6 +506,8 @@ def kept(job: Job) -> str:
     if job.kind == "documents":
         read = f"{done} files are read and stay in the corpus." if done else "No file was read yet."
         return read if can_resume(job) else f"{read} Add the others again to read them."
+    if job.kind == "asked":
+        return "Nothing of the log was kept: it is stored at its end."
     if job.kind == "import":
         return "Nothing was imported: an import is stored whole, at its end."
     if job.kind == "replay":
@@ -596,7 +615,7 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
     job = store.job(job_id)
     if job.kind == "documents":
         _discard_read(workspace, job)
-    if job.kind == "import" and job.arguments.get("folder"):
+    if job.kind in ("import", "asked") and job.arguments.get("folder"):
         _discard_imported(workspace, job)
     return job
 

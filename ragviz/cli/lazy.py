@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ragviz.health import checks as checks
     from ragviz.health import competition as competition
     from ragviz.health import contents as contents
+    from ragviz.health import demand as demand
     from ragviz.health import drill as drill
     from ragviz.health import drill_words as drill_words
     from ragviz.health import effects as effects
@@ -119,6 +120,7 @@ if not TYPE_CHECKING:
     drill = _Lazy("health.drill")
     drill_words = _Lazy("health.drill_words")
     faults = _Lazy("health.faults")
+    demand = _Lazy("health.demand")
     diagnose = _Lazy("analysis.diagnose")
     estimating = _Lazy("experiments.estimating")
     contents = _Lazy("health.contents")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ragviz.cli import console, exchange, generate
+from ragviz.cli import asked, console, exchange, generate
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     authoring,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 questions_app = console.group("Question sets: generate, import, export, review.")
 questions_app.command("import")(exchange.questions_import)
 questions_app.command("export")(exchange.questions_export)
+questions_app.command("asked")(asked.questions_asked)
 questions_app.command("generate")(generate.questions_generate)
 questions_app.command("plan")(generate.questions_plan)
 

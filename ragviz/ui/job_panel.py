@@ -125,6 +125,7 @@ PAGES = {
     "questions": "questions",
     "verify": "questions",
     "import": "questions",
+    "asked": "questions",
     "run": "run",
     "rejudge": "results",
     "replay": "results",

@@ -1,0 +1,222 @@
+"""What people asked: a log read to texts and counts, and nothing else of it.
+
+A log is CSV, TSV or JSONL with a column of questions, or text with one question a line. Of its other columns only one
+of counts is read: times, users and addresses are neither kept nor looked at. Secrets and what identifies a person by
+its form (addresses of mail, long numbers, keys) are taken out of the texts before anything is stored.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from ragviz.errors import InputError
+from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
+from ragviz.records import Progress, silent
+from ragviz.text import addresses
+from ragviz.text.addresses import HIDDEN
+from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import storable
+
+TEXTS = (
+    "question", "query", "user_input", "prompt", "text", "message", "utterance", "input", "search", "q",
+    "问题", "提问", "查询", "问句", "内容", "搜索词",
+)  # fmt: skip
+"""Names of the column that holds what was asked; the first that a log has is read."""
+COUNTS = ("count", "n", "frequency", "freq", "times", "hits", "occurrences", "次数", "频次", "数量")
+"""Names of the column that says how often; once, without one."""
+LONGEST = 1_000
+"""Characters of a question that are kept: what is longer is a pasted text, whose beginning tells what was asked."""
+_REPORTED = 2_000
+_MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
+_NUMBER = re.compile(r"(?<![\w.])\+?\d(?:[\s().-]{0,2}\d){8,}(?![\w])")
+_KEY = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:sk|pk|rk|ghp|gho|ghs|xox[abpr]|key|token)[-_][A-Za-z0-9_-]{12,}|AKIA[A-Z0-9]{12,}"
+    r"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+)
+_RANDOM = re.compile(r"\b(?=[A-Za-z0-9]*\d)(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{32,}\b")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.IGNORECASE)
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text that was asked `count` times: as it came first, of all that differ in case, width and signs only."""
+
+    text: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """What a log holds: distinct texts, the most asked first; ties in the order of the file.
+
+    `hidden` counts the texts out of which something was taken, `shortened` those that were cut.
+    """
+
+    asked: tuple[Asked, ...]
+    rows: int
+    problems: tuple[Problem, ...] = ()
+    hidden: int = 0
+    shortened: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def total(self) -> int:
+        """How often anything was asked."""
+        return sum(each.count for each in self.asked)
+
+
+def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = silent) -> Log:
+    """Read a log of what people asked; `keys` are secrets that are taken out of it.
+
+    Raises:
+        InputError: no column of questions is known, or nothing in it is a question.
+
+    """
+    problems: list[Problem] = []
+    notes: list[str] = []
+    counts: dict[str, int] = {}
+    texts: dict[str, str] = {}
+    rows = hidden = shortened = 0
+    for rows, (number, asked, count) in enumerate(_rows(file, problems, notes), start=1):
+        if rows % _REPORTED == 0:
+            progress(rows, None, "rows", "Reading the log")
+        clean = _BLANKS.sub(" ", harmless(asked, keys)).strip()
+        hidden += HIDDEN in clean and HIDDEN not in asked
+        shortened += len(clean) > LONGEST
+        clean = clean[:LONGEST]
+        key = normal(clean)
+        if not key:
+            problems.append(Problem(file.name, number, "holds no word: left out"))
+            continue
+        texts.setdefault(key, clean)
+        counts[key] = counts.get(key, 0) + count
+    if not counts:
+        raise InputError(
+            f"'{file.name}' holds no question: give one a line, or a column called question, query or text."
+        )
+    asked_texts = sorted((Asked(text, counts[key]) for key, text in texts.items()), key=lambda each: -each.count)
+    return Log(tuple(asked_texts), rows, tuple(problems), hidden, shortened, tuple(notes))
+
+
+def harmless(text: str, keys: Sequence[str] = ()) -> str:
+    """Return a text without `keys` and without what looks like a key, an address of mail or a long number.
+
+    >>> harmless("Why is ada@example.org, +44 20 7946 0958, locked out with sk-abcdefghijkl1234?")
+    'Why is ••••, ••••, locked out with ••••?'
+    >>> harmless("Was 2021 better than 1,998,000?")
+    'Was 2021 better than 1,998,000?'
+    """
+    text = _ADDRESS.sub(lambda match: addresses.within(match[0]), without_keys(str(storable(text)), keys))
+    for pattern in (_MAIL, _KEY, _RANDOM, _NUMBER):
+        text = pattern.sub(HIDDEN, text)
+    return text
+
+
+def normal(text: str) -> str:
+    """Return a text in the form in which it is the same question: case, width, blanks and signs do not count.
+
+    >>> normal("  How much?? "), normal("How much"), normal("多少钱？"), normal("?!")
+    ('how much', 'how much', '多少钱', '')
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
+
+
+def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
+    """Yield row, text and count."""
+    head = file.head().lstrip("\ufeff \t\r\n")
+    if head.startswith("{"):
+        yield from _json_rows(file, problems, notes)
+        return
+    first = head.partition("\n")[0]
+    delimiter = next((sign for sign in "\t,;|" if _columns(first, sign)), "")
+    if not delimiter and normal(first) in TEXTS:
+        delimiter = ","
+    if delimiter:
+        yield from _table_rows(file, delimiter, problems, notes)
+        return
+    if file.name.lower().endswith((".csv", ".tsv")) and len(next(csv.reader([first]), [])) > 1:
+        raise InputError(
+            f"'{file.name}' has no column that is known to hold questions ({', '.join(TEXTS[:6])} …): name one so in "
+            "row 1."
+        )
+    for number, line in file.lines():
+        if readable(line):
+            yield number, line, 1
+        else:
+            problems.append(Problem(file.name, number, "is not UTF-8: save the file in UTF-8"))
+
+
+def _columns(first: str, delimiter: str) -> list[str]:
+    """Return the columns that a first line names; none when no column of questions is among several."""
+    names = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
+    return names if len(names) > 1 and any(name in TEXTS for name in names) else []
+
+
+def _table_rows(
+    file: InputFile, delimiter: str, problems: list[Problem], notes: list[str]
+) -> Iterator[tuple[int, str, int]]:
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(file.text().removeprefix("\ufeff"), newline=""), delimiter=delimiter)
+    names = [name.strip().lower() for name in next(reader, [])]
+    column = next(name for name in TEXTS if name in names)
+    counted = next((name for name in COUNTS if name in names), "")
+    _note(notes, column, counted, names)
+    at, count_at = names.index(column), names.index(counted) if counted else -1
+    try:
+        for number, cells in enumerate(reader, start=2):
+            if any(cell.strip() for cell in cells):
+                said = cells[count_at] if 0 <= count_at < len(cells) else ""
+                asked = delimiter.join(cells) if len(names) == 1 else cells[at] if at < len(cells) else ""
+                yield from _counted(file, number, asked, said, problems)
+    except csv.Error as error:
+        raise InputError(f"'{file.name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+
+
+def _json_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
+    rows = objects(file, problems)
+    first = next(rows, None)
+    if first is None:
+        return
+    names = [key.strip().lower() for key in first[1]]
+    column = next((name for name in TEXTS if name in names), "")
+    if not column:
+        raise InputError(
+            f"'{file.name}' has no field that is known to hold questions ({', '.join(TEXTS[:6])} …): name one so."
+        )
+    counted = next((name for name in COUNTS if name in names), "")
+    _note(notes, column, counted, names)
+    for number, row in chain([first], rows):
+        fields: Mapping[str, Any] = {key.strip().lower(): value for key, value in row.items()}
+        asked, said = fields.get(column), fields.get(counted, "") if counted else ""
+        if isinstance(asked, str):
+            yield from _counted(file, number, asked, "" if said is None else str(said), problems)
+        else:
+            problems.append(Problem(file.name, number, f"has no text as {column}: left out"))
+
+
+def _note(notes: list[str], column: str, counted: str, names: Sequence[str]) -> None:
+    """Note which columns were read; the names of the others are not repeated, they may be of persons."""
+    others = len(names) - 1 - bool(counted)
+    read = f"'{column}'" + (f" and '{counted}'" if counted else "")
+    notes.append(
+        f"Read: {read}." + (f" {others:,} other columns were not read, and nothing of them is kept." * (others > 0))
+    )
+
+
+def _counted(
+    file: InputFile, number: int, asked: str, said: str, problems: list[Problem]
+) -> Iterator[tuple[int, str, int]]:
+    said = said.strip().replace(",", "").removesuffix(".0")
+    if said and not (said.isascii() and said.isdigit() and len(said) < 12):
+        problems.append(Problem(file.name, number, f"has the count '{said[:40]}': give a whole number; left out"))
+    elif said != "0":
+        yield number, asked, int(said or 1)

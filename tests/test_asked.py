@@ -1,0 +1,448 @@
+"""What people asked: logs read without anything of persons, clustered, matched, weighed; scores weighted by it."""
+
+import json
+import math
+import random
+import time
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ragviz.config import Settings
+from ragviz.documents import corpora
+from ragviz.errors import InputError, UsageError
+from ragviz.health import demand, log_clusters
+from ragviz.health.held import _threshold
+from ragviz.index import indexing
+from ragviz.questions import asked
+from ragviz.questions.asked import Asked, Log
+from ragviz.questions.formats import files
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.runs import running, summaries
+from ragviz.stats import intervals
+from ragviz.stats.clusters import Clusters, apart, clusters_of
+from ragviz.stats.weighted import weighted_estimate
+from ragviz.workspace import Workspace
+
+
+def read(text, name="log.txt", keys=()):
+    [file] = files.from_bytes(name, text.encode() if isinstance(text, str) else text)
+    return asked.read_log(file, keys)
+
+
+def pairs(log):
+    return [(each.text, each.count) for each in log.asked]
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.txt", "How much?\nWhere is it?\nHOW MUCH\n"),
+        ("log.csv", "question\nHow much?\nWhere is it?\nHOW MUCH\n"),
+        ("log.csv", "time,user,query\n9:00,ada,How much?\n9:01,bob,Where is it?\n9:02,ada,HOW MUCH\n"),
+        ("log.csv", "query;count\nHow much?;2\nWhere is it?;1\n"),
+        ("log.tsv", "Query\tN\nHow much?\t2.0\nWhere is it?\t1\nNever?\t0\n"),
+        ("log.jsonl", '{"user": "ada", "text": "How much?"}\n{"text": "Where is it?"}\n{"text": "HOW MUCH"}\n'),
+        ("log.jsonl", '{"message": "How much?", "count": 2}\n{"message": "Where is it?"}\n'),
+    ],
+)
+def test_logs_of_every_form_are_texts_and_counts(name, text):
+    log = read(text, name)
+    assert pairs(log) == [("How much?", 2), ("Where is it?", 1)]
+    assert log.total == 3
+
+
+def test_chinese_logs_and_commas_in_a_single_column():
+    assert pairs(read("问题\n多少钱？\n多少钱\n在哪里，请问？\n", "log.csv")) == [
+        ("多少钱？", 2),
+        ("在哪里，请问？", 1),
+    ]
+    assert pairs(read("question\nHow, and why?\n", "log.csv")) == [("How, and why?", 1)]
+    assert pairs(read("问题,次数\n多少钱？,3\n", "log.csv")) == [("多少钱？", 3)]
+
+
+def test_nothing_of_persons_is_kept():
+    text = "user,email,question\nada lovelace,ada@example.org,Why is ada@example.org locked out?\n"
+    text += "bob,b@example.org,Call +44 20 7946 0958 about sk-secret-of-the-settings and order 4111 1111 1111 1111\n"
+    text += "eve,e@x.org,Is https://eve:pass@example.org/?token=abc down?\n"
+    log = read(text, "log.csv", keys=["sk-secret-of-the-settings"])
+    whole = repr(log)
+    for secret in ("lovelace", "ada@", "7946", "sk-secret", "4111", "eve", "pass", "abc"):
+        assert secret not in whole, secret
+    assert log.hidden == 3
+    assert "2 other columns were not read" in log.notes[0]
+    assert "user" not in log.notes[0]
+
+
+@pytest.mark.parametrize(
+    "harmless", ["Was 2021 better than 1,998,000?", "What is error 0x80070005?", "版本 3.11.4 和 2024-05-01 的区别？"]
+)
+def test_numbers_that_name_no_person_stay(harmless):
+    assert asked.harmless(harmless) == harmless
+
+
+def test_rows_that_cannot_be_read_are_told():
+    log = read('{"query": "How?"}\n{"query": 7}\nnot json\n{"query": "?!"}\n{"query": "Why?", "count": 1}\n', "l.jsonl")
+    assert [problem.row for problem in log.problems] == [3, 2, 4] or {p.row for p in log.problems} == {2, 3, 4}
+    counted = read("query,count\nHow?,many\nWhy?,2\n", "l.csv")
+    assert [(p.row, "has the count 'many'" in p.reason) for p in counted.problems] == [(2, True)]
+    for text, name in (("", "l.txt"), ("name,age\nAda,36\n", "l.csv"), ('{"a": 1}\n', "l.jsonl"), ("...\n", "l.txt")):
+        with pytest.raises(InputError):
+            read(text, name)
+
+
+def test_a_pasted_text_is_cut():
+    log = read("word " * 5_000 + "\n")
+    assert (len(log.asked[0].text), log.shortened) == (asked.LONGEST, 1)
+
+
+# Clusters
+
+LOG = [
+    ("How do I reset my password?", 50),
+    ("how can i reset the password", 20),
+    ("Password reset: how?", 5),
+    ("When does the library open on Sunday?", 30),
+    ("What are the opening hours of pump 3?", 4),
+    ("What are the opening hours of pump 4?", 3),
+    ("Can I bring my dog?", 8),
+]
+
+
+def texts(pairs_of):
+    return Log(tuple(Asked(text, count) for text, count in pairs_of), len(pairs_of))
+
+
+def clusters(pairs_of, questions=()):
+    listed = log_clusters.texts_of(texts(pairs_of), questions)
+    weights = log_clusters.read_words(listed, questions, lambda *_: None)
+    return log_clusters.by_words(listed, weights, lambda *_: None)
+
+
+def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
+    found = {each.leader.text: each.count for each in clusters(LOG)}
+    assert found == {
+        "How do I reset my password?": 75,
+        "When does the library open on Sunday?": 30,
+        "What are the opening hours of pump 3?": 4,  # other numbers are other questions
+        "What are the opening hours of pump 4?": 3,
+        "Can I bring my dog?": 8,
+    }
+
+
+@pytest.mark.model
+def test_chinese_texts_are_clustered():
+    found = clusters([("如何重置密码？", 5), ("请问怎么重置密码", 3), ("食堂几点开门？", 4)])
+    assert {each.leader.text: each.count for each in found} == {"如何重置密码？": 8, "食堂几点开门？": 4}
+
+
+def test_the_time_of_clustering_does_not_grow_with_the_square_of_the_texts():
+    draw = random.Random(1)
+    words = [f"w{n}" for n in range(2_000)]
+
+    def seconds(count):
+        log = [(" ".join(draw.choices(words, k=6)), 1) for _ in range(count)]
+        start = time.process_time()
+        clusters(log)
+        return time.process_time() - start
+
+    seconds(200)
+    assert seconds(8_000) < 8 * seconds(2_000) + 0.5  # 4 times the texts; squared, it would be 16 times
+
+
+class Directions:
+    """An embedder: one direction for each subject that a text names."""
+
+    name = identity = "directions"
+    max_tokens, dims, embedded, seconds = None, 8, 0, 0.0
+    SUBJECTS = ("password", "library", "dog", "parking", "reading room", "code")
+    SAME: ClassVar = {"reading room": "library", "code": "password"}
+
+    def load(self):
+        pass
+
+    def embed(self, given, kind, progress=None):
+        rows = np.zeros((len(given), self.dims), dtype=np.float32)
+        for row, text in enumerate(given):
+            named = [self.SAME.get(s, s) for s in self.SUBJECTS if s in text.lower()]
+            for subject in named or [""]:
+                rows[row, self.SUBJECTS.index(subject) if subject else 7] = 1
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+# A set and its documents
+
+LIBRARY = "The library opens at ten on Sunday."
+PASSWORD = "Reset your password on the account page."
+TEXT = f"# Rules\n\n{LIBRARY}\n\n{PASSWORD}\n\nA parking permit costs 20 euros a month.\n"
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.setattr(Workspace, "embedder", lambda *_: Directions())
+    return Workspace(Settings(home=tmp_path / "home"))
+
+
+@pytest.fixture
+def asked_set(workspace):
+    """A set of two questions with evidence, five more, and five unanswerable ones, with an index of BM25."""
+    corpus = workspace.store.create_corpus("rules")
+    filler = "".join(f"\n\nThe garden of house {n} has {n} trees and a gate of type {n}." for n in range(3, 8))
+    corpora.add_file(workspace, corpus, "rules.md", (TEXT + filler).encode())
+    info = workspace.store.document_named(corpus.id, "rules.md")
+    text = workspace.store.document(corpus.id, info.id).text
+
+    def span(words):
+        start = text.index(words)
+        return ((Span(info.id, start, start + len(words), words),),)
+
+    questions = [
+        Question("pass", "How do I reset my password?", "On the account page.", span(PASSWORD), "hand", "accepted"),
+        Question("lib", "When does the library open on Sunday?", "At ten.", span(LIBRARY), "hand", "accepted"),
+    ]
+    questions += [
+        Question(
+            f"g{n}", f"How many trees has the garden of house {n}?", f"{n}", span(f"house {n} has {n} trees"), "hand"
+        )
+        for n in range(3, 8)
+    ]
+    unknown = ["zebra", "unicorn", "submarine", "volcano", "telescope"]
+    questions += [Question(f"u{n}", f"Who paints the {word} blue?", "", (), "hand") for n, word in enumerate(unknown)]
+    question_set = workspace.store.create_question_set(corpus.id, "s")
+    workspace.store.put_questions(question_set.id, questions)
+    indexing.build_index(workspace, corpus, "terms", IndexConfig(chunk_size=30, embedder=""))
+    return question_set
+
+
+LOGGED = texts([*LOG, ("What does a parking permit cost a month?", 12), ("Is the swimming hall heated?", 7)])
+
+
+def examined(workspace, question_set, log=LOGGED, index="terms"):
+    found = workspace.store.index(index) if index else None
+    return demand.examine(workspace, question_set, log, "log.csv", 0.0, found)
+
+
+def test_a_log_is_set_against_the_set_and_its_documents(workspace, asked_set):
+    read_demand = examined(workspace, asked_set)
+    assert {each.text: each.question for each in read_demand.clusters if each.question} == {
+        "How do I reset my password?": "pass", "When does the library open on Sunday?": "lib",
+    }  # fmt: skip
+    assert [(each.text, each.count) for each in read_demand.unasked][:3] == [
+        ("What does a parking permit cost a month?", 12), ("Can I bring my dog?", 8),
+        ("Is the swimming hall heated?", 7),
+    ]  # fmt: skip
+    held = {each.text: each.held for each in read_demand.clusters}
+    assert held["What does a parking permit cost a month?"] is True  # a document answers it, and the set does not ask
+    assert held["Can I bring my dog?"] is held["Is the swimming hall heated?"] is False
+    assert read_demand.threshold.balanced == 1
+    assert (read_demand.threshold.answerable, read_demand.threshold.unanswerable) == (7, 5)
+    assert demand.shares(read_demand)["asked"] == pytest.approx(105 / 139)  # 75 + 30 of 139
+    assert read_demand.by == "words"
+
+
+def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set):
+    corpus = workspace.store.corpus("rules")
+    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
+    log = texts([("Is there a dog rule?", 9), ("When may I enter the reading room?", 6), ("Lost my code", 4)])
+    by_words = examined(workspace, asked_set, log)
+    assert not any(each.question for each in by_words.clusters)
+    by_meaning = examined(workspace, asked_set, log, "vectors")
+    assert {each.text: each.question for each in by_meaning.clusters} == {
+        "Is there a dog rule?": "", "When may I enter the reading room?": "lib", "Lost my code": "pass",
+    }  # fmt: skip
+    assert by_meaning.embedder == "all-MiniLM-L6-v2"
+
+
+def test_an_embedder_of_another_language_is_not_asked(workspace, asked_set, monkeypatch):
+    corpus = workspace.store.corpus("rules")
+    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
+    monkeypatch.setattr(Directions, "embed", lambda *_: pytest.fail("asked"))
+    vectors = log_clusters.Vectors(workspace, asked_set, workspace.store.index("vectors"), lambda *_: None)
+    assert not vectors.fits("zh")
+    assert vectors.fits("en")
+
+
+@pytest.mark.parametrize(
+    ("yes", "no", "value", "right"),
+    [
+        ([0.9, 0.8, 0.7, 0.6, 0.5], [0.1, 0.2, 0.3, 0.4, 0.45], 0.475, (5, 5)),
+        ([0.9, 0.8, 0.7, 0.6, 0.2], [0.1, 0.3, 0.3, 0.4, 0.5], 0.55, (4, 5)),
+        ([0.9, 0.8, 0.7, 0.6, 0.5], [0.1], 0.5, (5, 0)),  # too few: the score that 95 % reach
+    ],
+)
+def test_the_threshold_tells_the_sets_own_questions_apart(yes, no, value, right):
+    found = _threshold(yes, no)
+    assert found.value == pytest.approx(value)
+    assert (found.right_answerable, found.right_unanswerable) == right
+    assert _threshold(yes[:4], no) is None
+
+
+@given(st.lists(st.integers(0, 9), min_size=5, max_size=12), st.lists(st.integers(0, 9), min_size=5, max_size=12))
+def test_no_other_threshold_is_right_more_often(yes, no):
+    found = _threshold(yes, no)
+
+    def balanced(cut):
+        return (np.mean(np.array(yes) >= cut) + np.mean(np.array(no) < cut)) / 2
+
+    assert found.balanced == pytest.approx(balanced(found.value))
+    assert found.balanced >= max(balanced(cut) for cut in np.arange(-0.5, 9.5, 0.5)) - 1e-9
+
+
+def test_what_is_learnt_is_kept_with_the_set_and_small(workspace, asked_set):
+    read_demand = examined(workspace, asked_set)
+    demand.store(workspace, asked_set, read_demand)
+    assert demand.stored(workspace, asked_set) == read_demand
+    many = texts([(f"{'abcdefghij'[n % 10]}{n} thing number{n}?", 1) for n in range(demand.KEPT + 50)])
+    large = examined(workspace, asked_set, many, index="")
+    assert (len(large.clusters), large.unlisted, large.unlisted_asked) == (demand.KEPT, 50, 50)
+    assert (large.threshold, large.by, large.clusters[0].held) == (None, "", None)
+
+
+def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
+    demand.store(workspace, asked_set, examined(workspace, asked_set))
+    wanted = ["What does a parking permit cost a month?", "Can I bring my dog?", "How do I reset my password?"]
+    permit, dog = demand.add(workspace, asked_set, wanted)  # the third one is in the set
+    assert (permit.status, permit.kind, permit.answer, permit.generator) == ("proposed", "single", "", "log")
+    assert "parking permit costs 20 euros" in permit.evidence[0][0].text
+    assert (dog.status, dog.kind, dog.type) == ("proposed", "unanswerable", "unanswerable")
+    assert demand.add(workspace, asked_set, wanted) == []
+    assert {each.text for each in demand.stored(workspace, asked_set).unasked}.isdisjoint(wanted)
+    assert workspace.store.history.versions(asked_set.id)[0].action == "added from what people ask"
+
+
+def test_where_nobody_looked_an_added_question_is_set_aside(workspace, asked_set):
+    demand.store(workspace, asked_set, examined(workspace, asked_set, index=""))
+    [dog] = demand.add(workspace, asked_set, ["Can I bring my dog?"])
+    assert (dog.status, dog.reason) == ("quarantined", demand.NO_EVIDENCE)
+
+
+# Weights
+
+
+def test_weights_are_counts_plus_one_with_a_mean_of_one(workspace, asked_set):
+    read_demand = examined(workspace, asked_set)
+    questions = workspace.store.questions(asked_set.id)
+    weights = demand.weights_of(read_demand, questions)
+    assert weights["pass"] / weights["g3"] == pytest.approx(76, rel=1e-4)  # asked 75 times, and never
+    assert weights["lib"] / weights["g3"] == pytest.approx(31, rel=1e-4)
+    assert sum(weights.values()) == pytest.approx(len(questions), rel=1e-4)
+    before = workspace.store.question_set(asked_set.id).version
+    assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == len(questions)
+    assert {q.id: q.weight for q in workspace.store.questions(asked_set.id)} == weights
+    assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == 0
+    assert workspace.store.question_set(asked_set.id).version == before + 1
+
+
+def test_a_weighted_mean_by_hand():
+    """x = 1, 0, 1 with weights 2, 1, 1: mean 3/4; without each: 1/2, 1, 2/3; variance 2/3 Σ (m − 3/4)²."""
+    found = weighted_estimate([1, 0, 1], [2, 1, 1])
+    variance = 2 / 3 * ((1 / 2 - 3 / 4) ** 2 + (1 - 3 / 4) ** 2 + (2 / 3 - 3 / 4) ** 2)
+    from scipy.stats import t
+
+    reach = t.ppf(0.975, 16 / 6 - 1) * math.sqrt(variance)
+    assert found.mean == pytest.approx(0.75)
+    assert (found.low, found.high) == (max(0, 0.75 - reach), min(1, 0.75 + reach))
+    assert (found.n, found.clusters) == (3, 3)
+    assert weighted_estimate([5, 7, 8], [1, 1, 1]).low == pytest.approx(
+        20 / 3 - t.ppf(0.975, 2) * np.std([5, 7, 8], ddof=1) / math.sqrt(3)
+    )  # equal weights: Student's interval of a mean
+
+
+def test_equal_weights_have_the_clustered_interval_of_a_mean():
+    random_numbers = np.random.default_rng(3)
+    values = random_numbers.uniform(size=24)
+    clusters_found = clusters_of([{n // 3} for n in range(24)])
+    known = intervals.moments(values[:, None], clusters_found)
+    reach = intervals.quantiles(known.freedom) * known.error
+    found = weighted_estimate(values, np.full(24, 2.5), clusters_found)
+    assert found.mean == pytest.approx(known.mean[0])
+    assert found.high - found.mean == pytest.approx(reach[0], rel=0.1)
+
+
+def test_intervals_of_weighted_means_hold_the_truth():
+    """Documents of five questions, whose weights vary: about 95 in 100 intervals hold the mean of the population."""
+    random_numbers = np.random.default_rng(11)
+    held, rounds = 0, 400
+    for _ in range(rounds):
+        level = np.repeat(random_numbers.uniform(0.2, 0.8, 20), 5)
+        values = (random_numbers.uniform(size=100) < level).astype(float)
+        weights = random_numbers.choice([0.5, 1.0, 3.0], 100)
+        found = weighted_estimate(values, weights, clusters_of([{n // 5} for n in range(100)]))
+        held += found.low <= 0.5 <= found.high
+    assert 0.91 <= held / rounds <= 0.99
+
+
+def test_odd_weights():
+    assert weighted_estimate([], []).mean is None
+    one = weighted_estimate([0.4], [3.0])
+    assert (one.mean, one.low, one.high) == (pytest.approx(0.4), 0, 1)
+    for weights in ([0, 1], [1], [-1, 2]):
+        with pytest.raises(UsageError):
+            weighted_estimate([1, 0], weights)
+    two = Clusters(np.array([0, 0, 1, 1]), 2)
+    assert weighted_estimate([1, 0, 1, 1], [1, 1, 1, 1], two).clusters == 2
+    assert apart(2).generalise
+
+
+def test_scores_of_a_run_are_weighted_by_what_is_asked(workspace, asked_set):
+    run = running.run(workspace, "r", RunConfig(index="terms", questions="s", retriever="bm25", k=1))
+    summary = summaries.overview(workspace, run).summary
+    weights = dict.fromkeys(summary.question_ids, 1.0) | {"pass": 9.0}
+    by_name = {mean.metric: mean for mean in demand.weighted_means(workspace, run, weights)}
+    found = dict(zip(summary.question_ids, summary.scores["recall@1"], strict=True))
+    expected = sum(weights[i] * value for i, value in found.items()) / sum(weights.values())
+    assert by_name["recall@1"].weighted.mean == pytest.approx(expected)
+    assert by_name["recall@1"].plain.mean == pytest.approx(np.mean(list(found.values())))
+
+
+# The command line
+
+
+def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    running.run(workspace, "r", RunConfig(index="terms", questions="s", retriever="bm25", k=1))
+    log = tmp_path / "log.csv"
+    log.write_text(
+        "user,question,count\n" + "".join(f"ada,{t.text},{t.count}\n" for t in LOGGED.asked), encoding="utf-8"
+    )
+    code, out, err = command_line("questions", "asked", "s")
+    assert (code, "give a log" in err) == (2, True)
+    code, out, err = command_line("questions", "asked", "s", log, "--index", "terms", "--apply-weights", "--json")
+    assert code == 0, err
+    body = json.loads(out)
+    assert body["asked"] == 139
+    assert body["shares"]["asked"] == pytest.approx(105 / 139)
+    assert body["run"] == "r"
+    assert "ada" not in out.replace("read", "")
+    assert {q.id: q.weight for q in workspace.store.questions(asked_set.id)}["pass"] > 5
+    code, out, _ = command_line("questions", "asked", "s")
+    assert code == 0
+    assert "Asked, and answered by no document" in out
+    assert "weighted by what is asked" in out
+    code, _, err = command_line("questions", "asked", "s", tmp_path / "gone.csv")
+    assert (code, "cannot be opened" in err) == (2, True)
+
+
+def test_a_log_that_cannot_be_read_changes_nothing(workspace, asked_set, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    (tmp_path / "log.csv").write_text("name,age\nAda,36\n", encoding="utf-8")
+    code, _, err = command_line("questions", "asked", "s", tmp_path / "log.csv")
+    assert (code, "question" in err) == (2, True)
+    assert demand.stored(workspace, asked_set) is None
+
+
+def test_a_question_whose_wording_changed_keeps_its_demand(workspace, asked_set):
+    read_demand = examined(workspace, asked_set)
+    questions = [
+        replace(q, text="Other words?") if q.id == "pass" else q for q in workspace.store.questions(asked_set.id)
+    ]
+    assert demand.weights_of(read_demand, questions)["pass"] > 5
+    rejected = [replace(q, status="rejected") if q.id == "pass" else q for q in questions]
+    assert "pass" not in demand.weights_of(read_demand, rejected)
