@@ -23,21 +23,22 @@ _CHINESE = (
 _STOP_WORDS = {"zh": frozenset(_CHINESE.split())}
 _ENGLISH_STOP_WORDS = frozenset(_ENGLISH.split())
 _FORMS = (
-    "led lead|held hold|kept keep|paid pay|said say|sent send|spent spend|built build|lent lend|bought buy|brought bring"
-    "|taught teach|caught catch|thought think|sought seek|fought fight|found find|bound bind|left leave|lost lose"
-    "|met meet|won win|sold sell|told tell|understood understand|stood stand|began begin|begun begin|ran run|wrote write"
-    "|written write|rewrote rewrite|rewritten rewrite|drove drive|driven drive|rose rise|risen rise|chose choose"
-    "|chosen choose|spoke speak|spoken speak|broke break|broken break|froze freeze|frozen freeze|wore wear|worn wear"
-    "|bore bear|borne bear|drew draw|drawn draw|grew grow|grown grow|knew know|known know|threw throw|thrown throw"
-    "|flew fly|flown fly|showed show|shown show|ate eat|eaten eat|fell fall|fallen fall|forbade forbid"
-    "|forbidden forbid|forgot forget|forgotten forget|hid hide|hidden hide|rode ride|ridden ride|shook shake"
-    "|shaken shake|took take|taken take|undertook undertake|undertaken undertake|came come|became become|overcame"
-    " overcome|went go|gone go|saw see|seen see|sang sing|sung sing|sank sink|sunk sink|sprang spring|swam swim|drank"
-    " drink|stole steal|stolen steal|struck strike|dealt deal|meant mean|felt feel|slept sleep|fed feed|bred breed"
-    "|fled flee|hung hang|dug dig|spun spin|stuck stick|laid lay|lain lie|lit light|shot shoot|sat sit|swore swear"
-    "|sworn swear|tore tear|torn tear|woke wake|woken wake|wound wind|withdrew withdraw|withdrawn withdraw|withheld"
-    " withhold|men man|women woman|children child|people person|feet foot|teeth tooth|mice mouse|criteria criterion"
-    "|indices index|matrices matrix|analyses analysis|bases basis"
+    "led lead|held hold|kept keep|paid pay|said say|sent send|spent spend|built build|lent lend|bought buy"
+    "|brought bring|taught teach|caught catch|thought think|sought seek|fought fight|found find|bound bind"
+    "|left leave|lost lose|met meet|won win|sold sell|told tell|understood understand|stood stand|began begin"
+    "|begun begin|ran run|wrote write|written write|rewrote rewrite|rewritten rewrite|drove drive|driven drive"
+    "|rose rise|risen rise|chose choose|chosen choose|spoke speak|spoken speak|broke break|broken break"
+    "|froze freeze|frozen freeze|wore wear|worn wear|bore bear|borne bear|drew draw|drawn draw|grew grow|grown grow"
+    "|knew know|known know|threw throw|thrown throw|flew fly|flown fly|showed show|shown show|ate eat|eaten eat"
+    "|fell fall|fallen fall|forbade forbid|forbidden forbid|forgot forget|forgotten forget|hid hide|hidden hide"
+    "|rode ride|ridden ride|shook shake|shaken shake|took take|taken take|undertook undertake|undertaken undertake"
+    "|came come|became become|overcame overcome|went go|gone go|saw see|seen see|sang sing|sung sing|sank sink"
+    "|sunk sink|sprang spring|swam swim|drank drink|stole steal|stolen steal|struck strike|dealt deal|meant mean"
+    "|felt feel|slept sleep|fed feed|bred breed|fled flee|hung hang|dug dig|spun spin|stuck stick|laid lay|lain lie"
+    "|lit light|shot shoot|sat sit|swore swear|sworn swear|tore tear|torn tear|woke wake|woken wake|wound wind"
+    "|withdrew withdraw|withdrawn withdraw|withheld withhold|men man|women woman|children child|people person"
+    "|feet foot|teeth tooth|mice mouse|criteria criterion|indices index|matrices matrix|analyses analysis"
+    "|bases basis"
 )
 _IRREGULAR = dict(each.split() for each in _FORMS.split("|"))
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("al", ""))
