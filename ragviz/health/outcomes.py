@@ -38,8 +38,8 @@ def separates_nothing(material: Material) -> Found:
     """Find questions whose evidence every run found at its k, or none did: they separate no run from another."""
     runs = material.outcomes
     if len(runs) < LEAST_RUNS:
-        more = "one more run" if runs else "two runs"
-        return Found(unknown=f"Not known: make {more} that ranks in another way (another retriever, index or k).")
+        more = "one more run, which ranks" if runs else "two runs, which rank"
+        return Found(unknown=f"Not known: make {more} in another way (another retriever, index or k).")
     findings, looked_at = [], 0
     for subject in material.subjects:
         found = [run.found[subject.id] for run in runs if subject.id in run.found]

@@ -8,6 +8,7 @@ from ragviz.analysis import pooled
 from ragviz.health import words
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
+from ragviz.health.words import Weights
 from ragviz.records import Chunk, Evidence, Question
 
 COPIED = 0.8
@@ -79,7 +80,7 @@ def _by_words(subject: Subject, material: Material) -> Finding | None:
     if missing:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
-    told = frozenset(word for word in subject.answer - subject.words if not word[0].isdecimal())
+    told = frozenset(word for word in subject.answer - subject.words if not words.stated_numbers(word))
     if not told or not _same_script(subject.question.answer, evidence):
         return None
     share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
@@ -92,7 +93,7 @@ def unstated(question: Question, evidence: str) -> list[str]:
     Computed is what two numbers of evidence, question and answer give ("61 years" from 1926 and 1987), and the total
     of the other numbers of the answer.
     """
-    stated, answered = words.stated_numbers(evidence), words.numbers(question.answer)
+    stated, answered = words.stated_numbers(evidence), words.numbers(question.answer) | words.counts(question.answer)
     known = stated | words.stated_numbers(question.text) | answered
     total = sum(map(float, answered))
     missing = (n for n in answered - stated if abs(total - 2 * float(n)) > 1e-6 or len(answered) < 3)
@@ -147,9 +148,9 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
         batch = asked[start : start + BATCH]
         others = [[i for i in material.rivals[s.id] if is_apart(i, s.question.evidence)] for s in batch]
         ids = list(dict.fromkeys(i for each in others for i in each))
-        texts = dict(zip(ids, material.texts(ids), strict=True))
+        read = {i: _read(text, material.chunk_language(i)) for i, text in zip(ids, material.texts(ids), strict=True)}
         for subject, each in zip(batch, others, strict=True):
-            holding = [i for i in each if _answers(subject, texts[i], material.chunk_language(i), material)]
+            holding = [i for i in each if _answers(subject, *read[i], material.weights)]
             if holding:
                 words_of_it = f"{_chunks(len(holding))} not named as evidence hold its answer and most of its words"
                 if len(holding) == 1:
@@ -157,11 +158,15 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
                 yield Finding(subject.id, float(len(holding)), words_of_it)
 
 
-def _answers(subject: Subject, text: str, language: str, material: Material) -> bool:
+def _read(text: str, language: str) -> tuple[str, frozenset[str], frozenset[str]]:
+    """Return a chunk's text, its words and the numbers that it states."""
+    return text, words.content(text, language), words.stated_numbers(text)
+
+
+def _answers(subject: Subject, text: str, own: frozenset[str], stated: frozenset[str], weights: Weights) -> bool:
     """Return whether a chunk holds the answer and is about the question."""
-    if words.numbers(subject.question.answer) - words.stated_numbers(text):
+    if words.numbers(subject.question.answer) - stated:
         return False
-    weights, own = material.weights, words.content(text, language)
     here = standing(subject.answer | subject.words, own, text)
     asked = subject.words - subject.answer
     return (weights.share(subject.answer, here) or 0.0) >= ANSWERED and (weights.share(asked, here) or 0.0) >= ABOUT

@@ -13,6 +13,8 @@ from ragviz.text.stems import content_words, stem
 
 OPERANDS = 12
 _YES_NO = frozenset(["yes", "no", "true", "false", "是", "否", "是的", "不是", "对", "不对", "可以", "不可以"])
+_BETWEEN = re.compile(r"[^\w\s'.]+")
+"""Characters between words: hyphens too, and quotation marks of any language."""
 _NUMBER = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 _ENGLISH_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
@@ -35,8 +37,11 @@ def content(text: str, language: str) -> frozenset[str]:
 
     >>> sorted(content("Were the pumps replaced for €1,200 in 2021? Yes.", "en"))
     ['1200', '2021', 'pump', 'replac']
+    >>> sorted(content("A six-time “winner”", "en"))
+    ['six', 'time', 'winner']
     """
-    told = (word for word in content_words(text, language) if word not in _YES_NO)
+    apart = _BETWEEN.sub(" ", text.replace("’", "'"))
+    told = (word for word in content_words(apart, language) if word not in _YES_NO)
     return frozenset(stem(word) for word in told if any(c.isalpha() for c in word)) | numbers(text)
 
 
@@ -60,6 +65,16 @@ def stated_numbers(text: str) -> frozenset[str]:
     english = (str(_english_value(match)) for match in _ENGLISH_NUMBER.finditer(folded))
     chinese = (_chinese_value(match.group()) for match in _CHINESE_NUMBER.finditer(folded))
     return numbers(text) | frozenset(english) | frozenset(chinese)
+
+
+def counts(text: str) -> frozenset[str]:
+    """Return the numbers that English words of `text` say, but for one, which is a pronoun as well.
+
+    >>> sorted(counts("Twelve of them, one in forty-five"))
+    ['12', '45']
+    """
+    found = _ENGLISH_NUMBER.finditer(text.lower())
+    return frozenset(str(_english_value(match)) for match in found) - {"1"}
 
 
 def _plain(number: str) -> str:

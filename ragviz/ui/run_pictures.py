@@ -120,7 +120,8 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
         shown_slices = cache.breakdown(run, summary.k, offered[by][1], (labels[name or "recall"],))
-        rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth)
+        column = "Kind or document" if by == "document" else offered[by][0]
+        rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth, column)
         widgets.table_button(rows, f"{run.name}-per-{by}", "by-document-csv")
     table = f"by-{by}-{key}"
 
@@ -128,7 +129,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         question_table.list_part(widgets.selected(st.session_state[table], shown_slices))
 
     columns = {
-        "Kind or document": st.column_config.TextColumn(width=176),
+        column: st.column_config.TextColumn(width=176),
         "95 % CI": st.column_config.TextColumn(width=82),
         "n": st.column_config.NumberColumn(width=35),
         "Questions": st.column_config.NumberColumn(width=66),
@@ -136,7 +137,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
             min_value=0, max_value=1, format="%.2f", width=80
         ),
     }
-    rows["Kind or document"] = [without_middle(name, SHOWN) for name in rows["Kind or document"]]
+    rows[column] = [without_middle(name, SHOWN) for name in rows[column]]
     height = widgets.height_of(len(rows), 8)
     widgets.table(rows, table, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
 
@@ -152,12 +153,12 @@ def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part,
     return offered
 
 
-def slice_rows(slices: Sequence[Slice], label: str, depth: int) -> pd.DataFrame:
-    """Return one row a kind or document: its questions and misses, and the mean of a metric with its n."""
+def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "Kind or document") -> pd.DataFrame:
+    """Return one row a part, named in `column`: its questions and misses, and the mean of a metric with its n."""
     scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
         {
-            "Kind or document": [part_title(part) for part in slices],
+            column: [part_title(part) for part in slices],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
             "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
