@@ -329,6 +329,7 @@ _LABELS = candidate.word_set(
     " A 注意事项 温馨提示 特别提示 重要提示 补充 补充说明 扩展 思考 图 表 图片 链接 更多 详见 参见 另见 译者注"
     " 编者按 正确 错误 好 坏"
 )
+_GENERIC_KEYS = candidate.word_set("其他 其它 其余 合计 总计 小计 内容 信息 情况 部分")
 _RELATIONAL = re.compile(
     "(?:人|者|员|师|长|经理|期|期限|量|率|值|数|度|级|号|费|费用|价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
     "|版本|名称|类型|方式|范围|产地|部门|单位|语言|重量|颜色|材质|压力|寿命|噪声|频率|规模|品牌|型号|格式|标准|上限|下限|标题)$"
@@ -351,7 +352,13 @@ def _unbracketed(text: str) -> str:
 def is_attribute(key: str) -> bool:
     """Return whether a key or a column's title is a noun phrase, and no label such as "注意"."""
     key = _unbracketed(key.strip())
-    if _is_label(key) or not 2 <= len(key) <= 16 or chinese_sentence.points(key) or re.search("[，。？?！!：:“”]", key):
+    if (
+        _is_label(key)
+        or key in _GENERIC_KEYS
+        or not 2 <= len(key) <= 16
+        or chinese_sentence.points(key)
+        or re.search("[，。？?！!：:“”]", key)
+    ):
         return False
     letters = chinese_words.codes(chinese_words.read(key))
     return bool(re.fullmatch(r"[NAVMKCUTF]*[NMV]|N+F|[NVA]+", letters)) and not re.match(r"[VD]*[ZDPR]", letters)

@@ -17,7 +17,7 @@ _COUNTED_BY = candidate.word_set(
 _BEFORE_ONE = re.compile("(?:[满足过存留有达为是前少]|超过|不足|至少)$")
 _LOOSE = candidate.word_set("处 把 代 下 对 点 分 部 所 起 笔 号 步 周 月")
 """Measures that are as often part of another word, after a Chinese digit."""
-_FRONT = re.compile("(?:(?:^|[，、的在比以到])[前后近头首]|最[后初近先]|公元前?|第|约合|即|距今)$")
+_FRONT = re.compile("(?:(?:^|[，、的在比以到即])[前后近头首]|最[后初近先]|公元前?|第|约合|即|距今)$")
 
 
 def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
