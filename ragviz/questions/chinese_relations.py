@@ -63,8 +63,8 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
             if not match or re.search("组成|构成|于|引起|导致|造成", sentence.between(place, last)):
                 continue
             end = place + 1 + match.end(1)
-            doer = sentence.words[place + 1 : end]
-            if doer[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in doer)):
+            named = sentence.words[place + 1 : end]
+            if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
                 continue
             question = in_place(sentence, clause, place + 1, end, "谁")
             if question:

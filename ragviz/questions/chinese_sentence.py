@@ -57,7 +57,7 @@ _POINTING = re.compile(
     "|(?<![应活])该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
     "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
-    "|于是|接着|那时|同样|也|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来"
+    "|于是|接着|那时|同样|也|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
 )
 _ASKS = re.compile("什么|怎么|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
@@ -120,7 +120,11 @@ def is_usable(draft: Draft) -> bool:
         return False
     if _POINTING.search(question) or _POINTING.match(answer) or not (_balanced(question) and _balanced(answer)):
         return False
-    if re.search("一些|有些", question) or _NEARBY.match(answer) or re.search("[:：](?!\\d)|之一", question):
+    if (
+        re.search("一些|有些|(?:谁|什么|哪里)即", question)
+        or _NEARBY.match(answer)
+        or re.search("[:：](?!\\d)|之一", question)
+    ):
         return False
     if len(_ASKS.findall(question.rstrip("？"))) != 1 or CONTINUES.match(question) or _ASKS.search(answer):
         return False
