@@ -12,6 +12,7 @@ from ragviz.records import SIDES, Question, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
+    asked_tab,
     evidence_finder,
     frame,
     generation_tab,
@@ -187,10 +188,11 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
     "Import": lambda: (import_tab.show(corpus, suggested), bring_banks(question_set) if sets else None),
     "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
     "Split": lambda: split_tab.show(question_set, questions),
+    "Real questions": lambda: asked_tab.show(corpus, question_set),
     "Reviewers": lambda: people_tab.show(question_set, questions),
     "Versions": lambda: versions_tab.show(question_set),
 }
-NEEDS_SET = ("Review", "Find evidence", "Split", "Reviewers", "Versions")
+NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Reviewers", "Versions")
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
 for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
     if tab.open:

@@ -1,0 +1,218 @@
+"""The tab *Real questions*: a log of what people asked, what the set lacks of it, what no document answers, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.documents import corpora
+from ragviz.health import demand
+from ragviz.health.demand import Cluster, Demand
+from ragviz.records import Corpus, QuestionSet, Run, new_id
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+
+FIRST = 10
+"""Questions that one press adds, the most asked."""
+NO_INDEX = "(none: compare words with the set only)"
+SHOWN = {
+    "unasked": "Not in the set",
+    "unanswered": "Answered by no document",
+    "all": "All",
+}
+"""Filter of clusters → its title."""
+_LOGS = ["csv", "tsv", "txt", "jsonl", "ndjson"]
+
+
+def show(corpus: Corpus, question_set: QuestionSet) -> None:
+    """Draw what is known of what people ask, and the form that reads a log."""
+    read = _stored(cache.state(question_set.id))
+    if read is None:
+        st.markdown(
+            "No log yet. Import what people asked: the page shows what the set does not ask, what no document answers, "
+            "and scores weighted by how often each question is asked."
+        )
+        _form(corpus, question_set)
+        return
+    _tiles(read)
+    for sentence in demand.sentences(read):
+        st.caption(plain(sentence))
+    for note in read.notes:
+        st.caption(plain(note))
+    _clusters(question_set, read)
+    _weighted(question_set, read)
+    with st.expander("Read another log"):
+        _form(corpus, question_set)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _stored(of: cache.State) -> Demand | None:
+    workspace = cache.workspace()
+    return demand.stored(workspace, workspace.store.question_set(of.ids[0]))
+
+
+def _form(corpus: Corpus, question_set: QuestionSet) -> None:
+    """Draw the form that reads a log, in a job."""
+    store = cache.workspace().store
+    indexes = [info.name for info in store.indexes(corpus.id) if info.build]
+    left, right = st.columns([3, 2], gap="medium")
+    with left, st.form("asked-form", clear_on_submit=True):
+        file = st.file_uploader("Log: CSV, TSV, JSONL, or text with one question a line", type=_LOGS, key="asked-file")
+        index = st.selectbox("Index", [*indexes, NO_INDEX], key="asked-index")
+        alike = st.slider(
+            "Same question from", 0.5, 1.0, demand.ALIKE, 0.05, key="asked-alike",
+            help="Cosine of two embeddings, where the index has an embedder of the log's language.",
+        )  # fmt: skip
+        going = job_panel.active_job("asked", corpus.id, questions=question_set.id) is not None
+        label = "Reading…" if going else "Read the log"
+        if st.form_submit_button(label, type="primary", key="read-log", disabled=going) and file:
+            with widgets.errors_shown():
+                _submit(corpus, question_set, file, "" if index == NO_INDEX else str(index), float(alike))
+    with right:
+        st.markdown(
+            "One column is enough, called `question`, `query`, `text` or `问题`; a column `count` is read too. Times, "
+            "users and all other columns are not looked at.\n\n**What is kept**: the texts, and how often each was "
+            "asked. Keys, addresses of mail and long numbers are taken out of the texts."
+        )
+
+
+def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, alike: float) -> None:
+    folder, staged = corpora.stage(cache.workspace(), [(file.name, file.getvalue())])
+    upload = st.session_state.setdefault("upload-session", new_id()) + f"-asked-{st.session_state.get('logs', 0)}"
+    arguments = {"questions": question_set.id, "folder": str(folder), "files": staged, "upload": upload}
+    arguments |= {"index": index, "alike": alike, "apply": False, "author": ""}
+    job = job_panel.submit("asked", f"Read {file.name}", corpus.id, arguments)
+    if job.arguments["folder"] != str(folder):
+        corpora.discard_staged(cache.workspace(), Path(folder))  # these copies were made by a second press
+    st.session_state["logs"] = st.session_state.get("logs", 0) + 1
+    st.rerun()
+
+
+def _tiles(read: Demand) -> None:
+    told = demand.shares(read)
+    with widgets.tiles():
+        widgets.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {read.file}")
+        widgets.tile(
+            "Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one"
+        )
+        _share("In the set", told["asked"], f"{len(read.unasked):,} questions are not")
+        _share("Answered by a document", told["held"], f"{len(read.unanswered):,} questions are not")
+
+
+def _share(title: str, share: float | None, note: str) -> None:
+    words = "not known" if share is None else f"{share:.0%}"
+    widgets.tile(title, words, "no index, or too few questions to learn from" if share is None else note)
+
+
+def _clusters(question_set: QuestionSet, read: Demand) -> None:
+    """Draw the clusters that pass the filter, and the button that adds those that are ticked."""
+    names = list(SHOWN)
+    bound = address.bound("asked", names[0], address.one_of(names), f"one of {', '.join(names)}")
+    chosen = st.segmented_control(
+        "Questions", names, required=True, format_func=SHOWN.__getitem__, label_visibility="collapsed", **bound
+    )
+    listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(str(chosen), read.clusters)
+    rows, key = _rows(listed), f"asked-{chosen}-{cache.state(question_set.id).revisions[0]}"
+    missing = [each for each in listed if not each.question]
+    ticked = [each for each in _ticked(key, listed) if not each.question]
+    first = missing[:FIRST]
+    with widgets.above_table("asked-table"):
+        st.markdown(f"{wording.counted(len(listed), 'question')} people ask", width="stretch")
+        if st.button(f"Add {len(ticked):,} ticked", key="add-ticked", disabled=not ticked):
+            _add(question_set, ticked)
+        if st.button(f"Add the {len(first):,} most asked", key="add-first", disabled=not first):
+            _add(question_set, first)
+        widgets.table_button(rows, f"{question_set.name}-asked", "asked-csv")
+    if not listed:
+        st.caption("None.")
+        return
+    columns = {
+        "Question": st.column_config.TextColumn(width=420),
+        "Asked": st.column_config.NumberColumn(width=70),
+        "Best chunk": st.column_config.NumberColumn(format="%.2f", help="How well the best chunk fits; 1 at most."),
+        "Nearest in the set": st.column_config.NumberColumn(format="%.2f", help="1: the same words or meaning."),
+    }
+    height = widgets.height_of(len(rows), 10)
+    widgets.table(
+        rows, key, columns=columns, on_select=lambda: None, several=True, height=height, alt="What people ask"
+    )
+
+
+def _add(question_set: QuestionSet, chosen: Sequence[Cluster]) -> None:
+    added = demand.add(cache.workspace(), question_set, [each.text for each in chosen])
+    aside = sum(question.status == "quarantined" for question in added)
+    words = f"{wording.counted(len(added), 'question')} added"
+    st.toast(words + (f", {aside:,} of them set aside until their evidence is marked." if aside else " as proposed."))
+    st.rerun()
+
+
+def _ticked(key: str, listed: Sequence[Cluster]) -> list[Cluster]:
+    texts = set(widgets.ticked(st.session_state.get(key), [each.text for each in listed]))
+    return [each for each in listed if each.text in texts]
+
+
+def _rows(listed: Sequence[Cluster]) -> pd.DataFrame:
+    held = {True: "yes", False: "no", None: ""}
+    return pd.DataFrame(
+        {
+            "Question": [each.text for each in listed],
+            "Asked": [each.count for each in listed],
+            "Texts": [each.texts for each in listed],
+            "In the set": [each.question for each in listed],
+            "Answered": [held[each.held] for each in listed],
+            "Best chunk": [each.score for each in listed],
+            "Nearest in the set": [each.alike for each in listed],
+            "Also asked as": [" · ".join(each.examples) for each in listed],
+        }
+    )
+
+
+def _weighted(question_set: QuestionSet, read: Demand) -> None:
+    """Draw the headline metrics of the newest run, each question once and weighted by what is asked."""
+    workspace = cache.workspace()
+    heading.section("Scores weighted by what is asked")
+    run = demand.newest_run(workspace, question_set)
+    if run is None:
+        st.caption("No run has asked this set yet: make one to see its scores weighted.")
+    else:
+        rows = _means(cache.state(run.id, question_set.id))
+        columns = {"Metric": st.column_config.TextColumn(width=140)}
+        columns |= {name: st.column_config.NumberColumn(format="%.3f") for name in ("Each question once", "Weighted")}
+        widgets.table(rows, "weighted-means", columns=columns, height="content", alt="Weighted means")
+        st.caption(
+            f"Run {plain(run.name)}. A question counts 1 + the times it is asked; 95 % intervals clustered by document."
+        )
+    questions = workspace.store.questions(question_set.id)
+    weights = demand.weights_of(read, questions)
+    differ = sum(question.weight != weights.get(question.id, question.weight) for question in questions)
+    if st.button("Store as the questions' weights", key="apply-weights", disabled=not differ):
+        demand.apply_weights(workspace, question_set, read)
+        st.rerun()
+    if not differ:
+        st.caption("The questions of the set have these weights.")
+
+
+@st.cache_data(show_spinner="Weighing", max_entries=16)
+def _means(of: cache.State) -> pd.DataFrame:
+    """Return the means of a run, plain and weighted, as a table; `of` is the state of run and set."""
+    workspace = cache.workspace()
+    run: Run = workspace.store.run(of.ids[0])
+    question_set = workspace.store.question_set(of.ids[1])
+    read = demand.stored(workspace, question_set)
+    assert read is not None
+    weights = demand.weights_of(read, workspace.store.questions(question_set.id))
+    means = demand.weighted_means(workspace, run, weights)
+    return pd.DataFrame(
+        {
+            "Metric": [mean.metric for mean in means],
+            "Each question once": [mean.plain.mean for mean in means],
+            "Its 95 %": [widgets.interval_words(mean.plain) for mean in means],
+            "Weighted": [mean.weighted.mean for mean in means],
+            "Weighted, 95 %": [widgets.interval_words(mean.weighted) for mean in means],
+            "n": [mean.weighted.n for mean in means],
+        }
+    )
