@@ -31,7 +31,8 @@ PASSAGES = (WEAVERS, HALL, QUARRY)
 
 
 @pytest.fixture
-def server():
+def server(monkeypatch):
+    monkeypatch.setattr(model_server, "WRITTEN", {})
     with ModelServer() as server:
         yield server
 
@@ -700,3 +701,25 @@ def test_at_most_three_calls_for_each_fact_that_is_kept(workspace, server, monke
     assert calls <= 3 * len(kept)
     reasons = Counter(q.reason.split(":")[0] for q in outcomes if q.status == "rejected")
     assert set(reasons) == {"not understood without the passage", "answered without any document"}
+
+
+def test_bridges_of_which_one_passage_is_enough_are_rejected_and_no_others(workspace, server, monkeypatch):
+    """Faults are planted in about half: their questions quote one passage of the two that they claim to need."""
+    monkeypatch.setitem(model_server.WRONG, "one passage", 0.5)
+    info = workspace.store.index("pumps")
+    documents = {d.id: d for d in workspace.store.document_texts(info.corpus_id, info.documents)}
+    cuts = workspace.store.cuts(info.build, info.documents)
+    [chunks] = [indexing.chunks_of(document, cuts[i]) for i, document in documents.items()]
+    tasks = [
+        Task(Cell(one.document_id, "", "bridge", "colleague"), pair)
+        for pair in zip(chunks[::2], chunks[1::2], strict=True)
+        for one in pair[:1]
+    ]
+    written = list(model_questions.written(tasks, documents, set(), workspace.model))
+    assert [q.status for q in written] == ["proposed"] * 30
+    planted = {q.id for q in written if q.text.count("“") == 1}
+    assert 8 <= len(planted) <= 22
+    outcomes = verification.verify(written, verifying.contexts_of(workspace, info), workspace.model)
+    rejected = {q.id: q.reason for q in outcomes if q.status == "rejected"}
+    assert rejected.keys() == planted
+    assert {reason.split(":")[0] for reason in rejected.values()} == {"can be answered without passage 2"}
