@@ -421,7 +421,7 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
         "answer": "mop",
     }
     replying(monkeypatch, lambda body: mop if is_writing(body) else None)
-    with pytest.raises(ModelError, match="90 questions tried, none kept: .* no evidence stands word for word"):
+    with pytest.raises(ModelError, match=r"90 questions tried, none kept: .* no evidence stands word for word"):
         facts(workspace, 120, index="many")
     questions = questions_of(workspace)
     assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
@@ -442,21 +442,28 @@ def test_one_question_of_ten_tries_is_enough_to_go_on():
 # Without a model
 
 
-CHINESE = """# 借阅制度
+ENGLISH = """# Rooms of the library
 
-借阅期限：21天
+| Room | Seats | Floor |
+|---|---|---|
+| East hall | 12 | 1 |
+| West hall | 30 | 2 |
+| North hall | 18 | 3 |
+"""
+CHINESE = """# 会议室
 
-# 会议室
-
-| 会议室 | 人数 |
-|---|---|
-| 东厅 | 12人 |
-| 西厅 | 30人 |
+| 会议室 | 人数 | 楼层 |
+|---|---|---|
+| 东厅 | 12人 | 一层 |
+| 西厅 | 30人 | 二层 |
+| 北厅 | 18人 | 三层 |
 """
 
 
-def test_extractive_questions_are_verified_by_rules_and_resumed(workspace):
-    build(workspace, "rules", {"rules.md": [CHINESE]})
+@pytest.mark.model
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
+def test_extractive_questions_are_verified_by_rules_and_resumed(workspace, server, text):
+    build(workspace, "rules", {"rules.md": [text]})
     made = generation.generate_questions(workspace, "rules", "q", kinds={"table": 2})
     kept = [question for question in questions_of(workspace) if question.asked]
     assert made.usable == len(kept) == 2
@@ -466,6 +473,20 @@ def test_extractive_questions_are_verified_by_rules_and_resumed(workspace):
         assert question.answer in span.text
         assert question.source_chunks
     assert generation.generate_questions(workspace, "rules", "q", kinds={"table": 2}).proposed == 0
+    assert requests_to(server) == []
+
+
+@pytest.mark.model
+def test_another_kind_stands_in_where_nobody_asked_for_kinds(workspace):
+    build(workspace, "rules", {"rules.md": [ENGLISH]})
+    made = generation.generate_questions(workspace, "rules", "q", limit=4)
+    assert (made.usable, made.limit) == (4, 4)
+    assert "fact" not in {question.type for question in questions_of(workspace)}, (
+        "there is none, and it is the usual kind"
+    )
+    fixed = generation.generate_questions(workspace, "rules", "another", kinds={"fact": 3, "table": 1})
+    assert (fixed.usable, fixed.short) == (1, {"fact": 3}), "what was asked for is not replaced"
+    assert fixed.reasons == {"nothing more there for the kind “fact”": 3}
 
 
 # Records

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from ragviz.questions import synthesize
+from ragviz.questions import makers
 from ragviz.records import GeneratorName
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
@@ -179,4 +179,4 @@ def test_help_takes_little_more_processor_time_than_the_libraries_that_draw_it()
 
 
 def test_names_that_help_tells_are_those_there_are():
-    assert set(get_args(GeneratorName)) == set(synthesize.GENERATORS)
+    assert set(get_args(GeneratorName)) == set(makers.TYPES_OF) == set(makers.STYLES_OF)

@@ -241,25 +241,34 @@ def test_an_unknown_corpus_is_told(home: Path) -> None:
 # Home
 
 
+ROOMS = b"# Rooms\n\n| Room | Seats |\n|---|---|\n| East hall | 12 |\n| West hall | 30 |\n| North hall | 18 |\n"
+
+
 def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Path) -> None:
     workspace = open_workspace()
-    corpus = workspace.store.corpus("notes")
-    info = workspace.store.index("small")
-    arguments = {"index": "small", "name": "made", "limit": 2 * info.chunks, "generator": "extractive"}
+    corpus = workspace.store.create_corpus("rooms")
+    corpora.add_file(workspace, corpus, "rooms.md", ROOMS)
+    indexing.build_index(workspace, corpus, "rooms", IndexConfig(chunk_size=60))
+    arguments = {"index": "rooms", "name": "made", "kinds": {"table": 2, "version": 3}, "generator": "extractive"}
     job = jobs.perform(workspace, workspace.store.create_job("questions", "Generate made", corpus.id, arguments).id)
-    result = job.result
-    assert result["proposed"] + result["rejected"] == info.chunks, "one question was tried from each chunk"
-    shown = words(show("questions", set="made"))
-    assert f"{result['proposed']} questions generated into made" in shown
-    assert f"{result['proposed']} of {2 * info.chunks} questions asked for: all {info.chunks} chunks" in shown
-    reason = max(result["rejections"], key=result["rejections"].get)
-    assert f"{reason} ({result['rejections'][reason]})" in shown
-    job = workspace.store.create_job("questions", "Generate made", corpus.id, arguments | {"limit": 2})
+    assert (job.result["proposed"], job.result["limit"], job.result["short"]) == (2, 5, {"version": 3})
+    shown = words(show("questions", corpus="rooms", set="made"))
+    assert "2 questions generated into made" in shown
+    assert "2 of 5 planned questions exist; missing are 3 which version holds" in shown
+    assert "nothing more there for the kind “which version holds” (3)" in shown
+    told = show("questions", corpus="rooms", set="made", tab="Generate")
+    assert "2 of 5 planned questions exist" in words(told)
+    cells = next(table.value for table in told.dataframe if "Why" in table.value)
+    assert list(cells[["Document", "Kind", "Missing"]].iloc[0]) == ["rooms.md", "which version holds", 3]
+    job = workspace.store.create_job("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})
     assert jobs.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
-    app = show("questions", set="made")
-    assert "asked for" not in words(app)
+    app = show("questions", corpus="rooms", set="made")
+    assert "missing are" not in words(app)
     assert any(b.label == "Next: make a run" for b in app.button)
-    assert "generated into made" not in words(show("questions", set="asked")), "it is no outcome of this set"
+    workspace.store.create_question_set(corpus.id, "other")
+    assert "generated into made" not in words(show("questions", corpus="rooms", set="other")), (
+        "it is no outcome of this"
+    )
     app.button(key="close-generated").click()
     assert "generated into" not in words(checked(app.run()))
 
@@ -272,12 +281,39 @@ def test_as_many_questions_are_suggested_as_the_index_has_chunks(home: Path) -> 
     chunks = workspace.store.index("tiny").chunks
     assert chunks < 50 < workspace.store.index("small").chunks
 
-    def suggested(**params: str) -> int:
+    def suggested(**params: str) -> tuple[int, int]:
         app = show("questions", tab="Generate", **params)
-        assert "At most one question is made from each chunk" in words(app)
-        return int(next(n for n in app.number_input if n.label == "Number of questions").value)
+        kinds = [n.value for n in app.number_input if (n.key or "").startswith("kind-")]
+        return int(next(n for n in app.number_input if n.label == "Number of questions").value), int(sum(kinds))
 
-    assert (suggested(index="tiny"), suggested(index="small")) == (chunks, 50)
+    assert (suggested(index="tiny"), suggested(index="small")) == ((chunks, chunks), (50, 50))
+
+
+def test_quotas_by_kind_and_style_are_those_of_the_job(home: Path) -> None:
+    app = show("questions", tab="Generate", index="small")
+    fields = {n.label: n for n in app.number_input}
+    assert fields["In another language"].disabled, "only a model can"
+    assert "“extractive” cannot" in fields["In another language"].help
+    fields["Bridge"].set_value(17)
+    fields["Keywords"].set_value(50)
+    usual = {n.label: int(n.value) for n in app.number_input if (n.key or "").startswith("kind-")}
+    next(b for b in app.button if b.label == "Generate").click()
+    checked(app.run())
+    job = open_workspace().store.jobs()[0]
+    assert (job.arguments["limit"], job.arguments["styles"]) == (None, {"colleague": 100, "keywords": 50})
+    assert job.arguments["kinds"]["bridge"] == 17
+    assert job.arguments["kinds"]["fact"] == usual["Fact"]
+
+
+def test_the_plan_is_shown_before_anything_is_made(home: Path) -> None:
+    app = show("questions", tab="Generate", index="small")
+    next(n for n in app.number_input if n.label == "Number of questions").set_value(9)
+    next(b for b in app.button if b.label == "Show the plan").click()
+    checked(app.run())
+    assert next(m for m in app.metric if m.label == "Questions planned").value == "9"
+    table = next(table.value for table in app.dataframe if "Planned" in table.value)
+    assert table.Planned.sum() == 9
+    assert open_workspace().store.jobs() == []
 
 
 def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
@@ -658,11 +694,13 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         app = show("questions", tab="Generate")
-        next(n for n in app.number_input if n.label == "Number of questions").set_value(3)
-        next(b for b in app.button if b.label == "Estimate calls and cost").click()
+        for kind in app.number_input:
+            if (kind.key or "").startswith("kind-model-"):
+                kind.set_value(3 if kind.label == "Fact" else 0)
+        next(b for b in app.button if b.label == "Show the plan").click()
         checked(app.run())
         calls = next(m for m in app.metric if m.label == "Model calls")
-        assert (calls.value, calls.delta) == ("3", "0 of them already paid")
+        assert (int(calls.value), calls.delta) == (7, "0 of them already paid")
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(
@@ -671,7 +709,7 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
     job = open_workspace().store.jobs()[0]
-    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["limit"]) == ("model", 1.5, 3)
+    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["kinds"]) == ("model", 1.5, {"fact": 3})
 
 
 def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:

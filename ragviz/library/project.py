@@ -36,6 +36,8 @@ from ragviz.records import (
     GeneratorName,
     IndexConfig,
     Progress,
+    QuestionStyle,
+    QuestionType,
     RetrieverName,
     RunConfig,
     Side,
@@ -148,24 +150,31 @@ class Project(Shown):
         index: str,
         name: str,
         *,
-        limit: int = 50,
+        limit: int | None = None,
+        kinds: Mapping[QuestionType, int | None] | None = None,
+        styles: Mapping[QuestionStyle, float | None] | None = None,
         generator: GeneratorName = "extractive",
-        passages: int = 1,
+        passages: int = 2,
         seed: int = 0,
+        every_chunk: bool = False,
+        fill: bool = False,
+        verify: bool = True,
         budget: float | None = None,
     ) -> QuestionSet:
-        """Generate questions from the chunks of an index, sampled evenly over its documents, until `limit` are usable.
+        """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
 
-        All are stored in the set `name`, which is returned; rejected ones with the reason. The generator "extractive"
-        needs no language model. Questions already generated from the same chunks with the same generator and `seed`
-        count towards `limit` and are not generated again, so an interrupted generation resumes, a larger `limit` adds
-        questions, and another `seed` samples other chunks. With `passages` > 1, each question needs evidence from that
-        many related chunks. `budget` limits the dollars ever spent on this set.
+        Documents and their sections get questions by the square root of their length, each document at least one as far
+        as `limit` reaches. `kinds` are counts by type of question (without any a mix of what there is), `styles` counts
+        or shares; without a `limit` the kinds' counts are summed, or it is 50. A bridge needs so many `passages`. All
+        questions are stored in the set, which is returned; rejected ones with the reason. The generator "extractive"
+        needs no language model. Questions that the same generator made with the same `seed` count and are not generated
+        again, so an interrupted generation resumes, and a larger `limit` adds questions. `every_chunk` asks about each
+        chunk, `fill` only about what has no questions yet. `budget` limits the dollars ever spent on this set.
 
         Raises:
-            UsageError: the index is not built; there is no such generator; no language model is configured; `limit` is
-                below 1 or `passages` not 1 to 5; a budget is given for a model without a price; `passages` > 1 for an
-                index without an embedder.
+            UsageError: the index is not built; there is no such generator, type or style, or the generator cannot make
+                it; no language model is configured; numbers contradict each other; a budget is given for a model
+                without a price.
             BudgetReached: the next call could exceed the budget; a larger budget resumes the generation.
             ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are
                 rejected.
@@ -173,7 +182,8 @@ class Project(Shown):
         """
         info = self.workspace.store.index(index)
         arguments = {"index": info.name, "name": name, "limit": limit, "generator": generator}
-        arguments |= {"passages": passages, "seed": seed, "budget": budget}
+        arguments |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
+        arguments |= {"every_chunk": every_chunk, "fill": fill, "verify": verify, "budget": budget}
         result = self._do("questions", f"Generate {name}", info.corpus_id, arguments)
         return QuestionSet(self.workspace, result["questions"])
 

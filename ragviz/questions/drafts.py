@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.questions import rejection
 from ragviz.questions.chosen_chunks import Group
 from ragviz.records import Chunk, Question, Span, digest
 from ragviz.text import language
@@ -43,12 +41,3 @@ def language_of(group: Group) -> str:
 def span(chunk: Chunk, start: int, end: int) -> Span:
     """Return characters `start` to `end` of a chunk as a span of its document."""
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-
-
-def checked(question: Question, group: Group, existing: set[str]) -> Question:
-    """Return the question, rejected with the reason where it is unusable; else its text is added to `existing`."""
-    reason = rejection.reject(question, "\n\n".join(chunk.text for chunk in group), existing)
-    if reason:
-        return replace(question, status="rejected", reason=reason)
-    existing.add(rejection.normal(question.text))
-    return question

@@ -128,8 +128,7 @@ class Corpus:
         """Read nothing yet; bridges are of so many `passages`."""
         self._documents, self._seed, self._passages = documents, seed, passages
         self._claims: dict[str, tuple[SourceClaim, ...]] = {}
-        self.joined = cache(self._joined)
-        self._read = cache(self._entities)
+        self.joined, self.read = cache(self._joined), cache(self._entities)
 
     def claims(self, document_id: str) -> tuple[SourceClaim, ...]:
         """Return the claims of a document."""
@@ -143,7 +142,7 @@ class Corpus:
     def _joined(self, asked: QuestionType) -> Mapping[str, Sequence[JoinedDraft]]:
         """Return the drafts of a type that needs the claims of all documents, by the document they count for."""
         found: dict[str, list[JoinedDraft]] = defaultdict(list)
-        by_place = joined_claims.candidates(self._read(), asked, passages=self._passages, seed=self._seed)
+        by_place = joined_claims.candidates(self.read(), asked, passages=self._passages, seed=self._seed)
         for (document_id, _), drafts in by_place.items():
             found[document_id].extend(drafts)
         return found

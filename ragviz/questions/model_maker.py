@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from ragviz.errors import RagvizError
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.questions import joined_claims, makers, model_questions, verification
+from ragviz.questions import joined_claims, makers, model_questions, related_passages, verification
 from ragviz.questions.drafts import Ask
 from ragviz.questions.indexed_documents import IndexedDocuments
 from ragviz.questions.makers import Meter, Order, Skipped, Source
@@ -48,11 +49,14 @@ class ModelMaker:
         self._documents, self._seed, self._client = documents, seed, client
         self._ask, self._verify_ask = ask or _sent, verify_ask or ask or _sent
         self._contexts, self._verdicts, self._keys = contexts, verdicts, keys
-        self._corpus = makers.Corpus(documents, seed, passages)
+        self._passages, self._corpus = passages, makers.Corpus(documents, seed, passages)
+        self._related = cache(self._by_document)
         self.sources = cache(self._sources)
 
     def _sources(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
-        groups = self._related(document_id, asked) if TYPES[asked].fewest > 1 else self._single(document_id, asked)
+        groups = (
+            self._related(asked).get(document_id, ()) if TYPES[asked].fewest > 1 else self._single(document_id, asked)
+        )
         return [replace(source, key=f"{source.key} {copy}", copy=copy) for copy in range(COPIES) for source in groups]
 
     def _single(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
@@ -72,18 +76,31 @@ class ModelMaker:
             ),
         )
 
-    def _related(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
-        """Return chunks whose claims can be joined: those of bridges and comparisons that need no model."""
-        found: dict[str, Source[Passages]] = {}
-        for draft in self._corpus.joined(asked).get(document_id, ()):
-            evidence = joined_claims.to_question(draft).evidence
-            held = [self._documents.holding((group,)) for group in evidence]
-            passages = tuple(map(self._documents.chunk, dict.fromkeys(chunks[0] for chunks in held if chunks)))
-            if len(passages) == len(evidence):
-                at, group = draft.origin, "+".join(chunk.id for chunk in passages)
-                section = self._documents.section_of(at.document_id, at.start)
-                found.setdefault(group, Source(asked, group, document_id, section, at.start, at.end, passages, group))
-        return list(found.values())
+    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source[Passages]]]:
+        """Return groups of chunks by the document of the first: with rare entities in common, or comparable claims."""
+        found: dict[str, list[Source[Passages]]] = defaultdict(list)
+        for passages in self._bridged() if asked == "bridge" else self._comparable(asked):
+            first, group = passages[0], "+".join(chunk.id for chunk in passages)
+            section = self._documents.section_of(first.document_id, first.start)
+            source = Source(asked, group, first.document_id, section, first.start, first.end, passages, group)
+            found[first.document_id].append(source)
+        return found
+
+    def _bridged(self) -> Iterator[Passages]:
+        groups = related_passages.groups(self._corpus.read(), self._documents, self._passages, self._seed)
+        return (tuple(group) for group in groups)
+
+    def _comparable(self, asked: QuestionType) -> Iterator[Passages]:
+        """Yield the chunks with the evidence of each draft that needs no model, each group once."""
+        groups = dict[str, Passages]()
+        for document_id in self._documents.by_id:
+            for draft in self._corpus.joined(asked).get(document_id, ()):
+                evidence = joined_claims.to_question(draft).evidence
+                held = [self._documents.holding((group,)) for group in evidence]
+                ids = dict.fromkeys(chunks[0] for chunks in held if chunks)
+                if len(ids) == len(evidence):
+                    groups.setdefault("+".join(ids), tuple(map(self._documents.chunk, ids)))
+        yield from groups.values()
 
     def question_id(self, order: Order[Passages]) -> str:
         """Return the id of the question that this model writes for an order."""

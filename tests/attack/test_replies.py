@@ -26,7 +26,8 @@ from ragviz.judging import claims, comparison, context, quest_prompts, step, wor
 from ragviz.metrics.answers import chosen
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
-from ragviz.questions import by_model
+from ragviz.questions import model_questions
+from ragviz.questions.plan import Cell
 from ragviz.records import Chunk, Question, RunConfig, json_line
 from ragviz.runs import choices
 from ragviz.store.codecs import evaluated_to_json
@@ -447,7 +448,7 @@ def test_no_text_makes_a_line_of_a_prompt(separator, tongue):
         comparison.comparison_request(text, (text, text), {0: text}, {0: text}),
         quest_prompts.bank_request(text, tongue),
         quest_prompts.answers_request(text, {0: text}, tongue),
-        by_model.question_request([chunk, chunk]),
+        model_questions.question_request(model_questions.Task(Cell("d", "", "bridge", ""), [chunk, chunk])),
         answering.answer_request(question, contexts.fitted([chunk], 100)),
         answering.answer_request(question, contexts.fitted([chunk], 100), kind="none"),
     ]
