@@ -205,7 +205,7 @@ class _Reader:
             return
         topic = self.topic(table.section)
         blank = " " if entity[-1].isascii() else ""
-        about = f"关于{topic}，" if topic and information(entity) < _SPECIFIC and topic not in entity else ""
+        about = f"关于{topic}，" if topic and not names_something(entity) and topic not in entity else ""
         draft = Draft(
             f"{about}{entity}{blank}的{attribute}{_wh(attribute, cell)}？", cell, "table", 7.5, entity, attribute
         )
@@ -410,8 +410,6 @@ def _wh(key: str, value: str) -> str:
 
 # Tables
 
-_SPECIFIC = 8.0
-"""What a row's name has to tell for it to be understood without what the table is about."""
 _NAMED_ROW = re.compile("[^，。；？]{2,24}")
 _NO_CELL = re.compile("是|否|有|无|支持|不支持|[YNyn]|yes|no|同上|不适用|N/A|待定|可选|必填|[-—–/]+")
 _COMPARED = candidate.word_set("功能 项目 指标 属性 对比项 比较项 特性 内容 维度 权益 服务项目")

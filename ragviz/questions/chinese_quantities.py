@@ -30,6 +30,8 @@ def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
         or after.startswith(("±", "×", "处"))
     ):
         return True
+    if re.search("禁止|严禁|避免|防止", sentence.between(first, place)):
+        return True
     return bool(
         re.match("[NAU]*[KC][NAU]*M", sentence.codes[place + 1 : last])
         or re.search("M[NAU]*[KC][NAU]*$", sentence.codes[first:place])

@@ -204,6 +204,8 @@ def objects(sentence: Sentence) -> Iterator[Draft]:
     said = "done" if match["done"] else "object"
     verb, start = first + match.start("verb"), first + match.start(said)
     text, head = sentence.words[verb].text, sentence.words[last - 1]
+    if text.endswith(("为", "作")) or not sentence.words[last - 2].text[-1].isalnum():
+        return
     if text in WEAK_VERBS or text in _SITS or text in HOLDS or text in _INTO or len(text) < 2:
         return
     subject = sentence.words[first + match.start("subject") : first + match.end("subject")]

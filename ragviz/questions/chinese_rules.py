@@ -137,7 +137,7 @@ def _words_in(sentence: Sentence, first: int, characters: int) -> int:
     return sum(1 for word in sentence.words[first:] if word.end <= start + characters)
 
 
-_MUST = candidate.word_set("必须 应 应当 应该 须 需 需要 务必 必需 只能 可以 可")
+_MUST = candidate.word_set("必须 应 应当 应该 须 需 需要 务必 必需 只能 可以")
 
 
 def obligations(sentence: Sentence) -> Iterator[Draft]:

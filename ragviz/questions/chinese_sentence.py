@@ -145,7 +145,9 @@ def is_circumstance(sentence: Sentence, clause: int) -> bool:
     """Return whether a clause says only when, where or in which case: what holds follows it."""
     start, end = sentence.clauses[clause]
     text, letters = sentence.between(start, end), sentence.codes[start:end]
-    if CIRCUMSTANCE.search(text) or (CONDITION.match(text) and not re.search("[BZ]", letters)):
+    if CIRCUMSTANCE.search(text) or re.match("如果|若|一旦", text):
+        return True
+    if CONDITION.match(text) and not re.search("[BZ]", letters):
         return True
     if (
         PLACE.match(text)
@@ -219,6 +221,9 @@ def _ending(sentence: Sentence, clause: int, start: int) -> int | None:
         last += 1
         if last == len(sentence.clauses):
             return None
+    following = sentence.clauses[last + 1 : last + 2]
+    if following and _THEN.match(sentence.between(*following[0])) and "Z" not in _codes_of(sentence, last):
+        last += 1  # "单表行数超过500万行，才推荐分库分表"
     inside = re.search("U[NA]*N$", sentence.codes[start : sentence.clauses[last][1]])
     if inside and last == clause and re.match("[DZP]+V", _codes_of(sentence, last + 1)):
         last += 1  # "叶绿体被两层膜包裹的事实，常被当作证据": the subject fills the clause
@@ -233,8 +238,12 @@ def _codes_of(sentence: Sentence, clause: int) -> str:
     return sentence.codes[first:last]
 
 
+_THEN = re.compile("才|就|则|都|均|方可|方能")
 _SUPPOSES = re.compile("(?:^|，)(?:如果|若|虽然|尽管|即使|只要|一旦|除非)")
-_AIMING = candidate.word_set("计划 预计 估计 决定 打算 希望 要求 距 距离 离 位于 据 经过 通过")
+_AIMING = candidate.word_set(
+    "认为 以为 觉得 相信 表示 指出 建议 推荐 避免 防止 确保 保证 注意 计划 预计 估计 决定 打算 希望 要求 距 距离"
+    " 离 位于 据 经过 通过"
+)
 
 
 def _is_measure(sentence: Sentence, clause: int) -> bool:

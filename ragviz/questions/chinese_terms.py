@@ -25,7 +25,7 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
     """Ask what or who "A的B" is, what defines a term, and what is the first or greatest."""
     for clause, (first, last) in enumerate(sentence.clauses):
         letters = sentence.codes[first:last]
-        match = re.fullmatch(rf"(?P<subject>{NOUN_PHRASE})D*(?P<copula>B)(?P<rest>[^B]+)", letters)
+        match = re.fullmatch(rf"(?P<subject>{NOUN_PHRASE})(?P<copula>B)(?P<rest>[^B]+)", letters)
         if not match:
             continue
         start, end = first + match.start("subject"), first + match.end("subject")

@@ -66,6 +66,8 @@ _JOINING = candidate.word_set("和 与 及 以及 或 或者 并 跟")
 _ALL = candidate.word_set(
     "每 各 每个 各个 每年 每天 每月 每周 每次 每日 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多"
 )
+_RESULTS = candidate.word_set("好 完 掉 到 出 成 住 开 上 下 起 完成 完毕")
+"""What follows a verb and says how it ends: "构造好"."""
 _CODES = {"n": "N", "v": "V", "a": "A", "d": "D", "m": "M", "q": "M", "t": "T", "r": "R", "p": "P", "c": "O", "f": "F"}
 _CODES |= {"vn": "N", "an": "N", "j": "N", "l": "N", "s": "N", "eng": "N", "b": "A", "z": "A", "ad": "A", "mo": "A"}
 _CODES |= {"uj": "U", "ul": "L", "uz": "L", "ug": "L", "uv": "W", "ud": "W", "x": "X", "k": "N", "h": "A", "i": "I"}
@@ -173,6 +175,8 @@ def codes(words: Sequence[Word]) -> str:
     """
     letters = [_code(word) for word in words]
     for place, word in enumerate(words):
+        if place and word.text in _RESULTS and letters[place - 1] == "V":
+            letters[place] = "L"
         if word.text == "为" and (place == 0 or letters[place - 1] not in "NUFAVZDT"):
             letters[place] = "P"
     return "".join(letters)
