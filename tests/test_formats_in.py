@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,11 +14,20 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.index import indexing
-from ragviz.questions import exchange
+from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import files, registry
 from ragviz.questions.formats.located import located
 from ragviz.questions.formats.registry import Choices
-from ragviz.records import Document, IndexConfig, Question, RunConfig, Span
+from ragviz.records import (
+    Document,
+    IndexConfig,
+    Question,
+    QuestionStatus,
+    QuestionStyle,
+    QuestionType,
+    RunConfig,
+    Span,
+)
 from ragviz.runs import running, summaries
 from ragviz.workspace import Workspace
 
@@ -450,6 +460,69 @@ def test_each_topic_that_is_left_out_is_told(workspace, corpus):
     outcome, questions = bring(workspace, corpus, data)
     assert list(questions) == ["301"]
     assert sorted(row for name, row, _ in told(workspace, outcome)) == [10, 11, 12]
+
+
+# Our own JSONL and CSV
+
+DESK = document("desk.md", "The desk lends maps for 21 days.\nFines are one euro a day. 雪链放在车库里。\n")
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=20)
+NAMED = TEXTS.map(str.strip).filter(bool)
+
+
+@st.composite
+def evidences(draw):
+    def span():
+        start = draw(st.integers(0, len(DESK.text) - 2))
+        end = draw(st.integers(start + 1, len(DESK.text)))
+        grade = draw(st.sampled_from([1.0, 2.0, 0.5]))
+        if draw(st.integers(0, 5)) == 0:
+            return Span("f" * 16, start, end, "gone", stale=True, grade=grade)
+        return Span(DESK.id, start, end, DESK.text[start:end], grade=grade)
+
+    return tuple(tuple(span() for _ in range(draw(st.integers(1, 2)))) for _ in range(draw(st.integers(0, 3))))
+
+
+@st.composite
+def questions_of_every_kind(draw):
+    evidence = draw(evidences())
+    answer = draw(st.one_of(TEXTS, st.sampled_from(["n/a", "No answer.", "无法回答", "unanswerable"])))
+    return Question(
+        id=draw(st.text("abcdef0123456789-_:", min_size=1, max_size=64)),
+        text=draw(NAMED),
+        answer=answer,
+        evidence=evidence,
+        generator=draw(st.sampled_from(["extractive", "gpt-4o", "import", "hand", "log"])),
+        status=draw(st.sampled_from(get_args(QuestionStatus))),
+        reason=draw(TEXTS),
+        language=draw(st.sampled_from(["en", "zh", "und"])),
+        source_chunks=tuple(draw(st.lists(st.sampled_from(["a-00000001-00000002", "b"]), max_size=2))),
+        unanswerable=draw(st.booleans()) if not evidence and answer.strip() else False,
+        split=draw(st.sampled_from(["", "validation", "test"])),
+        type=draw(st.sampled_from(get_args(QuestionType))),
+        style=draw(st.sampled_from(get_args(QuestionStyle))),
+        parts=tuple(draw(TEXTS) for _ in evidence) if draw(st.booleans()) else (),
+        history=tuple(draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2))),
+        weight=draw(st.floats(1e-6, 1e6)),
+        verified_by=draw(st.sampled_from(["", "rules", "gpt-4o"])),
+    )
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(questions_of_every_kind(), max_size=4, unique_by=lambda question: question.id))
+def test_jsonl_and_csv_lose_nothing(questions):
+    for file_format in ("jsonl", "csv"):
+        data = interchange.write_questions(questions, {DESK.id: DESK.name}, file_format)
+        imported = interchange.read_questions(data, f"q.{file_format}", {DESK.name: DESK})
+        assert imported.problems == {}
+        assert list(imported.questions) == questions
+
+
+def test_rows_name_the_version_of_their_format():
+    question = Question("q", "Why?", "So.", (), "hand")
+    [row_written] = interchange.write_questions([question], {}, "jsonl").decode().splitlines()
+    assert json.loads(row_written)["format"] == interchange.FORMAT
+    later = json.dumps(json.loads(row_written) | {"format": interchange.FORMAT + 1})
+    assert "upgrade it" in interchange.read_questions(later.encode(), "q.jsonl", {}).problems[1]
 
 
 # Files

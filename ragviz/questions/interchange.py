@@ -42,6 +42,7 @@ from ragviz.records import (
     Evidence,
     Progress,
     Question,
+    QuestionKind,
     QuestionStatus,
     QuestionStyle,
     QuestionType,
@@ -60,7 +61,8 @@ COLUMNS = (
 )
 """Columns of an export, version `FORMAT`; `document` and `kind` are for readers, the evidence says them again."""
 FORMAT = 2
-"""Version of our JSONL: 2 has type, style, parts, history, verified_by and weight. Files of 1 are read as they are."""
+"""Version of our JSONL, which each row names as `format`; rows of a later one are refused, not half understood. 2 has
+type, style, parts, history, verified_by and weight; rows of 1, which name no version, are read as they are."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
 MARKS = {"unanswerable": True, "is_unanswerable": True, "is_impossible": True, "answerable": False}
@@ -88,7 +90,7 @@ _PLACES = (
     "grade",
     "relevance",
 )
-_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS, "question_type"}
+_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS, "question_type", "format"}
 _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
 
@@ -258,7 +260,8 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
     """
     rows = [question_row(question, names) for question in questions]
     if file_format == "jsonl":
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
+        versioned = (json.dumps({**row, "format": FORMAT}, ensure_ascii=False) + "\n" for row in rows)
+        return "".join(versioned).encode("utf-8", "replace")
     if file_format == "csv":
         return csv_of(COLUMNS, [[row[column] for column in COLUMNS] for row in rows])
     raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
@@ -345,6 +348,8 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
     """Return the question of a row; `languages` are the documents' by id, for questions too short to show theirs."""
     if _REFUSED in row:
         raise _Refused(row[_REFUSED])
+    if isinstance(version := row.get("format"), int) and version > FORMAT:
+        raise _Refused(f"is of version {version} of this format, and this ragviz reads {FORMAT}: upgrade it")
     text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
@@ -459,8 +464,10 @@ def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
         _Refused: a column of `MARKS` says neither yes nor no.
 
     """
-    kinds = (_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str))
+    kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
     is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS
+    if kinds and kinds[0] in get_args(QuestionKind):  # our own export, whose answer may be "none"
+        is_named = kinds[0] == "unanswerable"
     return is_named or any(_says(row, column) is value for column, value in MARKS.items())
 
 
