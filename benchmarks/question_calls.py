@@ -1,0 +1,91 @@
+"""Model calls for each question that is kept, by type: written by the loopback model, and verified by other calls.
+
+    python benchmarks/question_calls.py                                   the sample's documents
+    python benchmarks/question_calls.py --documents ../shared/data/handbook_18f
+
+Faults are planted in what the model writes (`--faulty` of each kind): bridges of which one passage is enough, quotes
+that stand twice, questions that nobody understands, answers that are known without documents. All calls count, those
+for rejected questions too. Prints one JSON line; exit code 1 when a fact takes more than three calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from ragviz import sample  # noqa: E402
+from ragviz.config import Settings  # noqa: E402
+from ragviz.documents import corpora  # noqa: E402
+from ragviz.index import indexing  # noqa: E402
+from ragviz.questions import generation, plan_record  # noqa: E402
+from ragviz.records import IndexConfig, QuestionType  # noqa: E402
+from ragviz.workspace import Workspace  # noqa: E402
+from tests import model_server  # noqa: E402
+
+KINDS: dict[QuestionType, int | None] = {
+    "fact": 60, "number": 20, "list": 10, "comparison": 10, "bridge": 30, "follow-up": 10, "unanswerable": 20,
+}  # fmt: skip
+FAULTS = ("one passage", "twice", "it", "closed book")
+MOST = 3.0
+
+
+def built(home: str, url: str, documents: Path | None) -> Workspace:
+    """Return a workspace in `home` with an index of the sample's documents, or of those in a folder."""
+    os.environ.update({"RAGVIZ_HOME": home, "OPENAI_BASE_URL": url, "RAGVIZ_MODEL": "loopback"})
+    os.environ["RAGVIZ_EMBEDDER"] = "openai:bags"
+    workspace = Workspace(Settings(_env_file=None))  # type: ignore[call-arg]
+    corpus = workspace.store.create_corpus("documents")
+    files = [] if documents is None else [(str(p.relative_to(documents)), p) for p in documents.rglob("*.*")]
+    if files:
+        corpora.add_files(workspace, corpus, sorted(files))
+    else:
+        for name, data in sample.documents():
+            corpora.add_file(workspace, corpus, name, data)
+    indexing.build_index(workspace, corpus, "chunks", IndexConfig(embedder="openai:bags"))
+    return workspace
+
+
+def measured(workspace: Workspace, passages: int) -> dict[str, Any]:
+    """Generate and verify; return the yield and the calls of each type."""
+    started = time.monotonic()
+    generation.generate_questions(workspace, "chunks", "q", kinds=KINDS, generator="model", passages=passages)
+    _, rows = plan_record.shown(workspace.store, workspace.store.question_set("q"))
+    by_type = {
+        row["type"]: {
+            "planned": row["planned"],
+            "written": row["made"],
+            "kept": row["kept"],
+            "calls": row["calls"],
+            "calls_per_kept": round(row["calls"] / row["kept"], 2) if row["kept"] else None,
+        }
+        for row in rows
+    }
+    return {"types": by_type, "passages": passages, "seconds": round(time.monotonic() - started, 1)}
+
+
+def main() -> int:
+    """Measure, print, and return 1 when a fact takes too many calls."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=Path, help="a folder of documents; default: the sample's")
+    parser.add_argument("--passages", type=int, default=3, help="passages of a bridge")
+    parser.add_argument("--faulty", type=float, default=0.1, help="share of questions with each kind of fault")
+    options = parser.parse_args()
+    model_server.WRONG.update(dict.fromkeys(FAULTS, options.faulty))
+    with model_server.ModelServer() as server, tempfile.TemporaryDirectory() as home:
+        result = measured(built(home, server.url, options.documents), options.passages)
+    print(json.dumps(result))
+    fact = result["types"].get("fact", {}).get("calls_per_kept")
+    return int(fact is None or fact > MOST)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
