@@ -28,9 +28,9 @@ OPENING_PHRASE = re.compile(
     r"|As a result|Of course|At the same time|On the other hand"
     r"|[A-Z][\w&'’/ -]{1,40}?(?:\s[-–—]|:)(?= [A-Z]))[,:]?\s+"
 )
-_SOMEBODY = candidate.word_set("anyone anybody everyone everybody someone somebody nobody")
+SOMEBODY = candidate.word_set("anyone anybody everyone everybody someone somebody nobody")
 # Endings of nouns for persons who act; also of things that do ("computer"), so they decide nothing.
-_DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
+DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
 
 EMPTY = candidate.word_set(
     "be have do make use get go see visit check read need want include information thing way page section"
@@ -39,6 +39,10 @@ EMPTY = candidate.word_set(
 )
 
 _FIXED_AFTER_IN = candidate.word_set("order case addition general fact terms place")
+
+_NUMBER = re.compile(r"[\d.,]+|[a-z]+(?:-[a-z]+)?")
+_ABOUT_AMOUNTS = candidate.word_set("of around about over under than like near between")
+"""Prepositions that belong to the number, not to the verb: "around 35 minutes", "a maximum of 240 hours"."""
 
 _THIRD = {"are": "is", "have": "has", "do": "does", "were": "was", "am": "is"}
 _BAD_ENGLISH = re.compile(
@@ -207,7 +211,7 @@ def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]
     word, name = tree.words[head], tree.low(prep)
     inner = [place for place in tree.below(head) if place in places]
     counted = _counted(tree, head)
-    if counted and len(counted[1]) <= 9:
+    if counted and len(counted[1]) <= 9 and name not in _ABOUT_AMOUNTS:
         yield _Target(places, f"{name} how many {tree.joined(counted[1])}", counted[0], 3.0)
     elif word.entity in ("DATE", "TIME") and _dated(tree, inner, name):
         yield _Target(places, f"{name} when" if name in ("by", "until", "since") else "when", inner, 3.0)
@@ -263,7 +267,7 @@ def _counted(tree: Tree, noun: int) -> tuple[Indices, Indices] | None:
     number = tree.child(noun, "nummod")
     if number is None or number > noun or words[number].tag != "CD" or words[noun].tag != "NNS":
         return None
-    if tree.low(number) == "one" or words[noun].entity == "MONEY":
+    if tree.low(number) == "one" or words[noun].entity == "MONEY" or not _NUMBER.fullmatch(tree.low(number)):
         return None
     places = tree.below(noun)
     digits = tree.below(number)
@@ -285,11 +289,11 @@ def _wh(tree: Tree, place: int) -> str:
     word = tree.words[place]
     clauses = [child for child in tree.children[place] if tree.words[child].dep == "relcl"]
     whose = any(tree.low(p) in ("who", "whom") for clause in clauses for p in tree.children[clause])
-    if whose or tree.low(place) in _SOMEBODY or (word.entity == "PERSON" and word.tag[:3] == "NNP"):
+    if whose or tree.low(place) in SOMEBODY or (word.entity == "PERSON" and word.tag[:3] == "NNP"):
         return "who"
     if word.tag[:2] != "NN":
         return ""
-    is_open = not word.entity and word.tag[:3] != "NNP" and re.search(rf"{_DOER.pattern}$", tree.low(place))
+    is_open = not word.entity and word.tag[:3] != "NNP" and re.search(rf"{DOER.pattern}$", tree.low(place))
     return "" if is_open else "what"
 
 

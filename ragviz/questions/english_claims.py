@@ -16,7 +16,7 @@ from ragviz.questions.english_clauses import Clause, Tree
 from ragviz.questions.english_topics import Topic, topics
 from ragviz.questions.sections import section_at
 from ragviz.questions.source_claim import SourceClaim
-from ragviz.questions.structure import structure
+from ragviz.questions.structure import Structure, structure
 from ragviz.records import Document, QuestionType, Word
 from ragviz.text import prose, segmentation
 from ragviz.text.words import parse
@@ -32,6 +32,8 @@ _ODD = re.compile(
     r"|[\u2190-\u2bff\U0001f000-\U0001faff]|\S{40,}|(?<!\w)['’](?=\w)(?!s\b)",
     re.IGNORECASE,
 )
+_JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
+"""A line that was joined to the one before it."""
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
 
 # Words that refer to what was said before, by closed classes: pronouns, demonstratives, adverbs that connect.
@@ -43,6 +45,12 @@ _REFERRING = candidate.word_set(
 )
 _QUANTIFIERS = candidate.word_set("some several many most few more any each every all no other various certain")
 _MAYBE = candidate.word_set("can could may might would")
+_ORDERING = candidate.word_set(
+    "main primary key first second third last next new old final initial other same general specific whole entire only"
+    " current previous early late original important common usual typical major minor following different certain"
+)
+_NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
+"""Commands by which nothing is forbidden: "don't forget", "don't be afraid"."""
 _LIGHT = candidate.word_set("keep take make have get give do put set pay")
 _HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
 
@@ -95,9 +103,15 @@ def _usage(text: str) -> _Usage:
 
 def _sentences(document: Document) -> Iterator[_Sentence]:
     """Yield the sentences that may be understood alone, before any parse."""
-    parts, text = structure(document).sections, document.text
-    plain = prose.read(text)
+    places, text = structure(document), document.text
+    parts, plain = places.sections, prose.read(text)
+    items = iter([*_introduced(places), (len(text), len(text))])
+    item = next(items)
     for left, right in segmentation.each_sentence(text, "en"):
+        while item[1] <= left:
+            item = next(items)
+        if item[0] <= left:
+            continue
         line = text[text.rfind("\n", max(0, left - 200), left) + 1 : left].strip()
         start, end = plain.within(left, right)
         while start < end and plain.text[start].isspace():
@@ -107,11 +121,18 @@ def _sentences(document: Document) -> Iterator[_Sentence]:
             yield _Sentence(sentence, left, right, section_at(parts, left).path)
 
 
+def _introduced(places: Structure) -> Iterator[tuple[int, int]]:
+    """Yield the places of items that continue an introduction, or answer the question that heads them."""
+    for found in places.lists:
+        if found.introduction or found.section.endswith("?"):
+            yield from ((item.start, item.end) for item in found.items)
+
+
 def _may_stand_alone(sentence: str) -> bool:
     words = sentence.split()
     if not SHORTEST <= len(words) <= LONGEST or sentence[-1] != "." or _ODD.search(sentence):
         return False
-    if english_phrases.CONNECTIVE.match(sentence):
+    if _JOINED.search(sentence) or english_phrases.CONNECTIVE.match(sentence):
         return False
     if not (sentence[0].isupper() or re.match(r"\w+[._]\w", sentence)):
         return False
@@ -186,10 +207,20 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
         return False
     if any(words[p].tag in ("PRP", "WP", "WDT", "EX") for p in places) and words[head].tag[:3] != "NNP":
         return False
+    if any(words[p].dep == "appos" for p in places):
+        return False
     before = {tree.low(p) for p in places if p < head}
     if before & _QUANTIFIERS or tree.low(places[0]) in ("its", "their", "his", "her"):
         return False
+    if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
+        return False
     return words[head].lemma.lower() not in english.EMPTY or len(_content(tree, places)) > 2
+
+
+def _is_only_ordered(tree: Tree, head: int) -> bool:
+    """Return whether all that specifies a noun is its rank among others: "the main exception"."""
+    others = [c for c in tree.children[head] if tree.words[c].dep not in ("det", "punct", "predet")]
+    return all(tree.low(c) in _ORDERING or tree.words[c].tag in ("JJR", "JJS") for c in others)
 
 
 def _content(tree: Tree, places: Sequence[int]) -> list[int]:
@@ -214,7 +245,8 @@ def _facts(tree: Tree, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
             continue
         question = _begun(tree, asked)
         if asked.wh == "who" and not _is_person(tree, asked.answer, usage.common):
-            question = _of_thing(tree, asked, question, usage.common)
+            is_thing = _asks_for_subject(tree, asked)
+            question = _of_thing(tree, asked, question, usage.common) if is_thing else ""
         answer = asked.answer
         if kind == "definition":  # an aside after the answer belongs to it, not to the question
             be, subject = tree.low(asked.clause.verb), tree.joined(asked.clause.subject)
@@ -245,6 +277,9 @@ def _without_capital(tree: Tree, question: str, usage: _Usage) -> str:
 def _of_thing(tree: Tree, asked: Asked, question: str, common: Container[str]) -> str:
     """Return the question by "what" where what the parser took for a person is none; "" where it may be one."""
     names = [tree.low(p) for p in asked.answer if tree.words[p].tag[:2] == "NN"]
+    head = tree.words[_head(tree, asked.answer)]
+    if head.text.lower() in english.SOMEBODY:
+        return ""
     is_known = len(names) > 1 and any(name in common for name in names)
     if asked.wh != "who" or asked.kind != "subject" or not is_known:
         return ""
@@ -279,7 +314,9 @@ def _defines(tree: Tree, asked: Asked) -> bool:
     determiner = tree.child(head, "det")
     is_kind = determiner is not None and tree.low(determiner) in ("a", "an", "the")
     plural = tree.words[head].tag == "NNS" and determiner is None
-    return (is_kind or plural) and tree.words[head].lemma.lower() not in english.EMPTY
+    told = any(c > head or tree.words[c].dep in ("compound", "nmod") for c in tree.children[head])
+    vague = any(tree.low(p) == "only" or tree.low(p) in _QUANTIFIERS for p in tree.below(head) if p < head)
+    return (is_kind or plural) and told and not vague and tree.words[head].lemma.lower() not in english.EMPTY
 
 
 def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
@@ -293,7 +330,8 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     if not {"nobody", "none", "nothing", "no", "neither"}.isdisjoint(low) or _is_cut(tree, asked):
         return False
     if kind == "definition":
-        return not asked.clause.before and len(asked.answer) >= 4
+        begins = words[asked.clause.rest[0]].tag not in (",", ":", "RB")
+        return begins and not asked.clause.before and len(asked.answer) >= 4
     if kind == "number" or asked.wh in ("where", "why"):
         direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
         return _content_enough(tree, asked, 2) and _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
@@ -301,6 +339,8 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         is_told = asked.wh in ("who", "by whom") and bool(asked.clause.subject)
         return is_told and _content_enough(tree, asked, 3)
     if any(words[p].entity in ("DATE", "TIME", "MONEY", "PERCENT") for p in asked.answer):
+        return False
+    if any(tree.low(p) in _QUANTIFIERS for p in asked.answer if p < _head(tree, asked.answer)):
         return False
     is_thing = len(_content(tree, asked.answer)) >= 2 and len(asked.answer) <= 14
     if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
@@ -323,9 +363,11 @@ def _is_only_one(tree: Tree, asked: Asked) -> bool:
     when = asked.wh.endswith("when") or asked.wh == "how often"
     if when and not {"next", "last", "past", "coming", "today"}.isdisjoint(tree.low(p) for p in asked.answer):
         return False
-    if when and any(words[p].entity in ("DATE", "TIME") for p in asked.remaining):
+    if when and any(words[p].entity in ("DATE", "TIME") or tree.low(p) in ("every", "each") for p in asked.remaining):
         return False
     if asked.wh == "how much" and any(words[p].entity == "MONEY" for p in asked.remaining):
+        return False
+    if asked.wh == "how often" and not _MAYBE.isdisjoint(tree.low(p) for p in asked.clause.between):
         return False
     named = any(words[p].tag in ("CD", "NNP", "NNPS") or tree.low(p) in ("every", "each", "noon") for p in asked.answer)
     return named or not when
@@ -338,7 +380,10 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     may_be = not _MAYBE.isdisjoint(tree.words[p].lemma.lower() for p in asked.clause.between)
     if is_state or may_be or any(tree.low(p) == "only" for p in asked.remaining):
         return False
-    if tree.child(_head(tree, asked.answer), "nummod") is not None:
+    head = _head(tree, asked.answer)
+    if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
+        return False
+    if re.search(rf"{english.DOER.pattern}$", tree.low(head)):  # who or what: grammar leaves it open
         return False
     return _content_enough(tree, asked, 4) and _is_specific(tree, asked.answer)
 
@@ -388,6 +433,8 @@ def _is_near(tree: Tree, asked: Asked) -> bool:
     if before != governor and not (words[before].head == governor and words[before].dep in ("prt", "advmod", "neg")):
         return False
     idiom = words[head].tag == "NN" and tree.child(head, "det", "poss", "amod", "compound") is None
+    if words[governor].lemma == "play" and words[head].lemma in ("role", "part"):
+        return False
     if idiom and words[governor].lemma in _LIGHT:  # "keeps track of it"
         return False
     if governor == verb:
@@ -470,8 +517,12 @@ def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[
     places = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
     if any(tree.low(p) in _SCOPED or tree.low(p) in _HEDGED for p in places) or len(_content(tree, places)) < 2:
         return
+    if len(_content(tree, places)) < 3 and not any(tree.words[p].tag[:2] == "NN" for p in clause.subject):
+        return
     modal = any(tree.words[p].tag == "MD" for p in clause.between) or tree.words[clause.verb].lemma in ("need", "have")
     if any(tree.low(p) == "you" for p in clause.subject) and not modal:  # what the reader is or does
+        return
+    if not clause.subject and tree.words[clause.verb].lemma in _NO_BAN:
         return
     if any(_refers(tree, p) for p in places) or _loose_relative(tree, places) or not clause.rest:
         return

@@ -10,11 +10,14 @@ from ragviz.questions.english_clauses import Clause, Tree
 from ragviz.questions.english_phrases import CONNECTIVE
 
 _NO_LIST = re.compile(
-    r"\b(?:such as|including|e\.g|for example|steps?|examples?|like|and|or)\.?$|\b(?:steps|instructions)\b",
+    r"\b(?:such as|including|e\.g|for example|steps?|examples?|like|and|or)\.?$|\b(?:steps|instructions|examples?)\b",
     re.IGNORECASE,
 )
 """The items are some of many, or say what to do, one after the other."""
-_REFERS = re.compile(r"\b(?:it|they|them|this|that|he|she|here|there|above|i|my|same|other|another)\b", re.IGNORECASE)
+_REFERS = re.compile(
+    r"\b(?:it|they|them|this|that|he|she|here|there|above|below|those|including|i|my|same|other|another)\b",
+    re.IGNORECASE,
+)
 _ARTICLE = re.compile(r"^(?:the|an?|some|several|many|our|your) ", re.IGNORECASE)
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 
@@ -34,7 +37,7 @@ def question_of(tree: Tree) -> tuple[str, str] | None:
     if _REFERS.search(text) or len(clause.before) == 1 or not _goes_to_the_end(tree, clause):
         return None
     announced = _announced(tree, clause)
-    if any(tree.words[p].tag in ("JJS", "RBS") for p in announced):
+    if any(tree.words[p].tag in ("JJS", "RBS", "WDT", "WP") for p in announced):
         return None
     return (
         _of_subject(tree, clause, announced)
@@ -121,7 +124,7 @@ def _of_noun(tree: Tree) -> tuple[str, str] | None:
         text = tree.joined(places) if english_clauses.unbroken(places) and len(places) >= 3 else ""
     elif words[root].tag == "NNS" and not any(word.tag in _VERBS for word in words):
         is_begun = words[0].tag not in ("IN", "RB", "VBG", "PRP", "CC")
-        text = english.lowered(tree.sentence.rstrip(" .:")) if is_begun else ""
+        text = english.inside(tree, list(range(len(words))), tree.sentence.rstrip(" .:")) if is_begun else ""
     else:
         text = ""
     return (f"what are the {_ARTICLE.sub('', text)}?", "") if text and not _REFERS.search(text) else None

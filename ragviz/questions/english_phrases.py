@@ -9,7 +9,8 @@ from ragviz.questions.english_clauses import Tree
 
 CONNECTIVE = re.compile(
     r"(?:For (?:example|instance)|(?:In|By) contrast|In (?:addition|particular|fact|short|turn|other words|this|that)"
-    r"|That said|As (?:such|a result)|Of course|At the same time|On the (?:other hand|contrary)|Again|Note)\b"
+    r"|That said|As (?:such|a result)|Of course|At the same time|On the (?:other hand|contrary)|In the meantime"
+    r"|In (?:most|some|many) cases|Meanwhile|Otherwise|Instead|Finally|Then|Again|Note)\b"
 )
 """What a sentence begins with that continues what was said before."""
 

@@ -40,6 +40,12 @@ _ATTRIBUTES = frozenset(
     {"", "attribute", "property", "feature", "aspect", "criterion", "characteristic", "parameter", "item"}
 )
 """Titles of a first column that names what is compared, not things."""
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_CONTACT = re.compile(r"\b(?:contacts?|e-?mails?|mail|address|addresses|questions?|help|support)\b", re.IGNORECASE)
+_SHELLS = candidate.word_set(
+    "item description detail note comment value use information content text remark entry meaning"
+)
+"""Titles of columns that say only that something is said."""
 _NAMES = candidate.word_set("name title id number no code key term value label")
 _YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-/–]\d{2,4})?|Q[1-4](?: (?:19|20)\d\d)?", re.IGNORECASE)
 
@@ -88,7 +94,8 @@ class _Parsed:
 
     def is_plural(self) -> bool:
         """Return whether the noun that governs the piece is plural."""
-        return bool(self.words) and self.words[self.head].tag in ("NNS", "NNPS")
+        head = self.words[self.head] if self.words else None
+        return head is not None and head.tag in ("NNS", "NNPS") and head.text.lower() != head.lemma.lower()
 
     def lemmas(self) -> frozenset[str]:
         """Return the lemmas of the words."""
@@ -157,6 +164,8 @@ def _inside(title: str) -> str:
     """
     title = title.strip().rstrip(".:")
     first, _, rest = title.partition(" ")
+    if title.isupper() and " " in title:
+        return title.lower()
     is_plain = first[1:].islower() and (not rest or not re.search(r"(?:^|\s)[A-Z]", rest))
     return title[:1].lower() + title[1:] if is_plain else title
 
@@ -165,6 +174,8 @@ def _is_pair(pair: KeyValue) -> bool:
     """Return whether the line may state a value of an attribute."""
     words = pair.key.lower().split()
     if not pair.alone or len(words) > 6 or len(pair.value.split()) > LONGEST_VALUE or words[0] in _LABELS:
+        return False
+    if not (pair.key[0].isupper() or (pair.is_marked and pair.key[0].isalpha())):
         return False
     return not _REFERS.search(pair.key) and not _REFERS.search(pair.value) and not pair.value.endswith((":", "?", ","))
 
@@ -179,7 +190,7 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceCl
     """Ask for the value: "What are the opening hours of …?"; for what a code word is by "What is …?"."""
     key, value = pieces[_inside(pair.key)], pieces[pair.value]
     subject, _ = _subject(topic)
-    answer = pair.value.rstrip(".;")
+    answer = pair.value.strip().rstrip(".;")
     if not subject or not _says_something(value):
         return
     if _CODE.search(pair.key) and " " not in pair.key:
@@ -198,7 +209,17 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceCl
                 [pair.key],
             )
         return
-    if key.words[-1:] and (key.words[-1].tag == "CD" or value.words[0].dep == "mark"):  # "Option 1", "if …"
+    if (
+        any(word.tag in ("CD", "JJR", "RBR") for word in key.words)
+        or value.words[0].dep == "mark"
+        or pair.key.isupper()
+    ):
+        return
+    if _EMAIL.fullmatch(answer) and not _CONTACT.search(pair.key):
+        question = topic.led(f"what is the email address of {pair.key}?", key.lemmas())
+        yield _claim(
+            pair, pair.section, "fact", question, answer, pair.key, "email address", f"{pair.key}: {answer}", 7.0
+        )
         return
     if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
         return
@@ -234,6 +255,8 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
     answer = term.meaning.rstrip(".;")
     if not (name.is_noun_phrase() or _CODE.search(term.term)) or meaning.is_sentence() or _REFERS.search(answer):
         return
+    if meaning.words[-1].tag in ("IN", "TO", "DT", "CC", "PRP$"):
+        return
     if len(answer.split()) < 3 or meaning.words[meaning.head].tag[:2] != "NN" or holds(answer, term.term):
         return
     text = name.text if name.is_noun_phrase() else f"“{term.term}”"
@@ -255,6 +278,8 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
 def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
     """Ask for the cells of rows that are told apart by their first cell."""
     labels = [row.cells[0].casefold() for row in table.rows]
+    if len(set(table.header)) < len(table.header):
+        return
     for row in table.rows:
         label = row.cells[0]
         if labels.count(label.casefold()) > 1 or not _can_label(label) or not topic.words:
@@ -264,6 +289,8 @@ def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceCla
 
 
 def _can_label(label: str) -> bool:
+    if not (label[0].isalnum() or _CODE.search(label)):
+        return False
     return bool(re.search(r"[^\W\d_]{2}", label)) and len(label.split()) <= 8 and not _REFERS.search(label)
 
 
@@ -272,7 +299,12 @@ def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, top
 
     Where the first column is of attributes ("Feature", "") or the column is a year, the row is what is asked for.
     """
-    if not cell or _YES_NO.fullmatch(cell) or len(cell.split()) > LONGEST_VALUE or _REFERS.search(cell):
+    if (
+        not re.search(r"\w", cell[:1] + cell[-1:])
+        or _YES_NO.fullmatch(cell)
+        or len(cell.split()) > LONGEST_VALUE
+        or _REFERS.search(cell)
+    ):
         return
     column, first = pieces[_inside(title)], pieces[_inside(table.header[0])]
     label, kind = row.cells[0], ""
@@ -280,8 +312,10 @@ def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, top
     named, other = (pieces[_inside(label)], title) if by_row else (column, label)
     if not title:
         return
-    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or not first.text:
-        question, attribute = f"what is given for “{label}” under “{title}”?", title
+    is_shell = bool(named.words) and named.words[named.head].lemma.lower() in _SHELLS
+    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or not first.text or is_shell:
+        under = f" under “{title}”" if len(table.header) > 2 else ""
+        question, attribute = f"what is listed for “{label}”{under}?", title
     else:
         kind = f"the {first.text} " if not by_row and _is_kind(first) else ""
         quoted = title if _YEAR.fullmatch(title) else f"“{other}”"

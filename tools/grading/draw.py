@@ -57,12 +57,16 @@ def main() -> None:
     parser.add_argument("--language", default="", help="only documents in this language: en, zh")
     parser.add_argument("--types", default="", help="only these types, separated by commas")
     parser.add_argument("--leave-out", default="SOURCE.md", help="a file of the folder that is no document of it")
+    parser.add_argument(
+        "--unlike", type=Path, nargs="*", default=(), help="earlier draws: their documents are left out"
+    )
     arguments = parser.parse_args()
+    seen = {row["document"] for path in arguments.unlike for row in csv.DictReader(path.open(newline=""))}
     wanted = {name for name in arguments.types.split(",") if name}
     found = [
         document
         for document in documents(arguments.folder)
-        if document.name != arguments.leave_out and arguments.language in ("", document.language)
+        if document.name not in {arguments.leave_out, *seen} and arguments.language in ("", document.language)
     ]
     names = {document.id: document.name for document in found}
     claims = [[claim for claim in claims_of(each) if not wanted or claim.type in wanted] for each in found]
