@@ -378,7 +378,8 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     assert made.contents.places["table"] == 1
     said = " ".join(contents.verdict(made.contents))
     assert "2 of 3 documents" in said
-    assert "anything in tables: the documents hold 1, and no question asks for one" in said
+    assert made.contents.asked_places["table"] == 0
+    assert "anything in tables: the documents hold 1, and no question has evidence in one" in said
     assert "a change in notes.md, which no question is about" in said
     assert "no unanswerable question" in said
     running.run(workspace, "words", RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3))
@@ -386,6 +387,18 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     again = examination.examine(workspace, store.question_set("asked"))
     store.put_questions(asked.id, [replace(store.questions(asked.id)[0], answer="In 2021")])
     assert not examination.is_current(workspace, store.question_set("asked"), index, again)
+
+
+def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):
+    workspace, store = workspace_with_set, workspace_with_set.store
+    asked = store.question_set("asked")
+    document = store.document_named(asked.corpus_id, "valve.md")
+    start = store.document(asked.corpus_id, document.id).text.index("12 kg")
+    span = Span(document.id, start, start + 5, "12 kg")
+    store.put_questions(asked.id, [Question("cell", "How heavy is the wheel?", "12 kg", ((span,),), "hand")])
+    made = examination.examine(workspace, store.question_set("asked"))
+    assert made.contents.asked_places == {"table": 1, "list": 0, "definition": 0}
+    assert "tables" not in " ".join(contents.verdict(made.contents))
 
 
 def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):

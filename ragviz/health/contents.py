@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,16 +14,16 @@ from ragviz.health.material import Material
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.questions.structure import structure
-from ragviz.records import IndexInfo, QuestionSet, Run
+from ragviz.records import IndexInfo, Question, QuestionSet, Run, Span
 from ragviz.runs import measurements
 from ragviz.stats import power
 from ragviz.stats.differences import paired_differences
 from ragviz.workspace import Workspace
 
 LISTED = 3
-"""Documents and types that are named; the others are counted."""
+"""Documents that are named; the others are counted."""
 PLACES = {"table": "table", "list": "list", "definition": "definition"}
-"""Types of questions whose places in documents are counted → what one place is called."""
+"""What is counted in documents → what one is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +31,9 @@ class Contents:
     """What a set asks of what its documents hold.
 
     `unasked` names the documents that no question is about. `types` counts the questions of each type, "" those of
-    which nobody said it; `places` the tables, lists and definitions of the documents. `unanswerable` counts questions
-    that no document answers. `noticed` is the smallest difference in `metric` that two runs like the newest show with
-    a power of 80 %, None where fewer than two runs are known.
+    which nobody said it; `places` the tables, lists and definitions of the documents, `asked_places` the questions with
+    evidence in one. `unanswerable` counts questions that no document answers. `noticed` is the smallest difference in
+    `metric` that two runs like the newest show with a power of 80 %, None where fewer than two runs are known.
     """
 
     questions: int
@@ -42,6 +43,7 @@ class Contents:
     asked_chunks: int
     types: Mapping[str, int] = field(default_factory=dict)
     places: Mapping[str, int] = field(default_factory=dict)
+    asked_places: Mapping[str, int] = field(default_factory=dict)
     unanswerable: int = 0
     noticed: float | None = None
     metric: str = ""
@@ -59,21 +61,37 @@ def contents_of(
         index.chunks if index is not None and read.index else 0,
         len({chunk_id for subject in read.subjects for chunk_id in subject.gold_chunks}),
         dict(Counter(subject.question.type for subject in read.subjects)),
-        places_of(workspace, question_set.corpus_id),
+        *places_of(workspace, question_set.corpus_id, [subject.question for subject in read.subjects]),
         sum(subject.question.kind == "unanswerable" for subject in read.subjects),
         noticed,
         metric,
     )
 
 
-def places_of(workspace: Workspace, corpus_id: str) -> dict[str, int]:
-    """Count the tables, lists and definitions of a corpus's documents."""
+def places_of(
+    workspace: Workspace, corpus_id: str, questions: Sequence[Question]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Count the tables, lists and definitions of a corpus's documents, and the questions with evidence in one."""
     documents = [d.id for d in workspace.store.documents(corpus_id) if d.status == "ok"]
+    spans: dict[str, list[tuple[str, Span]]] = {}
+    for question in questions:
+        for span in (span for group in question.evidence for span in group if not span.stale):
+            spans.setdefault(span.document_id, []).append((question.id, span))
     counts: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
+    asked: dict[str, set[str]] = {name: set() for name in PLACES}
     for document in workspace.store.document_texts(corpus_id, documents):
         found = structure(document)
-        counts.update(table=len(found.tables), list=len(found.lists), definition=len(found.definitions))
-    return dict(counts)
+        for name, places in zip(PLACES, (found.tables, found.lists, found.definitions), strict=True):
+            ranges = [(place.start, place.end) for place in places]
+            counts[name] += len(ranges)
+            asked[name] |= {i for i, span in spans.get(document.id, ()) if _touches(span, ranges)}
+    return dict(counts), {name: len(ids) for name, ids in asked.items()}
+
+
+def _touches(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Return whether a span shares characters with one of some ranges, which are in order."""
+    following = bisect_right(ranges, span.start, key=lambda place: place[1])
+    return following < len(ranges) and ranges[following][0] < span.end
 
 
 def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None, str]:
@@ -118,24 +136,16 @@ def _noticed(contents: Contents) -> str:
 
 def _blind(contents: Contents) -> str:
     """Say what is not asked about: places of documents by type, and documents."""
-    typed = sum(count for name, count in contents.types.items() if name)
-    blind = []
-    if typed:
-        blind = [
-            f"anything in {word}s: the documents hold {contents.places[name]:,}, and no question asks for one"
-            for name, word in PLACES.items()
-            if contents.places.get(name) and not contents.types.get(name)
-        ]
+    blind = [
+        f"anything in {word}s: the documents hold {contents.places[name]:,}, and no question has evidence in one"
+        for name, word in PLACES.items()
+        if contents.places.get(name) and not contents.asked_places.get(name)
+    ]
     if contents.unasked:
         named = ", ".join(contents.unasked[:LISTED])
         more = f" and {len(contents.unasked) - LISTED:,} more" if len(contents.unasked) > LISTED else ""
         blind.append(f"a change in {named}{more}, which no question is about")
-    untyped = contents.types.get("", 0)
-    unknown = ""
-    if untyped == contents.questions:
-        unknown = " Nobody said of which types its questions are, so not whether it asks about tables and lists."
-    said = f"It cannot notice {'; '.join(blind)}." if blind else ""
-    return f"{said}{unknown}".strip()
+    return f"It cannot notice {'; '.join(blind)}." if blind else ""
 
 
 def _made_up(contents: Contents) -> str:
