@@ -244,15 +244,10 @@ def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:
 
 def _row(name: str, measured: Sequence[Floats], places: Sequence[int]) -> Row:
     before, after, without = (values[list(places)] for values in measured)
+    means = float(before.mean()), float(after.mean()), float(without.mean())
     lost = after < before
-    return Row(
-        name,
-        len(places),
-        *(float(values.mean()) for values in (before, after, without)),
-        int(lost.sum()),
-        int((lost & (without >= before)).sum()),
-        int((after > before).sum()),
-    )
+    counts = int(lost.sum()), int((lost & (without >= before)).sum()), int((after > before).sum())
+    return Row(name, len(places), *means, *counts)
 
 
 def _lost(

@@ -17,8 +17,8 @@ FEWEST = 4
 def wordings(text: str, count: int, key: str) -> list[str]:
     """Return the text itself and `count` others, drawn by `key`, which may repeat; a text of one character has none.
 
-    >>> wordings("How many days of leave are there?", 2, "q1")
-    ['How many days of leave are there?', 'How many dyas of leave are there?', 'How many days of leave are tehre?']
+    >>> wordings("How many days of leave are there?", 2, "q2")
+    ['How many days of leave are there?', 'How many of leave are there?', 'How mayn days of leave are there?']
     """
     draw = random.Random(key)  # noqa: S311 - nothing secret
     return [text, *(_other(text, draw) for _ in range(count))]

@@ -73,8 +73,8 @@ def _again(earlier: Run, taken: set[str]) -> None:
 
 @st.cache_data(show_spinner="Ranking without the new documents", max_entries=32)
 def _competition(of: cache.State) -> Competition:
-    opened = cache.workspace()
-    return competition.competition(opened, *(opened.store.run(run_id) for run_id in of.ids[:2]))
+    store = cache.workspace().store
+    return competition.competition(cache.workspace(), store.run(of.ids[0]), store.run(of.ids[1]))
 
 
 def _found(found: Competition, earlier: Run, later: Run) -> None:
