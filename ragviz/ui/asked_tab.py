@@ -39,10 +39,7 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
         _form(corpus, question_set)
         return
     _tiles(read)
-    for sentence in demand.sentences(read):
-        st.caption(plain(sentence))
-    for note in read.notes:
-        st.caption(plain(note))
+    st.caption(plain(" ".join([*list(demand.sentences(read))[2:], *read.notes])))  # the tiles say the first two
     _clusters(question_set, read)
     _weighted(question_set, read)
     with st.expander("Read another log"):
@@ -116,7 +113,10 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
         "Questions", names, required=True, format_func=SHOWN.__getitem__, label_visibility="collapsed", **bound
     )
     listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(str(chosen), read.clusters)
-    rows, key = _rows(listed), f"asked-{chosen}-{cache.state(question_set.id).revisions[0]}"
+    rows, key = (
+        _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else []),
+        f"asked-{chosen}-{cache.state(question_set.id).revisions[0]}",
+    )
     missing = [each for each in listed if not each.question]
     ticked = [each for each in _ticked(key, listed) if not each.question]
     first = missing[:FIRST]

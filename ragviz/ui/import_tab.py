@@ -178,12 +178,17 @@ def export(question_set: QuestionSet) -> None:
     """Draw the popover that exports a set in every format, and says what each cannot carry."""
     with st.popover("Export…"):
         for name, each in registry.FORMATS.items():
-            st.download_button(
+            lacks = "importing the file restores the same questions" if _is_whole(each) else f"lacks {each.lacks}"
+            one, two = st.columns([1, 4], vertical_alignment="center")
+            one.download_button(
                 each.title, partial(_exported, question_set, name), f"{question_set.name}.{each.extension}",
-                _MEDIA[each.extension], key=f"export-{name}", on_click="ignore",
-                help=f"Lacks {each.lacks}" if not each.lacks.startswith("nothing") else None,
+                _MEDIA[each.extension], key=f"export-{name}", on_click="ignore", width="stretch",
             )  # fmt: skip
-        st.caption("Importing the CSV or JSONL restores the same questions; the others lack what their “?” says.")
+            two.caption(plain(lacks.rstrip(".")))
+
+
+def _is_whole(each: registry.Format) -> bool:
+    return each.lacks.startswith("nothing")
 
 
 def _exported(question_set: QuestionSet, name: str) -> bytes:
