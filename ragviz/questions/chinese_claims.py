@@ -274,7 +274,8 @@ class _Reader:
         """Yield the claims of sentences outside of code, headings, tables, labelled lines and introduced lists."""
         text = self._document.text
         plain = prose.read(text)
-        barred = sorted([*verbatim(text), *headings(self._document), *_barred(places)])
+        code = [] if self._document.media_type in _WITHOUT_MARKUP else list(verbatim(text))
+        barred = sorted([*code, *headings(self._document), *_barred(places)])
         ends, reach = [], 0
         for _, end in barred:
             reach = max(reach, end)
@@ -303,6 +304,8 @@ class _Reader:
             yield from self._claim(draft, start, end, said, section)
 
 
+_WITHOUT_MARKUP = ("application/pdf", "text/plain")
+"""Texts in which "<script" or "~~~" is no markup, which could go on to the end."""
 _LONGEST_PARAGRAPH = 160
 _ASKING = re.compile("^(?:如何|怎么|怎样|为什么|什么是|哪)|(?:怎么办|怎么做|吗|呢|多久|多少|是什么|有哪些)$")
 _LABELLED = re.compile(r"(?:[【\[][^】\]]{1,8}[】\]])?[^，。；！？]{1,20}[：:](?!\d)")
@@ -316,7 +319,7 @@ def _ends_as_sentence(text: str, right: int) -> bool:
 def _barred(places: Structure) -> Iterator[tuple[int, int]]:
     """Yield the ranges of which no sentence is read: tables, key–value lines, lists with an introduction."""
     yield from ((table.start, table.end) for table in places.tables)
-    yield from ((pair.start, pair.end) for pair in places.key_values)
+    yield from ((pair.start, min(pair.end, pair.start + len(pair.key) + 1)) for pair in places.key_values)
     yield from ((found.start, found.end) for found in places.lists if found.introduction)
     yield from ((found.start, found.end) for found in places.definitions)
 

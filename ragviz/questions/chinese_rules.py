@@ -49,7 +49,7 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
     """Ask what is to be done in a case that the sentence names."""
     text = sentence.text
     match = re.match(
-        r"^(?P<if>如果|若|如|一旦|当)?(?P<case>[^，]{4,36})，(?P<action>(?:则)?(?:请|必须|应当|应该|应|须|需要|需|可以|立即|首先).{4,50})$",
+        r"^(?P<if>如果|若|如(?!果)|一旦|当)?(?P<case>[^，]{3,36})，(?P<action>(?:则)?(?:请|必须|应当|应该|应|须|需要|需|可以|立即|首先).{4,50})$",
         text,
     )
     if not match:
@@ -58,7 +58,7 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
     if match["if"]:
         case = case.removesuffix("的")
         question = f"如果{case}，应该怎么办？" if match["if"] != "当" else f"当{case}，应该怎么办？"
-    elif re.search("(?:时|后|前|时候)$", case):
+    elif re.search("(?:时|后|前|时候)$", case) and CIRCUMSTANCE.search(case):
         question = f"{case}，应该怎么做？"
     else:
         return
@@ -151,7 +151,7 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
             start = first + match.start("what")
             answer = sentence.between(start, last)
             verb = sentence.words[start - 1].text
-            if sentence.words[start].tag[0] == "v":
+            if sentence.words[start].tag[0] in "vd" or sentence.words[start].tag == "ad":
                 continue
             led = clause > 0 or re.match(rf"{NOUN_PHRASE}F?$|V[NVAMU]*$", match["who"])
             if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):

@@ -60,11 +60,16 @@ _POINTING = re.compile(
     "|于是|接着|那时|同样|也|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
 )
 _ASKS = re.compile("什么|怎么|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
-_ODD = re.compile(r"https?:|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
+_ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
-    "^(?:就|则|才|又|再|并|而|且|却|便|故|因而|从而|以便|以|及|或|和|与|的|地|得|之|都|也|还|均|皆|所|只|仍|被|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|部分|少数|双方|几乎"
-    "|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于)|距|接下来|人们|人家|大家)"
+    "^(?:因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
+    "|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
+_JOINED_ON = candidate.word_set(
+    "例如 比如 譬如 如 即 就 则 才 又 再 并 而 且 却 便 故 以 及 或 和 与 的 地 得 之 都 也 还 均 皆 所 只 仍 被"
+    " 部分 距 并且 而且 或者 但 但是"
+)
+"""Words that a sentence does not begin with unless it goes on from another."""
 
 
 _OWNER = "[NAMVTFIKC]{1,12}U"
@@ -82,6 +87,8 @@ def read(text: str) -> Sentence | None:
         return None
     words = tuple(chinese_words.read(bare))
     letters = chinese_words.codes(words)
+    if words[0].text in _JOINED_ON:
+        return None
     return Sentence(bare, words, letters, tuple(_clauses(letters)))
 
 
@@ -131,7 +138,9 @@ def is_usable(draft: Draft) -> bool:
     return answer not in question and not answer.endswith(("的", "了", "和", "与", "是", "在"))
 
 
-CIRCUMSTANCE = re.compile(r"(?:时|时候|后|前|之后|之前|期间|情况下|过程中|的|以来|以后|以前|自.{2,16}起)$")
+CIRCUMSTANCE = re.compile(
+    r"(?:(?<![小耗及同临定按平随准])时|时候|(?<![最今先])后|(?<!目)前|之后|之前|期间|情况下|过程中|的|以来|以后|以前|自.{2,16}起)$"
+)
 PLACE = re.compile(r"^(?:在|从|自|于|截至|截止)?.{2,20}(?:中|内|下|里|上|间)$")
 CONDITION = re.compile(
     "^(?:如果|如|若|当|一旦|只要|在|对于|对|除|凡|自|从|使用|根据|按照|未经|经|为了|为|截至|随着|关于)"
@@ -196,9 +205,17 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         if not owner or re.search("[将把给]", sentence.between(*sentence.clauses[led])):
             return ""
     led = min(led, first)
+    if (
+        wh == "什么"
+        and end == sentence.clauses[clause][1]
+        and re.fullmatch("[NAMKCUE]+", _codes_of(sentence, clause + 1))
+    ):
+        return ""  # "包含状态码，用户提示四个部分": the answer goes on
     if clause and re.match("而|以|或|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
         return ""
     supposed = _SUPPOSES.search(sentence.between(sentence.clauses[led][0], start))
+    if sentence.words[sentence.clauses[min(led, first)][0]].text in _JOINED_ON:
+        return ""
     if sentence.words[sentence.clauses[first][0]].text in _AIMING or (
         supposed and not re.search("[ZB]", _codes_of(sentence, last))
     ):

@@ -104,7 +104,7 @@ def _nominal(sentence: Sentence, start: int, end: int) -> bool:
     if not inside:
         return False
     letters = sentence.codes[inside[0] : inside[-1] + 1]
-    return bool(re.fullmatch(rf"{NOUN_PHRASE}|[NAV]+N?", letters)) and not letters.startswith("D")
+    return bool(re.fullmatch(rf"{NOUN_PHRASE}|[NA]*VN?", letters))
 
 
 HOLDS = candidate.word_set("包括 包含 分为 涵盖 分成 含有 设有 拥有 支持 提供 生产 销售 种植 出土 收录 覆盖 涉及 由 有")
