@@ -58,9 +58,6 @@ def _draw(result: Mapping[str, Any]) -> None:
         for name, each in result["by_type"].items()
     ]  # fmt: skip
     columns = ("type", "verified", "faulty", "not verified", "calls paid", "dollars")
-    console.table(columns, rows, f"{result['questions']}: {sum(row[1] for row in rows)} questions verified")
-    reasons = sorted(result["reasons"].items(), key=lambda item: -item[1])
-    if reasons:
-        console.table(("questions", "reason"), [(times, reason) for reason, times in reasons])
-    if result["changed"]:
-        console.err.print(f"{result['changed']:,} were changed by somebody else meanwhile: not verified.")
+    if rows:
+        console.table(columns, rows)
+    console.out.print(console.printable(verifying.summary(result, most=10)), highlight=False)

@@ -29,6 +29,8 @@ FAILED = "model failed"
 
 MOST_PASSAGES = 5
 """Passages that one question can need."""
+SHOWN = 60
+"""Characters of a reply's words in a reason."""
 
 
 class ClaimReply(BaseModel):
@@ -230,7 +232,13 @@ def read(
 
 def swap_words(swap: Swap) -> str:
     """Say what was swapped in a question that is unanswerable by that."""
-    return f"swapped: “{swap.original.strip()}” → “{swap.replacement.strip()}” ({swap.what})"
+    return f"swapped: {_quoted(swap.original)} → {_quoted(swap.replacement)} ({swap.what})"
+
+
+def _quoted(text: str) -> str:
+    """Return words of a reply as a reason shows them: on one line, not too many."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= SHOWN else f'{line[: SHOWN - 1]}…'}”"
 
 
 def _rejected(question: Question, reason: str) -> Question:
@@ -281,8 +289,8 @@ def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> 
     best = [wide for shared, wide in narrowed if shared == max(narrowed)[0]]
     if len(best) == 1:
         return drafts.span(chunk, *best[0])
-    times, shown = len(places(claim.quote, document.text)), " ".join(claim.quote.split())[:60]
-    return f"its quote “{shown}” stands {times} times in the document: which one is meant is not clear"
+    times = len(places(claim.quote, document.text))
+    return f"its quote {_quoted(claim.quote)} stands {times} times in the document: which one is meant is not clear"
 
 
 def _widened(place: tuple[int, int], sentences: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -320,13 +328,13 @@ def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> s
     if not original or not replacement or original == replacement:
         return "nothing is swapped in it"
     if asked.strip() == true.strip() or f" {original} " not in true:
-        return f"“{reply.swap.original.strip()}” was not swapped: it does not stand in the true question"
+        return f"{_quoted(reply.swap.original)} was not swapped: it does not stand in the true question"
     if question.style in ("misspelt", "other-language", "other-words"):  # then the words differ, and are judged later
         return ""
     if f" {replacement} " not in asked:
-        return f"“{reply.swap.replacement.strip()}”, which was swapped in, does not stand in the question"
+        return f"{_quoted(reply.swap.replacement)}, which was swapped in, does not stand in the question"
     if f" {replacement} " in f" {rejection.normal(context)} ":
-        return f"“{reply.swap.replacement.strip()}”, which was swapped in, stands in the passage"
+        return f"{_quoted(reply.swap.replacement)}, which was swapped in, stands in the passage"
     return ""
 
 

@@ -142,6 +142,31 @@ def verify_questions(
     )
 
 
+def summary(result: Mapping[str, Any], most: int = 3) -> str:
+    """Say what a verification found; `result` holds `Verified`'s fields, as that of a job does.
+
+    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0}
+    >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
+    40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
+verified: HTTP 500 (1).
+    >>> summary({"verified": 0, "faulty": 0, "unverified": 0, "changed": 0, "reasons": {}})
+    'All questions that are asked are verified already.'
+    """
+    verified, faulty, unverified = (result[name] for name in ("verified", "faulty", "unverified"))
+    total = verified + faulty + unverified
+    if not total:
+        return "All questions that are asked are verified already."
+    ordered = sorted(result["reasons"].items(), key=lambda item: (-item[1], item[0]))
+    listed = "; ".join(f"{reason} ({times:,})" for reason, times in ordered[:most])
+    more = f"; {len(ordered) - most} other reasons" if len(ordered) > most else ""
+    failed = [f"{faulty:,} failed a check"] * bool(faulty) + [f"{unverified:,} could not be verified"] * bool(
+        unverified
+    )
+    sentence = f" {', '.join(failed)}: {listed}{more}." if failed else ""
+    changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
+    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}"
+
+
 def _outcome_of(question: Question) -> str:
     """Return which count of a `TypeYield` a question adds to."""
     if not question.verified_by:
