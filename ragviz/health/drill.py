@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -40,6 +41,7 @@ from ragviz.retrieval.retrievers import chosen, needs
 from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
+from ragviz.stopping import current, follow
 from ragviz.store.codecs import questions_hash
 from ragviz.workspace import Workspace
 
@@ -225,7 +227,7 @@ class _Trial:
     @cached_property
     def answers(self) -> Floats:
         """Token F1 of the answers on the unaltered index, (n,); NaN without a reference answer."""
-        return np.array([self.answer(q, rows[0], UNCHANGED) for q, rows in enumerate(self.rankings)])
+        return np.array(self._each([(q, rows[0], UNCHANGED, 1.0) for q, rows in enumerate(self.rankings)]))
 
     def answer(self, q: int, rows: Rows, change: Change, left: float = 1.0) -> float:
         """Answer a question from chunks, of whose tokens a share is `left`; NaN without a reference answer."""
@@ -242,6 +244,13 @@ class _Trial:
             whole = sum(chunk.tokens or fitting.estimate(chunk.text) for chunk in passages)
             budget = int(left * min(whole, BUDGET))
         return self.answerer(self.questions[q], fitting.fitted(passages, budget))
+
+    def _each(self, asked: Sequence[tuple[int, Rows, Change, float]]) -> list[float]:
+        """Answer questions, as `answer` does; a model those that it takes at once."""
+        if self.answerer.together == 1:
+            return [self.answer(*each) for each in asked]
+        with ThreadPoolExecutor(self.answerer.together, "drill", initializer=follow, initargs=(current(),)) as pool:
+            return list(pool.map(lambda each: self.answer(*each), asked))
 
     def pair(self, draw: Generator) -> tuple[Rows, Rows]:
         """Draw two different wordings of every question, one for each side."""
@@ -315,11 +324,12 @@ class _Trial:
         """
         if not self.answerer.answers:
             return None
-        values = self.answers.copy()
+        values, asked = self.answers.copy(), []
         for q, rows in enumerate(rankings):
             same = left == 1 and np.array_equal(rows, self.rankings[q][0])
             if not same or any(row in change.texts for row in rows.tolist()):
-                values[q] = self.answer(q, rows, change, left)
+                asked.append((q, rows, change, left))
+        values[[q for q, *_ in asked]] = self._each(asked)
         return values - self.answers
 
 
@@ -375,6 +385,7 @@ class _Answerer:
 
     name: str
     ask: Callable[[Any], Any] | None = None
+    together: int = 1
 
     @staticmethod
     def of(workspace: Workspace, choices: Choices, spending: Spending) -> _Answerer:
@@ -382,7 +393,7 @@ class _Answerer:
             return _Answerer(choices.answerer)
         client = workspace.model
         client.open()
-        return _Answerer("model", lambda request: client.ask(replace(request, spending=spending)))
+        return _Answerer("model", lambda request: client.ask(replace(request, spending=spending)), client.concurrency)
 
     @property
     def answers(self) -> bool:
@@ -499,13 +510,3 @@ def stored(workspace: Workspace, question_set: QuestionSet) -> dict[str, Any] | 
     """Return the last drill of a question set; None without one, or when another version of ragviz made it."""
     fact = workspace.store.set_fact(question_set.id, FACT)
     return fact if isinstance(fact, dict) and fact.get("version") == VERSION else None
-
-
-def share(count: int, of: int) -> float:
-    """Return a share, 0 of none."""
-    return count / of if of else 0.0
-
-
-def cell(fact: Mapping[str, Any], fault: str, strength: float) -> Mapping[str, Any]:
-    """Return what a drill found of a fault in one strength."""
-    return next(each for each in fact["faults"] if (each["fault"], each["strength"]) == (fault, strength))
