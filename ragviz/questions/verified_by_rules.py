@@ -1,5 +1,8 @@
 """The verification of questions without a model: what can be checked word by word. A model's checks say more.
 
+A question that passes is verified. One that does not is at fault where it was made of the documents' own words, without
+a model. Others can be right all the same, with a sum as their answer or in other words: that they leave to a model.
+
 - The reference answer stands in the passages of the evidence: every number of it, and three of five of its words.
 - Each passage is needed: the question or its answer holds a word that stands in that passage and in no other.
 - No chunk among the best of the retrievers holds all words of a question that nothing is to answer.
@@ -18,12 +21,16 @@ from ragviz.text.stems import content_words, stem
 
 RULES = "rules"
 """What a question is verified by that passed these checks."""
+EXTRACTIVE = "extractive"
+"""The generator whose answers are words of the documents."""
+UNDECIDED = "rules cannot tell"
+"""How the reason begins why rules leave a question to a model."""
 SUPPORTED = 0.6
 """Share of the reference's words that its evidence has to hold."""
 
 
 def verify(questions: Iterable[Question], contexts: Contexts) -> Iterator[Question]:
-    """Yield the questions, verified, in order; as `verification.verify` does by a model."""
+    """Yield the questions in order, as `verification.verify` does: verified, rejected, or left to a model."""
     remaining = iter(questions)
     while window := list(islice(remaining, WINDOW)):
         of_window = contexts(window)
@@ -33,7 +40,10 @@ def verify(questions: Iterable[Question], contexts: Contexts) -> Iterator[Questi
 def _verified(question: Question, context: Context) -> Question:
     if context.lacking:
         return unverified(question, context.lacking)
-    return decided(question, RULES, fault(question, context))
+    found = fault(question, context)
+    if found and question.generator != EXTRACTIVE:
+        return unverified(question, f"{UNDECIDED}: {found}")
+    return decided(question, RULES, found)
 
 
 def fault(question: Question, context: Context) -> str:
@@ -47,7 +57,7 @@ def _answered(question: Question, context: Context) -> str:
     asked = set(_stems(question.query, question.language))
     for candidate in context.candidates:
         if asked and asked <= set(_stems(candidate.text, question.language)):
-            return f"a chunk of “{candidate.document}” holds all that it asks about"
+            return f"a chunk holds all that it asks about: “{candidate.document}”"
     return ""
 
 
@@ -55,8 +65,9 @@ def _unsupported(question: Question, passages: Sequence[str]) -> str:
     """Return what of the reference answer is not in its passages."""
     text = "\n\n".join([*passages, *(prose.read(passage).text for passage in passages)])
     if lacking := sorted(numbers(question.answer) - numbers(text)):
-        return f"its evidence does not hold the number {lacking[0]} of its answer"
-    answer, held = rejection.words(question.answer), set(rejection.words(text))
+        return f"its evidence does not hold a number of its answer: {lacking[0]}"
+    answer = [word for word in rejection.words(question.answer) if not any(c.isdigit() for c in word)]
+    held = set(rejection.words(text))
     absent = [word for word in answer if word not in held]
     if len(absent) > (1 - SUPPORTED) * len(answer):
         return f"its answer does not stand in its evidence: “{absent[0]}” is missing"

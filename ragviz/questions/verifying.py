@@ -178,7 +178,7 @@ def _outcome_of(question: Question) -> str:
 def _kind_of(reason: str) -> str:
     """Return a reason without what it quotes, so that equal ones are counted together."""
     _, marker, why = reason.partition(verification.UNVERIFIED)
-    return marker + why if marker else reason.partition(": ")[0]
+    return marker + ": ".join(why.split(": ")[:2]) if marker else reason.partition(": ")[0]
 
 
 def foresee_verification(
