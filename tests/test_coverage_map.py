@@ -160,4 +160,4 @@ def test_time_grows_with_the_chunks():
         return time.process_time() - began
 
     seconds(1000)
-    assert seconds(160_000) < 60 * max(seconds(20_000), 0.05), "eight times the chunks, of which 20,000 are placed"
+    assert seconds(160_000) < 60 * max(seconds(20_000), 0.05), "eight times the chunks, of which 10,000 are placed"

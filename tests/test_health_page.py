@@ -94,7 +94,8 @@ def test_planned_against_made(store):
         Row(Cell(document.id, "Pump 2", "table", "colleague", 3), made=1),
     ]
     rows[1].reasons["there is no table"] = 2
-    plan_record.put(store, asked.id, PlanRecord("k", "w", "small", "extractive", 0, rows=rows))
+    record = PlanRecord("k", "w", "small", "extractive", 0, rows=rows)
+    store.put_set_fact(asked.id, plan_record.FACT, plan_record.fact_with(store, asked.id, record))
     app = show("health", set="asked", tab="Planned and made")
     assert "5 planned" in words(app)
     assert "2 not made" in words(app)

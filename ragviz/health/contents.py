@@ -81,8 +81,12 @@ def places_of(
     asked: dict[str, set[str]] = {name: set() for name in PLACES}
     for document in workspace.store.document_texts(corpus_id, documents):
         found = structure(document)
-        for name, places in zip(PLACES, (found.tables, found.lists, found.definitions), strict=True):
-            ranges = [(place.start, place.end) for place in places]
+        ranges_of = {
+            "table": [(table.start, table.end) for table in found.tables],
+            "list": [(place.start, place.end) for place in found.lists],
+            "definition": [(definition.start, definition.end) for definition in found.definitions],
+        }
+        for name, ranges in ranges_of.items():
             counts[name] += len(ranges)
             asked[name] |= {i for i, span in spans.get(document.id, ()) if _touches(span, ranges)}
     return dict(counts), {name: len(ids) for name, ids in asked.items()}

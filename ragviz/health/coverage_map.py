@@ -30,7 +30,7 @@ from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float32]
 Basis = Literal["embeddings", "words"]
-SHOWN = 20_000
+SHOWN = 10_000
 """Chunks that are drawn at most: those asked about first, the others by chance."""
 FITTED = 5_000
 """Chunks on which the components are found."""

@@ -36,6 +36,8 @@ TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
 WIDTHS = (3.6, 0.8, 4.4, 1.7)
 """Widths of the columns of the checks: what, how many, effect, quarantine."""
 MOST_ROWS = 9
+MEASURED = 3
+"""Runs whose scores are shown with and without what a check found, the newest of each way of ranking."""
 ANCHOR = "questions-found"
 """Id of the element at the head of the questions of a check."""
 
@@ -138,8 +140,9 @@ def _checks(
     if made is None:
         st.caption("Nothing is known of its questions until they are checked.")
         return
-    newest = material.ways(runs)[:1]
-    measured = _effects(cache.state(newest[0].id, question_set.id), made.state) if newest else {}
+    newest = material.ways(runs)[:MEASURED]
+    by_run = [_effects(cache.state(run.id, question_set.id), made.state) for run in newest]
+    measured = by_run[0] if by_run else {}
     if index is None:
         with widgets.nothing(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
@@ -152,7 +155,8 @@ def _checks(
             address.link("run", "Make a run", set=question_set.name)
     chosen = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
     if chosen:
-        _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions)
+        others = [each[chosen] for each in by_run if chosen in each]
+        _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions, others)
 
 
 def _head(run: Run | None, effect: Effect | None) -> None:
@@ -202,7 +206,14 @@ def _release_button(question_set: QuestionSet, key: str, count: int) -> None:
         st.rerun()
 
 
-def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, questions: Mapping[str, Question]) -> None:
+def _list(
+    corpus: Corpus,
+    question_set: QuestionSet,
+    key: str,
+    found: Found,
+    questions: Mapping[str, Question],
+    by_run: Sequence[Effect],
+) -> None:
     """Draw what a check is, and the questions that it found, beside the one that is chosen."""
     check = CHECKS[key]
     st.html(f"<span id='{ANCHOR}'></span>")
@@ -211,6 +222,8 @@ def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, que
     st.markdown(f"{check.what} *How:* {plain(check.how)}")
     if said := " ".join(filter(None, (found.unknown, found.note))):
         st.caption(plain(said))
+    if any(effect.removed for effect in by_run):
+        st.caption(plain(" · ".join(_effect_of(effect) for effect in by_run)))
     held = {question.id for question in quarantine.held_by(questions.values(), key)}
     words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
     words |= {question_id: "put into quarantine by this check" for question_id in held if question_id not in words}
@@ -248,6 +261,11 @@ def _list(corpus: Corpus, question_set: QuestionSet, key: str, found: Found, que
     with right:
         chosen = address.readable("question", address.one_of(words), "a question that this check found")
         _question(corpus, question_set, questions[chosen or next(iter(words))], words)
+
+
+def _effect_of(effect: Effect) -> str:
+    """Say what a check does to the score of a run, by its name."""
+    return f"{effect.run}: {effect.metric} {effects.score_words(effect.before)}, without them {effects.words(effect)}"
 
 
 def _question(corpus: Corpus, question_set: QuestionSet, question: Question, words: Mapping[str, str]) -> None:
