@@ -279,13 +279,12 @@ def _record(
     """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
     records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
     existing = workspace.store.questions(question_set.id) if question_set else []
-    stored = {question.id for question in existing}
     kept = {question.id for question in existing if question.status != "rejected"}
     fills = sum(record.fill for record in records)
     open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
     if choices.fill and open_fill is not None:
         cells: Iterable[Cell] = [row.cell for row in open_fill.rows if row.cell.planned]
-        return plan_record.planned(open_fill, cells, open_fill, kept, stored)
+        return plan_record.planned(open_fill, cells, open_fill, kept)
     key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
     earlier = next((record for record in records if record.key == key), None)
     record = PlanRecord(
@@ -302,7 +301,7 @@ def _record(
     )
     if not cells and not choices.fill:
         raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
-    return plan_record.planned(record, cells, earlier, kept, stored)
+    return plan_record.planned(record, cells, earlier, kept)
 
 
 def _asked_places(documents: IndexedDocuments, questions: Iterable[Question]) -> Counter[Place]:

@@ -7,7 +7,7 @@ the sources that it is given.
 from __future__ import annotations
 
 import threading
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -67,22 +67,19 @@ class Skipped:
 
 @dataclass(slots=True)
 class Meter:
-    """What the calls took that were made through it, by step; safe to use from many threads."""
+    """What the calls took that were paid through it; safe to use from many threads."""
 
     usage: Usage = field(default_factory=Usage)
-    cached: int = 0
-    steps: Counter[str] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def watching(self, ask: Ask, step: str) -> Ask:
-        """Return `ask` with its calls counted as those of a step."""
+    def watching(self, ask: Ask) -> Ask:
+        """Return `ask` with what it pays counted."""
 
         def counted(client: ModelClient, request: Request[Any]) -> Completion[Any]:
             completion = ask(client, request)
-            with self._lock:
-                self.usage += Usage() if completion.cached else Usage.of([completion])
-                self.cached += completion.cached
-                self.steps[step] += 1
+            if not completion.cached:
+                with self._lock:
+                    self.usage += Usage.of([completion])
             return completion
 
         return counted

@@ -23,7 +23,7 @@ from ragviz.records import Edit, Progress, Question, QuestionSet, silent
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
-BATCH = 40
+BATCH = 20
 """Questions of one type that are made together, before it is counted what is missing."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
 """A generation stops when a model with a usable question of every twentieth try would do so badly once in a hundred
@@ -53,7 +53,6 @@ class Making(SourceSearch):
         super().__init__(record, maker, documents, existing)
         self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
         self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
-        self._stored_ids = {question.id for question in existing}
         self._texts = {rejection.normal(question.query) for question in existing if question.text}
         self.made: list[Question] = []
         self._waiting: list[Question] = []
@@ -73,6 +72,8 @@ class Making(SourceSearch):
                 for first in range(0, len(orders), BATCH):
                     for same in _grouped(orders[first : first + BATCH], lambda each: each[1].cell.type):
                         self._make(same)
+                    if time.monotonic() - self._stored > self._pause:
+                        self.store()
         for row in self.record.rows:
             if (row.missing or row.moved) and not row.reasons:
                 row.reasons[f"nothing more there for the kind “{TYPES[row.cell.type].title}”"] = row.missing + row.moved
@@ -92,7 +93,7 @@ class Making(SourceSearch):
                 for (number, order), question in zip(fresh, made, strict=True):
                     self._take(number, order, question)
         finally:
-            self.record.yielded(numbered[0][1].cell.type).add(meter.usage, meter.cached)
+            self.record.yielded(numbered[0][1].cell.type).add(meter.usage)
 
     def _count_known(self, number: int, order: Order[Any], known: Question) -> None:
         """Count a question that exists, where it is not counted yet: it was stored by a process that was killed."""
@@ -119,8 +120,6 @@ class Making(SourceSearch):
         self.made.append(made)
         self._waiting.append(made)
         self._tell(made.text)
-        if time.monotonic() - self._stored > self._pause:
-            self.store()
         self._check_usefulness()
 
     def _check_usefulness(self) -> None:
@@ -142,21 +141,21 @@ class Making(SourceSearch):
                         if question.status == "rejected":
                             self.record.drop(question.id, question.reason)
             finally:
-                self.record.yielded(same[0].type).add(meter.usage, meter.cached)
+                self.record.yielded(same[0].type).add(meter.usage)
 
     def store(self, *, at_end: bool = False) -> None:
-        """Store the record, then the questions that it counts; `at_end` although there are none."""
+        """Store the questions that wait, and the record that counts them, together; `at_end` the record in any case."""
         if not self._waiting and not at_end:
             return
         started, keys = time.monotonic(), self._workspace.settings.keys
-        self.record.pending = {q.id: (q.type, _why_rejected(q)) for q in self._waiting if q.id not in self._stored_ids}
         if at_end:
             self.record.count_unverified(self._known)
-        plan_record.put(self._workspace.store, self._set.id, self.record, counted=at_end)
-        if self._waiting:
-            questions = [_without_keys(question, keys) for question in self._waiting]
-            self._workspace.store.put_questions(self._set.id, questions, edit=self._edit)
-            self._stored_ids.update(question.id for question in questions)
+        store, questions = self._workspace.store, [_without_keys(question, keys) for question in self._waiting]
+        fact = plan_record.fact_with(store, self._set.id, self.record)
+        if questions:
+            store.put_questions(self._set.id, questions, edit=self._edit, facts={plan_record.FACT: fact})
+        else:
+            store.put_set_fact(self._set.id, plan_record.FACT, fact)
         self._waiting = []
         self._spending.settle()
         self._stored = time.monotonic()

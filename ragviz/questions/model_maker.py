@@ -118,7 +118,7 @@ class ModelMaker:
         Rejected ones come as soon as all before them have: a useless model is noticed early.
         """
         tasks, written = [self.task(order) for order in orders], list[Question]()
-        ask = meter.watching(self._ask, "question")
+        ask = meter.watching(self._ask)
         try:
             for question in model_questions.written(
                 tasks, self._documents.by_id, existing, self._client, self._seed, ask
@@ -141,7 +141,7 @@ class ModelMaker:
         decided = dict[str, Question]()
         try:
             for question in verification.verify(
-                standing, self._contexts, self._client, meter.watching(self._verify_ask, "verification"),
+                standing, self._contexts, self._client, meter.watching(self._verify_ask),
                 verdicts=self._verdicts, keys=self._keys,
             ):  # fmt: skip
                 decided[question.id] = question

@@ -49,7 +49,7 @@ class Yield:
     """What a type of questions gave: `kept` of `made` ones, `rejected` by reason, and what they took.
 
     `unverified` are kept ones that nothing has verified; the next generation does. `calls`, tokens and `dollars` (of
-    models with a price) are those that were paid for them, `cached` the calls that had been paid before.
+    models with a price) are what was paid for them; what a process paid just before it was killed is left out.
     """
 
     made: int = 0
@@ -57,15 +57,13 @@ class Yield:
     unverified: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
     calls: int = 0
-    cached: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     dollars: float = 0.0
 
-    def add(self, usage: Usage, cached: int) -> None:
-        """Add what calls took: what was paid, and the number of those that were cached."""
+    def add(self, usage: Usage) -> None:
+        """Add what calls took."""
         self.calls += usage.calls
-        self.cached += cached
         self.prompt_tokens += usage.prompt_tokens
         self.completion_tokens += usage.completion_tokens
         self.dollars += usage.cost
@@ -77,15 +75,6 @@ class Yield:
             self.rejected[kind_of_reason(reason)] += 1
         else:
             self.kept += 1
-
-    def forget(self, reason: str) -> None:
-        """Take back `count`."""
-        self.made -= 1
-        if reason:
-            self.rejected[kind_of_reason(reason)] -= 1
-            self.rejected = +self.rejected
-        else:
-            self.kept -= 1
 
     def __add__(self, other: Yield) -> Yield:
         """Return the sum."""
@@ -100,8 +89,7 @@ class PlanRecord:
     """The record of a generation; `key` names it, `work` the choices that it was last asked for.
 
     `any_type`: what no cell of a type can yield is made as another type, because nobody asked for types.
-    `places` is the number of the row of each kept question, by id. `pending` are type and reason of rejection ("" for
-    none) of the questions that were counted just before they were stored: a killed process may not have stored them.
+    `places` is the number of the row of each kept question, by id.
     """
 
     key: str
@@ -115,7 +103,6 @@ class PlanRecord:
     rows: list[Row] = field(default_factory=list)
     yields: dict[QuestionType, Yield] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
-    pending: dict[str, tuple[QuestionType, str]] = field(default_factory=dict)
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -186,22 +173,17 @@ def planned(
     cells: Iterable[Cell],
     earlier: PlanRecord | None,
     kept: Collection[str],
-    stored: Collection[str],
 ) -> PlanRecord:
     """Return a new `record` of a plan, with the questions of an `earlier` one that are still among the `kept` ones.
 
-    `kept` and `stored` are the ids of the set's questions that are not rejected, and of all. What a killed process
-    counted and could not store is not counted.
+    `kept` are the ids of the set's questions that are not rejected.
     A question counts for its own cell, else for one of its document, else for any of its type and style, else of its
     type; more than are planned are beyond the plan.
     """
-    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, pending={})
+    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={})
     if earlier is None:
         return record
     record = replace(record, yields=earlier.yields)
-    for question_id, (asked, reason) in earlier.pending.items():
-        if question_id not in stored:
-            record.yielded(asked).forget(reason)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
     for similar in _SIMILAR:
         waiting = _matched(record, waiting, similar)
@@ -248,11 +230,10 @@ def records_of(store: Store, set_id: str) -> list[PlanRecord]:
     return [_decoded(body) for body in stored["generations"]] if stored else []
 
 
-def put(store: Store, set_id: str, record: PlanRecord, *, counted: bool = True) -> None:
-    """Store a record in place of an earlier one with its key; `counted` as in `Store.put_set_fact`."""
+def fact_with(store: Store, set_id: str, record: PlanRecord) -> dict[str, Any]:
+    """Return the fact of a set with a record in place of an earlier one with its key."""
     others = [each for each in records_of(store, set_id) if each.key != record.key]
-    bodies = [_encoded(each) for each in [*others, record]]
-    store.put_set_fact(set_id, FACT, {"version": 1, "generations": bodies}, counted=counted)
+    return {"version": 1, "generations": [_encoded(each) for each in [*others, record]]}
 
 
 def _encoded(record: PlanRecord) -> dict[str, Any]:
@@ -264,7 +245,7 @@ def _encoded(record: PlanRecord) -> dict[str, Any]:
     yields = {  # `asdict` breaks counters
         name: {part.name: getattr(given, part.name) for part in fields(given)} for name, given in record.yields.items()
     }
-    return body | {"rows": rows, "yields": yields, "places": record.places, "pending": record.pending}
+    return body | {"rows": rows, "yields": yields, "places": record.places}
 
 
 def _decoded(body: Mapping[str, Any]) -> PlanRecord:
@@ -272,11 +253,7 @@ def _decoded(body: Mapping[str, Any]) -> PlanRecord:
         Row(Cell(*cell), made, moved, taken, Counter(reasons)) for *cell, made, moved, taken, reasons in body["rows"]
     ]
     yields = {name: Yield(**given | {"rejected": Counter(given["rejected"])}) for name, given in body["yields"].items()}
-    changed = {
-        "rows": rows,
-        "yields": yields,
-        "pending": {question_id: (asked, reason) for question_id, (asked, reason) in body["pending"].items()},
-    }
+    changed = {"rows": rows, "yields": yields}
     return PlanRecord(**{**body, **changed})
 
 
@@ -380,7 +357,6 @@ def yield_rows(records: Iterable[PlanRecord]) -> list[dict[str, Any]]:
             "missing": missing[asked],
             "reasons": reason_words(sums[asked].rejected),
             "calls": sums[asked].calls,
-            "cached": sums[asked].cached,
             "prompt_tokens": sums[asked].prompt_tokens,
             "completion_tokens": sums[asked].completion_tokens,
             "dollars": sums[asked].dollars,

@@ -577,11 +577,17 @@ class Store:
 
     @repeated
     def put_questions(
-        self, set_id: str, questions: Sequence[Question], split: Split | None = None, edit: Edit = EDITED
+        self,
+        set_id: str,
+        questions: Sequence[Question],
+        split: Split | None = None,
+        edit: Edit = EDITED,
+        facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Add questions at the end of a set; one with an existing id is replaced in its place.
 
-        That makes a version of the set, named by `edit`, where a question is new or changed.
+        That makes a version of the set, named by `edit`, where a question is new or changed. `facts` of the set (see
+        `put_set_fact`) are stored in the same transaction.
 
         A replaced question keeps its side of the set's split, and a new one has none; with `split`, that becomes the
         set's, and the questions are on the sides that they name.
@@ -590,6 +596,8 @@ class Store:
         """
         with self._change(set_id, "questions") as connection:
             self._write_questions(connection, set_id, questions, split, edit)
+            for name, value in (facts or {}).items():
+                _put_set_fact(connection, set_id, name, value)
 
     def _write_questions(
         self, connection: Connection, set_id: str, questions: Sequence[Question], split: Split | None, edit: Edit
@@ -711,13 +719,9 @@ class Store:
 
         `counted` makes it a change of the set, so that pages that show it are drawn anew.
         """
-        table = schema.set_facts
         with self._change(set_id, "questions") if counted else self._write() as connection:
             _require(connection, set_id, ("questions",))
-            connection.execute(table.delete().where(table.c.set_id == set_id, table.c.name == name))
-            if value is not None:
-                body = storable(json.dumps(value, ensure_ascii=False))
-                connection.execute(table.insert().values(set_id=set_id, name=name, body=body))
+            _put_set_fact(connection, set_id, name, value)
 
     def set_fact(self, set_id: str, name: str) -> Any:
         """Return what `put_set_fact` stored under this name; None without it."""
@@ -1405,6 +1409,15 @@ def _require(connection: Connection, owner_id: str, kinds: Sequence[Kind]) -> No
         if connection.execute(locking).first() is not None:
             return
     raise Deleted(f"Stopped: the {' or '.join(map(label, kinds))} that was worked on was deleted.")
+
+
+def _put_set_fact(connection: Connection, set_id: str, name: str, value: Any) -> None:
+    """Store a fact of a question set in place of an earlier one of its name; None removes it."""
+    table = schema.set_facts
+    connection.execute(table.delete().where(table.c.set_id == set_id, table.c.name == name))
+    if value is not None:
+        body = storable(json.dumps(value, ensure_ascii=False))
+        connection.execute(table.insert().values(set_id=set_id, name=name, body=body))
 
 
 def _taken(kind: Kind, name: str) -> UsageError:

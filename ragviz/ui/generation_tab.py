@@ -297,7 +297,7 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
 
 def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
     """Draw what each kind yielded, why the rest was rejected, and what it cost."""
-    paid = any(row["calls"] or row["cached"] for row in yields)
+    paid = any(row["calls"] for row in yields)
     rows = pd.DataFrame(
         {
             "Kind": [TYPE_TITLES[row["type"]] for row in yields],
@@ -316,7 +316,7 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _per_kept(row: Mapping[str, Any]) -> float | None:
-    """Return the paid calls of a kept question."""
+    """Return the calls of a kept question."""
     return round(row["calls"] / row["kept"], 1) if row["kept"] else None
 
 
