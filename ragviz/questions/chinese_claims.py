@@ -77,6 +77,12 @@ def names_something(text: str) -> bool:
     )
 
 
+def is_proper(text: str) -> bool:
+    """Return whether a text holds a quoted or Latin word, or the name of a person, place or body."""
+    tags = [word.tag[:2] for word in chinese_words.read(text) if len(word.text) > 1]
+    return any(tag in ("en", "nw", "nr", "ns", "nt") for tag in tags)
+
+
 # What a section is about
 
 _NUMBERING = re.compile(
@@ -205,10 +211,9 @@ class _Reader:
             return
         topic = self.topic(table.section)
         blank = " " if entity[-1].isascii() else ""
-        about = f"关于{topic}，" if topic and not names_something(entity) and topic not in entity else ""
-        draft = Draft(
-            f"{about}{entity}{blank}的{attribute}{_wh(attribute, cell)}？", cell, "table", 7.5, entity, attribute
-        )
+        wh = _wh(attribute, cell) if is_value(cell) else "是怎样的"
+        about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
+        draft = Draft(f"{about}{entity}{blank}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
         yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
 
     # Lists

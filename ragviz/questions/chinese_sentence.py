@@ -59,7 +59,7 @@ _POINTING = re.compile(
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
     "|于是|接着|那时|同样|也|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
 )
-_ASKS = re.compile("什么|怎么|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
+_ASKS = re.compile("什么|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
     "^(?:因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
@@ -128,7 +128,7 @@ def is_usable(draft: Draft) -> bool:
     if _POINTING.search(question) or _POINTING.match(answer) or not (_balanced(question) and _balanced(answer)):
         return False
     if (
-        re.search("一些|有些|(?:谁|什么|哪里)即", question)
+        re.search("^[^，]{1,12}占百分之多少|一些|有些|(?:谁|什么|哪里)即", question)
         or _NEARBY.match(answer)
         or re.search("[:：](?!\\d)|之一", question)
     ):
@@ -205,20 +205,9 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         if not owner or re.search("[将把给]", sentence.between(*sentence.clauses[led])):
             return ""
     led = min(led, first)
-    if (
-        wh == "什么"
-        and end == sentence.clauses[clause][1]
-        and re.fullmatch("[NAMKCUE]+", _codes_of(sentence, clause + 1))
-    ):
-        return ""  # "包含状态码，用户提示四个部分": the answer goes on
-    if clause and re.match("而|以|或|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
-        return ""
-    supposed = _SUPPOSES.search(sentence.between(sentence.clauses[led][0], start))
-    if sentence.words[sentence.clauses[min(led, first)][0]].text in _JOINED_ON:
-        return ""
-    if sentence.words[sentence.clauses[first][0]].text in _AIMING or (
-        supposed and not re.search("[ZB]", _codes_of(sentence, last))
-    ):
+    goes_on = wh == "什么" and end == sentence.clauses[clause][1]
+    goes_on = goes_on and bool(re.fullmatch("[NAMKCUE]+", _codes_of(sentence, clause + 1)))
+    if goes_on or _is_broken(sentence, led, first, clause, last, start):
         return ""
     opening = [sentence.between(*sentence.clauses[n]) for n in range(led)]
     before, after = (
@@ -229,6 +218,19 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
     if wh.startswith("什么") and start and sentence.words[start - 1].text == "为":
         before = before[:-1] + "是"  # "为什么" asks why
     return "，".join([*opening, f"{before}{wh}{after}"]).strip(" ，,：:、") + "？"
+
+
+def _is_broken(sentence: Sentence, led: int, first: int, clause: int, last: int, start: int) -> bool:
+    """Return whether a question of these clauses would begin or end in the middle."""
+    if clause and re.match("而|以|或|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
+        return True
+    if sentence.words[sentence.clauses[led][0]].text in _JOINED_ON:
+        return True
+    if clause and re.fullmatch("N+", _codes_of(sentence, 0)) and _codes_of(sentence, clause)[0] == "P":
+        return True  # "罗伯特·沃森，于1997年任职": a line of a list
+    supposed = _SUPPOSES.search(sentence.between(sentence.clauses[led][0], start))
+    aiming = sentence.words[sentence.clauses[first][0]].text in _AIMING
+    return aiming or (bool(supposed) and not re.search("[ZB]", _codes_of(sentence, last)))
 
 
 def _ending(sentence: Sentence, clause: int, start: int) -> int | None:
@@ -290,7 +292,7 @@ PERSON = re.compile(
     "(?:人|员|员工|职工|者|学生|用户|客户|顾客|居民|乘客|旅客|儿童|患者|会员|一方|师|长|经理|主任|主管|总监|总裁|书记|主席|代表|委员|教授|院士|作者|将军|总统|国王)$"
 )
 WEAK_VERBS = candidate.word_set(
-    "抵达 到达 前往 进入 离开 来到 返回 进行 使用 做 有 没有 成为 作为 使得 认为 表示 指出 发现 可能 希望 开始"
-    " 继续 受到 得到 具有 存在 出现 发生 导致 造成 涉及 属于 到 说 想 用 会 让 使 给 被 叫 称 称为 引起 产生 获得"
-    " 进入 作出 做出 来自 参加 不是 还有 看到 意味着 相当于 无"
+    "允许 鼓励 强制 要求 建议 停止 避免 防止 抵达 到达 前往 进入 离开 来到 返回 进行 使用 做 有 没有 成为 作为"
+    " 使得 认为 表示 指出 发现 可能 希望 开始 继续 受到 得到 具有 存在 出现 发生 导致 造成 涉及 属于 到 说 想 用"
+    " 会 让 使 给 被 叫 称 称为 引起 产生 获得 进入 作出 做出 来自 参加 不是 还有 看到 意味着 相当于 无"
 )
