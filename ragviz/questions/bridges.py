@@ -46,7 +46,12 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
             chains = _chains(corpus, entity, answers, usable, passages)
             yield from _unused(chain(chains, _joint(corpus, corpus.names[entity], usable, passages)))
     for topic, claims in _topics(corpus).items():
-        yield from _unused(_joint(corpus, topic[1], best(claims, LOOKED_AT, seed), passages))
+        usable = best(claims, LOOKED_AT, seed)
+        drafts = list(_unused(_joint(corpus, topic[1], usable, passages)))
+        yield from drafts
+        used = {claim for draft in drafts for claim in draft.claims}
+        again = sorted(usable, key=lambda claim: claim in used)  # those left over come first
+        yield from _unused(_joint(corpus, topic[1], again, passages))
 
 
 def _joinable(claims: Iterable[SourceClaim], language: str) -> list[SourceClaim]:
@@ -63,14 +68,19 @@ def _unused(drafts: Iterable[JoinedDraft]) -> Iterator[JoinedDraft]:
 
 
 def _topics(corpus: Claims) -> dict[tuple[str, str], list[SourceClaim]]:
-    """Return the claims that begin by naming the same topic, one of this document alone, by document and topic."""
+    """Return the claims that name the same topic, one of this document alone, by document and topic."""
     found: dict[tuple[str, str], list[SourceClaim]] = {}
-    for claim in corpus.all:
-        quoted = _QUOTED.search(lead(claim.question)[0])
-        if quoted and can_join(claim):
+    rest: dict[str, list[SourceClaim]] = {}
+    for claim in filter(can_join, corpus.all):
+        if quoted := _QUOTED.search(lead(claim.question)[0]):
             found.setdefault((claim.document_id, quoted[1]), []).append(claim)
+        else:
+            rest.setdefault(claim.document_id, []).append(claim)
     documents = Counter(topic for _, topic in found)
-    return {key: claims for key, claims in found.items() if documents[key[1]] == 1}
+    own = {key: claims for key, claims in found.items() if documents[key[1]] == 1}
+    for (document_id, topic), claims in own.items():
+        claims += [claim for claim in rest.get(document_id, ()) if holds(claim.question, topic)]
+    return own
 
 
 def _joint(corpus: Claims, name: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
@@ -93,7 +103,9 @@ def _is_about(claim: SourceClaim, entity: str) -> bool:
 
 
 def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
-    """Return whether a claim has another question and another answer than all of a group."""
+    """Return whether a claim has another question and answer than all of a group; one cell of a table is enough."""
+    if claim.type == "table" and any(other.type == "table" for other in group):
+        return False
     return all(
         normal(claim.question) != normal(other.question) and normal(claim.answer) != normal(other.answer)
         for other in group

@@ -18,9 +18,10 @@ from ragviz.text.stems import content_words
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = rf"(?P<month>(?:{'|'.join(_MONTHS)})[a-z]*\.?)"
 _YEAR = r"(?P<year>(?:1[5-9]|20)\d{2})"
+_FISCAL = r"(?:the\s+)?(?:fiscal year\s+|FY\s*)?"
 _ENGLISH_DATE = re.compile(
-    r"\b(?P<word>as of|since|starting(?: in| on)?|effective|from|after|until|till|through|before|up to|in|for|during)"
-    rf"\s+(?:the\s+)?(?:fiscal year\s+|FY\s*)?(?:{_MONTH}\s+)?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+)?{_YEAR}\b",
+    r"\b(?P<word>as of|since|starting(?: in| on)?|effective|from|after|until|till|through|before|by|up to|in|on"
+    rf"|for|during)\s+{_FISCAL}(?:{_MONTH}\s+)?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?,?\s+)?{_YEAR}\b",
     re.IGNORECASE,
 )
 _ENGLISH_VERSION = re.compile(

@@ -16,8 +16,8 @@ from ragviz.questions.sections import name_of, sections, title_of
 from ragviz.records import Document
 from ragviz.text.stems import stem
 
-REACH = 150
-"""Units before and after a phrase that count as said together with it, some ten sentences in each direction."""
+REACH = 75
+"""Units before and after a phrase that count as said together with it: a passage of some 200 tokens."""
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _BETWEEN = 0  # the unit that ends every document and every path of headings

@@ -46,13 +46,13 @@ def _about_the_same(corpus: Claims) -> Iterator[Pair]:
 
 
 def _of_one_topic(corpus: Claims) -> Iterator[JoinedDraft]:
-    """Yield follow-ups that leave out the topic which both questions begin with, where nothing else names it."""
-    groups: dict[tuple[str, str], list[SourceClaim]] = defaultdict(list)
+    """Yield follow-ups in a section that leave out the topic of both questions, where nothing else names it."""
+    groups: dict[tuple[str, str, str], list[SourceClaim]] = defaultdict(list)
     for claim in corpus.all:
         topic, rest = lead(claim.question)
         if topic and can_join(claim) and not _NAME.search(rest):
-            groups[claim.document_id, topic].append(claim)
-    for (_, topic), claims in groups.items():
+            groups[claim.document_id, claim.section, topic].append(claim)
+    for (*_, topic), claims in groups.items():
         for one, other in pairwise(claims):
             rest = other.question.removeprefix(topic)
             yield from _usable(one, other, f"那么，{rest}" if other.language == "zh" else f"And {lowered(rest)}")

@@ -87,6 +87,20 @@ def noun_phrases(pairs: Sequence[tuple[str, str]], language: str) -> Iterator[No
             yield _chinese(question, words, *at) if language == "zh" else _english(question, words, *at)
 
 
+def modified_nouns(questions: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the English nouns with words before them that say which ("security review") of each question, in order."""
+    for question, words in zip(questions, parse(questions, "en"), strict=True):
+        found = []
+        for place, word in enumerate(words):
+            first = place
+            while first and words[first - 1].head == place and words[first - 1].dep in ("compound", "amod", "nmod"):
+                first -= 1
+            asked = first and words[first - 1].tag in ("WDT", "WP", "WRB", "WP$", "JJ", "CD")
+            if word.tag in ("NN", "NNS") and first < place and word.dep != "compound" and not asked:
+                found.append(question[words[first].start : word.end])
+        yield found
+
+
 def _only_place(question: str, name: str) -> tuple[int, int] | None:
     """Return where the name stands, None unless it stands there once, between the ends of words."""
     if not name:

@@ -6,32 +6,37 @@ Each is checked by exact search: the documents must not say anything of the kind
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
+from ragviz.backends.terms import HAN_RUN
 from ragviz.questions import dated_claims
 from ragviz.questions.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.questions.exact_search import ExactSearch
 from ragviz.questions.joined_draft import JoinedDraft, is_direct, lead
-from ragviz.questions.noun_phrases import NounPhrase, chinese_label, noun_phrases
+from ragviz.questions.noun_phrases import NounPhrase, chinese_label, modified_nouns, noun_phrases
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import digest
-from ragviz.text.stems import content_words
+from ragviz.text.stems import content_words, singular
 from ragviz.text.words import parse
 
 T = TypeVar("T")
 
-TRIED = 8
+TRIED = 24
 """Replacements of one claim's entity, attribute or year that are checked at most."""
 
-NAMES = 3
+SWAPPED = 2
+"""Names of one question that are swapped at most, one in each question made of it."""
+NAMES = 4
 """Names of one question that are tried."""
 
 _YEAR = re.compile(r"(?<![\d.,-])(?:1[5-9]|20)\d{2}(?![\d.,-]\d|\d)")
 _FRAMES = ("{} wrote this.", "{} is blue.", "Please press {} twice.")
 _NAMED_KINDS = {"PERSON": "a person", "GPE": "a place", "ORG": "an organisation"}
+_NO_PLAIN_NAME = re.compile(r"\d(?![\w-]*[A-Z])|\b(?:[a-z]{3,}ing|and|or|who|that|which|is|are|to)\b|[/:;,]")
 _LOCAL = ("a person", "a place")
 """Kinds of things whose replacement must be named in the same document: else it has nothing to do with it."""
 _SUPERLATIVE = re.compile(
@@ -41,16 +46,16 @@ _SUPERLATIVE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name as a whole noun phrase of its claim's question, behind the question's lead, and its kind ("": unknown)."""
+    """A name as a whole noun phrase of its claim's question, behind the question's lead, and what kinds it is of."""
 
     claim: SourceClaim
     name: str
     phrase: NounPhrase
-    kind: str
+    kinds: tuple[str, ...]
 
 
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
-    """Yield questions that no document answers, each made of a true one; a claim gives one of each swap at most."""
+    """Yield questions that no document answers, each made of a true one."""
     yield from _swapped_years(corpus, seed)
     yield from _swapped_attributes(corpus, seed)
     yield from _swapped_entities(corpus, list(_named(corpus)), seed)
@@ -68,27 +73,26 @@ def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
 def _named(corpus: Claims) -> Iterator[_Named]:
     """Yield the names in the questions that can be swapped: subjects first, then the other names."""
     by_language: dict[str, list[tuple[SourceClaim, str]]] = defaultdict(list)
-    for claim in corpus.all:
-        if is_direct(claim) and not _SUPERLATIVE.search(claim.question):
-            rest = lead(claim.question)[1]
-            names = dict.fromkeys(
-                bare(name) for name in (claim.subject, *claim.entities) if is_entity(name, claim.language)
-            )
-            by_language[claim.language] += [(claim, name) for name in names if _stands_in(name, rest)][:NAMES]
+    usable = [claim for claim in corpus.all if is_direct(claim) and not _SUPERLATIVE.search(claim.question)]
+    rests = ["" if claim.language == "zh" else lead(claim.question)[1] for claim in usable]
+    for claim, nouns in zip(usable, modified_nouns(rests), strict=True):
+        rest = lead(claim.question)[1]
+        given = (name for name in (claim.subject, *claim.entities, *nouns) if is_entity(name, claim.language))
+        names = [name for name in dict.fromkeys(map(bare, given)) if _stands_in(name, rest)]
+        by_language[claim.language] += [(claim, name) for name in names[:NAMES]]
     for language, pairs in by_language.items():
         found = noun_phrases([(claim.question, name) for claim, name in pairs], language)
         whole = [(*pair, phrase) for pair, phrase in zip(pairs, found, strict=True) if phrase is not None]
         labels = _labels({name for _, name, phrase in whole if phrase.label in _NAMED_KINDS}, language)
         for claim, name, phrase in whole:
-            yield _Named(claim, name, phrase, _kind(name, phrase, labels, language))
+            yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)))
 
 
 def _labels(names: Iterable[str], language: str) -> dict[str, str]:
     """Return "PERSON" or "GPE" by name, where it is known by itself to be one.
 
     English: in any sentence, whether it fits or not; a person by two names or more, an organisation ("ORG") by its
-    abbreviation. Chinese: a place as the
-    dictionary has it, a person by surname and length.
+    abbreviation. Chinese: as `chinese_label` has it.
     """
     ordered = sorted(names)
     if language == "zh":
@@ -108,54 +112,78 @@ def _is_full_name(name: str) -> bool:
     return " " in name and name.replace(" ", "").isalpha()
 
 
-def _kind(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: str) -> str:
-    """Return the kind of a name by its form, of a person or place by the name; "" where neither shows it."""
+def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: str) -> Iterator[str]:
+    """Yield the kind of a name, if it shows: by the name itself (of an organisation where it acts), or by its form."""
     named = _NAMED_KINDS.get(labels.get(name, ""), "")
-    if named and phrase.label in _NAMED_KINDS and (named != "an organisation" or phrase.subject):
-        return named
-    form = kind(name, language)
-    number = "many" if phrase.plural else "one"
-    case = "name" if name[:1].isupper() else "noun"
-    return f"{form} {number} {case}" if form else ""
+    if named and named == _NAMED_KINDS.get(phrase.label):
+        yield from [named] if phrase.subject or named in _LOCAL else []
+    elif (form := kind(name, language)) and _can_stand_for_another(name):
+        yield _form_kind(name, form, plural=phrase.plural)
+
+
+def _can_stand_for_another(name: str) -> bool:
+    """Return whether a name is a plain noun phrase: no number, no clause, no sign before it."""
+    return name[:1].isalnum() and not _NO_PLAIN_NAME.search(name)
+
+
+def _is_plural(name: str) -> bool:
+    """Return whether the last word of an English name is a plural, by its spelling."""
+    last = name.split()[-1].lower()
+    return not HAN_RUN.search(name) and singular(last) != last
+
+
+def _form_kind(name: str, form: str, *, plural: bool) -> str:
+    return f"{form} {'many' if plural else 'one'} {'name' if name[:1].isupper() else 'noun'}"
 
 
 # The entity
 
 
 def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Iterator[JoinedDraft]:
-    groups: dict[tuple[str, str], dict[str, _Named]] = defaultdict(dict)
+    groups: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for each in named:
-        if each.kind:
-            groups[each.claim.language, each.kind].setdefault(normal(each.name), each)
+        for own in each.kinds:
+            groups[each.claim.language, own].setdefault(normal(each.name), each.name)
+    for entity, name in corpus.names.items():  # those that nothing is asked about
+        language = "zh" if HAN_RUN.search(name) else "en"
+        form = kind(name, language) if _can_stand_for_another(name) else ""
+        if form:
+            groups[language, _form_kind(name, form, plural=_is_plural(name))].setdefault(entity, name)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in groups.items()}
-    done: set[SourceClaim] = set()
+    made: Counter[SourceClaim] = Counter()
     for each in named:
-        if each.claim in done:
-            continue
-        group = ordered.get((each.claim.language, each.kind), [])
-        for other in _some(group, each.claim, seed):
-            if draft := _with_entity(corpus, each, other.name):
-                done.add(each.claim)
-                yield draft
-                break
+        others = (_some(ordered[each.claim.language, own], each.claim, seed) for own in each.kinds)
+        drafts = (_with_entity(corpus, each, other) for other in chain.from_iterable(others))
+        if made[each.claim] < SWAPPED and (draft := next(filter(None, drafts), None)):
+            made[each.claim] += 1
+            yield draft
 
 
 def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
     """Return the question about another thing of the kind; None where a document may say it."""
     claim, old = named.claim, named.name
     one, two = set(normal(old).split()), set(normal(new).split())
+    if named.phrase.plural != _is_plural(new) and claim.language != "zh":
+        return None
     if one <= two or two <= one or _stands_in(new, claim.question) or _clashes(named.phrase.text, new):
         return None
-    if named.kind in _LOCAL and claim.document_id not in corpus.search.documents(new):
+    if named.kinds and named.kinds[0] in _LOCAL and claim.document_id not in corpus.search.documents(new):
         return None
     telling = _telling(claim, [old, new])
     if not telling or not absent(corpus.search, new, telling):
+        return None
+    if claim.type == "table" and _share_a_document(corpus, new, claim.attribute):
         return None
     if claim.attribute and not absent(corpus.search, new, [claim.attribute]):
         return None
     if corpus.search.near(new, [claim.answer]) != 0:
         return None
     return _draft(claim, named.phrase.renamed(old, new), (old, new))
+
+
+def _share_a_document(corpus: Claims, name: str, attribute: str) -> bool:
+    """Return whether one document holds both: the header of a table can be far from its rows."""
+    return not set(corpus.search.documents(name)).isdisjoint(corpus.search.documents(attribute))
 
 
 def _clashes(phrase: str, new: str) -> bool:
@@ -187,6 +215,8 @@ def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             shared = set(words) & set(content_words(old, claim.language))
             if shared or not words or _stands_in(new, claim.question):
                 continue
+            if "table" in (claim.type, other.type) and _share_a_document(corpus, bare(claim.subject), new):
+                continue
             if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
                 yield _draft(claim, _replaced(claim.question, old, new), (old, new))
                 break
@@ -213,7 +243,7 @@ def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
     text = re.sub(r" in “[^”]+”(?=\?$)", "", lead(claim.question)[1])
     around = normal(_replaced(_replaced(text, name, " 0 "), attribute, " 1 "))
     form = kind(name, claim.language)
-    told = len(around.split()) > (8 if claim.language == "zh" else 6)
+    told = bool(set(content_words(around, claim.language)) - {"0", "1", "given"})
     return claim.language, around, form or ("" if told else claim.document_id)
 
 

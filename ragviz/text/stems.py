@@ -12,7 +12,7 @@ _ENGLISH = (
     " could will would shall should may might must i me my we us our you your he him his she her it its they them their"
     " this that these those there here what which who whom whose when where why how much many long often far any some"
     " no not only also just more most very such same own per up out off down again one ones get got give given each"
-    " every all both other another new let make made use used using need"
+    " s t every all both other another new let make made use used using need"
 )
 _CHINESE = (
     "的 了 是 在 和 与 及 或 也 都 就 才 还 又 再 要 会 能 可以 可 应 应该 有 没有 没 不 吗 呢 吧 啊 什么 哪 哪个 哪些"
@@ -78,4 +78,5 @@ def singular(word: str) -> str:
 def content_words(text: str, language: str) -> list[str]:
     """Return the words of `text` that carry its content, each once and in order: those that are no function words."""
     stop = _STOP_WORDS.get(language, _ENGLISH_STOP_WORDS)
-    return list(dict.fromkeys(word for word in words.tokens(text, language) if word not in stop))
+    found = words.tokens(text, "zh") if language == "zh" else re.findall(r"[^\W_]+", text.lower())
+    return list(dict.fromkeys(word for word in found if word not in stop))
