@@ -14,7 +14,7 @@ from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
 from ragviz.questions import plan_record
-from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
+from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
@@ -23,6 +23,7 @@ from ragviz.ui import (
     competition_view,
     coverage_view,
     drill_view,
+    generation_tab,
     heading,
     job_panel,
     passages,
@@ -283,31 +284,9 @@ def _question(corpus: Corpus, question_set: QuestionSet, question: Question, wor
 
 
 def _plan(question_set: QuestionSet) -> None:
-    """Draw the plan of the set's generations against what was made, the cells that lack questions first."""
-    opened = cache.workspace()
-    names = {d.id: d.name for d in opened.store.documents(question_set.corpus_id, replaced=True)}
-    cells = plan_record.cell_rows(plan_record.records_of(opened.store, question_set.id), names)
-    if not cells:
-        with widgets.nothing("This set was made without a plan: nothing says what it was to ask."):
-            address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")
+    """Draw the plan of the set's generations against what was made."""
+    if cache.workspace().store.set_fact(question_set.id, plan_record.FACT) is not None:
+        generation_tab.planned_and_made(question_set)
         return
-    rows = pd.DataFrame(cells)
-    totals = {name: int(rows[name].sum()) for name in ("planned", "made", "elsewhere", "missing")}
-    st.markdown(
-        f"**{totals['planned']:,} planned**: {totals['made']:,} made where planned, {totals['elsewhere']:,} elsewhere, "
-        f"{totals['missing']:,} not made."
-    )
-    rows = rows.sort_values(["missing", "planned"], ascending=False, kind="stable")
-    shown = pd.DataFrame(
-        {
-            "Document": rows["document"], "Section": rows["section"],
-            "Type": rows["type"].map(lambda name: TYPE_TITLES.get(name, name)),
-            "Style": rows["style"].map(lambda name: STYLE_TITLES.get(name, name)),
-            "Planned": rows["planned"], "Made": rows["made"], "Elsewhere": rows["elsewhere"],
-            "Missing": rows["missing"], "Why": rows["reasons"],
-        }
-    )  # fmt: skip
-    with widgets.above_table("plan"):
-        st.caption(f"{wording.counted(len(shown), 'cell')}, those that lack questions first", width="stretch")
-        widgets.table_button(shown, f"{question_set.name}-plan", "plan-csv")
-    widgets.table(shown, "plan", height=widgets.height_of(len(shown), 12), alt="Planned against made, cell by cell")
+    with widgets.nothing("This set was made without a plan: nothing says what it was to ask."):
+        address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")
