@@ -12,7 +12,7 @@ import pytest
 from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, Cancelled, UsageError
+from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
 from ragviz.questions import model_questions, verification, verified_by_rules, verifying
@@ -154,6 +154,26 @@ def test_a_follow_up_needs_its_earlier_turns(server, knows):
     assert sent(server)[0]["questions"]["1"]["earlier"] == [list(turns[0])]
     assert "earlier" not in sent(server)[0]["questions"]["2"], "it is asked about without them too"
     assert sent(server)[1]["earlier"] == [list(turns[0])]
+
+
+def test_questions_are_asked_at_the_same_time(server, knows):
+    server.latency = 0.05
+    assert len(verified(server, *facts(knows, 8), client=client_of(server, concurrency=4))) == 8
+    assert server.counts.most_in_flight == 4
+
+
+def test_prompts_are_in_the_language_of_what_they_are_about(server, knows):
+    text, answer = "织工行会是什么时候成立的？", "1412年"
+    passage = "织工行会成立于1412年，会馆位于下城区。"
+    knows(text, ["成立于1412年"], answer)
+    [outcome] = verified(server, question(text, answer, passage, language="zh"))
+    assert outcome.verified_by == "loopback"
+    systems = [body["messages"][0]["content"] for body in server.bodies]
+    assert [system[:4] for system in systems] == ["你要检查", "你要只依"]
+    tanners = "制革行会是什么时候成立的？"
+    [kept] = verified(server, question(tanners, "", unanswerable=True, language="zh"), of=candidates(passage))
+    assert kept.verified_by == "loopback"
+    assert server.bodies[-1]["messages"][0]["content"].startswith("你要判断")
 
 
 # Several passages
@@ -602,6 +622,23 @@ def test_a_process_that_is_killed_is_resumed_as_a_job(workspace, server):
     assert {q.verified_by for q in workspace.store.questions(set_id)} == {"loopback"}
     assert len(set(chats(server))) == 68
     assert len(chats(server)) <= 68 + 2, "two calls were in flight"
+
+
+def test_an_endpoint_that_refuses_stops_it_and_what_was_decided_stays(workspace, server):
+    pump_set(workspace)
+    set_id = workspace.store.question_set("q").id
+
+    def refuse(done, total, unit, message=""):
+        server.key = "another" if done == 10 else server.key
+
+    with pytest.raises(ModelError, match="key"):
+        verifying.verify_questions(workspace, "q", "pumps", progress=refuse)
+    questions = workspace.store.questions(set_id)
+    assert Counter(q.verified_by for q in questions) == {"loopback": 40, "": 21}
+    assert {q.status for q in questions} == {"proposed"}
+    assert {q.reason for q in questions} == {""}
+    server.key = None
+    assert verifying.verify_questions(workspace, "q", "pumps").verified == 21
 
 
 def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
