@@ -180,20 +180,30 @@ def planned(
     A question counts for its own cell, else for one of its document, else for any of its type and style, else of its
     type; more than are planned are beyond the plan.
     """
+    cells = list(cells)
     record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={})
     if earlier is None:
         return record
+    is_same = earlier.work == record.work and [row.cell for row in earlier.rows if row.cell.planned] == cells
+    if is_same and earlier.places.keys() <= set(kept):
+        return _continued(earlier)
     record = replace(record, yields=earlier.yields)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
-    for similar in _SIMILAR:
+    for similar in (*_SIMILAR, *([_anything] if record.any_type else [])):
         waiting = _matched(record, waiting, similar)
     for question_id, cell in waiting:
         number = record.row_of(cell)
         record.rows[number].taken += 1
         record.places[question_id] = number
-    for row in earlier.rows if record.work == earlier.work else ():
-        record.rows[record.row_of(row.cell)].reasons.update(row.reasons)
     return record
+
+
+def _continued(record: PlanRecord) -> PlanRecord:
+    """Return a record that goes on; where it was finished, reasons of what is missing are found anew."""
+    if record.state == "done":
+        for row in record.rows:
+            row.reasons = Counter() if row.missing else row.reasons
+    return replace(record, state="running")
 
 
 def _matched(
@@ -216,9 +226,15 @@ _SIMILAR: tuple[Callable[[Cell], Hashable], ...] = (
     _key,
     lambda cell: (*cell.place, cell.type, cell.style),
     lambda cell: (cell.document_id, cell.type, cell.style),
+    lambda cell: cell.chunk or _key(cell),
     lambda cell: (cell.type, cell.style),
     lambda cell: cell.type,
 )
+
+
+def _anything(cell: Cell) -> Hashable:
+    """Return the same for every cell but those of chunks."""
+    return cell.chunk
 
 
 # Kept with the set

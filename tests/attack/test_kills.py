@@ -353,7 +353,7 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Leave out what models replied, how long they took, and what kinds of questions cost: their scores are compared."""
+    """Leave out what models replied, how long they took, and what questions cost: their scores are compared."""
     paid = re.compile(r'"(?:calls|prompt_tokens|completion_tokens|dollars)": [\d.e-]+')
     took = re.compile(r'(\["\w+", "[^"]*", "[^"]*", \d+, \d+), [\d.e-]+, [^,]+, (?:true|false)')
     return {table: texts for table, texts in lines.items() if table not in ("cache", "judgements", "runs")} | {
