@@ -78,10 +78,17 @@ def _documents(fact: Fact) -> Iterator[str]:
             f"nothing: {_listed(silent)}."
         )
     if missed:
+        asked = len(rows) - len(silent)
+        where = f"{len(missed):,} of the" if len(missed) < asked else "any of the"
         yield (
-            f"It does not notice that all evidence in one document is lost in {len(missed):,} of the "
-            f"{_counted(len(rows) - len(silent), 'document')} that it asks about: {_listed(missed)}."
+            f"It does not notice that all evidence in one document is lost, in {where} "
+            f"{_counted(asked, 'document')} that it asks about{_unless_all(missed, asked)}: documents are the unit of "
+            "doubt, and a loss in one of them may be chance. Results by document show it."
         )
+
+
+def _unless_all(missed: Sequence[str], asked: int) -> str:
+    return f" ({_listed(missed)})" if len(missed) < asked else ""
 
 
 def _sections(fact: Fact) -> Iterator[str]:
