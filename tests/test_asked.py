@@ -121,7 +121,7 @@ def texts(pairs_of):
 
 
 def clusters(pairs_of, questions=()):
-    listed = log_clusters.texts_of(texts(pairs_of), questions)
+    listed = log_clusters.texts_of(texts(pairs_of), questions, lambda *_: None)
     weights = log_clusters.read_words(listed, questions, lambda *_: None)
     return log_clusters.by_words(listed, weights, lambda *_: None)
 

@@ -128,7 +128,7 @@ def examine(
     if index is not None:
         index = search.ready(workspace, index)
     questions = [question for question in workspace.store.questions(question_set.id) if question.asked]
-    texts = log_clusters.texts_of(log, questions)
+    texts = log_clusters.texts_of(log, questions, progress)
     weights = log_clusters.read_words(texts, questions, progress)
     clusters = log_clusters.by_words(texts, weights, progress)
     vectors = Vectors(workspace, question_set, index, progress)

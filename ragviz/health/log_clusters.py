@@ -7,7 +7,7 @@ every other: a text is compared with those that share a rare word with it, and w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,7 @@ HEADS = 2_000
 """Clusters, the most asked, that are compared with each other by their embeddings."""
 _NEAREST = 5  # nearest by embedding that are looked at, as their numbers may differ
 _BLOCK = 256
+_REPORTED = 500  # texts between two reports of progress
 
 
 @dataclass(slots=True, eq=False)
@@ -69,48 +70,68 @@ def content(text: str, code: str) -> frozenset[str]:
     return words.content(text, code) or frozenset(normal(text).split())
 
 
-def texts_of(log: Log, questions: Sequence[Question]) -> list[LoggedText]:
+def texts_of(log: Log, questions: Sequence[Question], progress: Progress) -> list[LoggedText]:
     """Return the texts of a log with their languages; one too short to show it is in that of most questions."""
     codes = [question.language for question in questions]
     usual = max(set(codes), key=codes.count) if codes else ""
-    return [LoggedText(each.text, each.count, language.of_short(each.text, usual)) for each in log.asked]
+    texts = []
+    for number, each in enumerate(log.asked):
+        if number % _REPORTED == 0:
+            progress(number, len(log.asked), "texts", "Reading languages")
+        texts.append(LoggedText(each.text, each.count, language.of_short(each.text, usual)))
+    return texts
 
 
 def read_words(texts: Sequence[LoggedText], questions: Sequence[Question], progress: Progress) -> Weights:
     """Read the words of texts, and weigh words by how rare they are in the log and in the set."""
     for number, each in enumerate(texts):
-        if number % 500 == 0:
+        if number % _REPORTED == 0:
             progress(number, len(texts), "texts", "Reading words")
         each.words, each.numbers = content(each.text, each.language), words.numbers(each.text)
     return words.weights_of([each.words for each in texts] + [content(q.query, q.language) for q in questions])
 
 
 class _Rarest:
-    """Sets of words found by their rarest words."""
+    """Sets of words found by their rarest words, and compared by weighted Jaccard; a word is weighed once."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
+        self._known: dict[str, float] = {}
         self._places: dict[str, list[int]] = {}
-        self.kept: list[frozenset[str]] = []
+        self._kept: list[tuple[frozenset[str], float]] = []
+
+    def _of(self, word: str) -> float:
+        weight = self._known.get(word)
+        if weight is None:
+            weight = self._known[word] = self._weights.of(word)
+        return weight
 
     def _rare(self, own: frozenset[str]) -> list[str]:
-        return sorted(own, key=lambda word: (-self._weights.of(word), word))[:RARE]
+        return sorted(own, key=lambda word: (-self._of(word), word))[:RARE]
 
     def add(self, own: frozenset[str]) -> None:
         """Add a set of words."""
         for word in self._rare(own):
-            self._places.setdefault(word, []).append(len(self.kept))
-        self.kept.append(own)
+            self._places.setdefault(word, []).append(len(self._kept))
+        self._kept.append((own, sum(map(self._of, own))))
 
-    def near(self, own: frozenset[str]) -> list[int]:
-        """Return the places of the sets that share a rare word, those of the rarest first, at most `LOOKED_AT`."""
-        found: dict[int, None] = {}
+    def nearest(self, own: frozenset[str], is_allowed: Callable[[int], bool]) -> tuple[float, int]:
+        """Return how near the nearest set is that shares a rare word and is allowed, and its place; 0, -1 for none.
+
+        At most `LOOKED_AT` are looked at, those of the rarest word first; of equally near ones the first is taken.
+        """
+        total, looked, best, found = sum(map(self._of, own)), set[int](), 0.0, -1
         for word in self._rare(own):
-            for place in self._places.get(word, ())[:LOOKED_AT]:
-                found[place] = None
-            if len(found) >= LOOKED_AT:
-                break
-        return list(found)[:LOOKED_AT]
+            for place in self._places.get(word, ())[: LOOKED_AT - len(looked)]:
+                if place in looked:
+                    continue
+                looked.add(place)
+                kept, other = self._kept[place]
+                both = sum(map(self._of, own & kept))
+                near = both / (total + other - both) if both else 0.0
+                if (near > best or (near == best and place < found)) and is_allowed(place):
+                    best, found = near, place
+        return best, found
 
 
 def by_words(texts: Sequence[LoggedText], weights: Weights, progress: Progress) -> list[OpenCluster]:
@@ -118,18 +139,11 @@ def by_words(texts: Sequence[LoggedText], weights: Weights, progress: Progress) 
     clusters: list[OpenCluster] = []
     leaders = _Rarest(weights)
     for number, each in enumerate(texts):
-        if number % 500 == 0:
+        if number % _REPORTED == 0:
             progress(number, len(texts), "texts", "Joining texts by their words")
-        best, place = max(
-            (
-                (weights.overlap(each.words, leaders.kept[at]), -at)
-                for at in leaders.near(each.words)
-                if clusters[at].leader.numbers == each.numbers
-            ),
-            default=(0.0, 0),
-        )
+        best, place = leaders.nearest(each.words, lambda at: clusters[at].leader.numbers == each.numbers)  # noqa: B023
         if best >= SAME_WORDS:
-            clusters[-place].members.append(each)
+            clusters[place].members.append(each)
         else:
             clusters.append(OpenCluster(each, [each]))
             leaders.add(each.words)
@@ -197,19 +211,12 @@ def match(
     for question in questions:
         own.add(content(question.query, question.language))
     for number, each in enumerate(clusters):
-        if number % 500 == 0:
+        if number % _REPORTED == 0:
             progress(number, len(clusters), "clusters", "Comparing with the set")
-        best, place = max(
-            (
-                (weights.overlap(each.leader.words, own.kept[at]), -at)
-                for at in own.near(each.leader.words)
-                if numbers[at] == each.leader.numbers
-            ),
-            default=(0.0, 0),
-        )
+        best, place = own.nearest(each.leader.words, lambda at: numbers[at] == each.leader.numbers)  # noqa: B023
         each.alike = best
         if best >= SAME_WORDS:
-            each.question = questions[-place].id
+            each.question = questions[place].id
     fitting = [n for n, question in enumerate(questions) if vectors.fits(question.language)]
     rows = [each for each in clusters[:EMBEDDED] if not each.question and vectors.fits(each.leader.language)]
     if not fitting or not rows:
