@@ -16,6 +16,7 @@ from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
 from ragviz.questions import model_questions, verification, verified_by_rules, verifying
+from ragviz.questions.answer_agreement import agrees
 from ragviz.questions.model_questions import Task
 from ragviz.questions.plan import Cell
 from ragviz.questions.verification import Candidate, Context
@@ -372,7 +373,7 @@ def test_no_key_is_in_a_reason(server, knows):
     ],
 )
 def test_answers_agree_by_words_and_by_every_number(answer, reference, same):
-    assert verification.agrees(answer, question("Which one is it?", reference)) is same
+    assert agrees(answer, question("Which one is it?", reference)) is same
 
 
 # Estimates and caches
@@ -380,8 +381,8 @@ def test_answers_agree_by_words_and_by_every_number(answer, reference, same):
 
 def test_part_of_an_answer_is_enough_from_one_passage_and_not_from_several():
     town = question("Who?", "the mayor of the lower town; the bishop")
-    assert verification.agrees("the mayor of the town", town)
-    assert not verification.agrees("the mayor of the town", town, whole=True)
+    assert agrees("the mayor of the town", town)
+    assert not agrees("the mayor of the town", town, whole=True)
 
 
 def mixed(knows) -> list[Question]:

@@ -8,8 +8,6 @@ by the client, and the verdicts of calls about several questions are cached for 
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,18 +24,15 @@ from ragviz.judging.step import LACKING
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.questions import verification_prompts as prompts
+from ragviz.questions.answer_agreement import agrees
 from ragviz.questions.drafts import Ask
 from ragviz.records import Cache, Question, digest, json_line
-from ragviz.text import language, words
 from ragviz.text.keys import without_keys
 
 WINDOW = 40
 """Questions that are verified together."""
 CANDIDATE_TOKENS = 10_000
 """Tokens of the passages that one call reads, estimated."""
-AGREES, PART = 0.7, 1 / 3
-"""An answer agrees with the reference that has this share of its words; or this share of whose words the reference has,
-if it is no less than this part of the reference."""
 SHOWN = 120
 """Characters of an answer or a quote in a reason."""
 UNVERIFIED = "not verified: "
@@ -109,41 +104,6 @@ class Tally:
         for question in questions:
             self.paid[question.type] += (1 + completion.useless) / len(questions)
             self.dollars[question.type] += (completion.cost or 0.0) / len(questions)
-
-
-def agrees(answer: str, question: Question, *, whole: bool = False) -> bool:
-    """Return whether an answer says what the reference answer says: by words, and every number of the reference.
-
-    Words are compared in any order, without articles and case. An answer agrees that has seven of ten words of the
-    reference. Unless the `whole` reference is needed, a shorter one agrees too that has hardly other words.
-
-    >>> question = Question("q", "How long is the leave?", "12 weeks, paid in full", (), "hand")
-    >>> [agrees(answer, question) for answer in ("12 weeks", "It is 12 weeks and in full paid.", "10 weeks", "")]
-    [True, True, False, False]
-    >>> agrees("12 weeks", question, whole=True)
-    False
-    """
-    lang = language.of_answers(question)
-    given, reference = words.tokens(answer, lang), words.tokens(question.answer, lang)
-    if not given or not reference or not numbers(question.answer) <= numbers(answer):
-        return False
-    common = sum((Counter(given) & Counter(reference)).values())
-    if common >= AGREES * len(reference):
-        return True
-    return not whole and common >= AGREES * len(given) and common >= PART * len(reference)
-
-
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-
-
-def numbers(text: str) -> set[str]:
-    """Return the numbers of a text, without the commas of thousands.
-
-    >>> sorted(numbers("１,200 of 3.5 at 9:30"))
-    ['1200', '3.5', '9:30']
-    """
-    found = _NUMBER.findall(unicodedata.normalize("NFKC", text))
-    return {re.sub(r",(?=\d{3}(?!\d))", "", number) for number in found}
 
 
 def _again(request: Request[Any], attempt: int) -> Request[Any]:

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from ragviz.questions import rejection
-from ragviz.questions.verification import WINDOW, Context, Contexts, decided, numbers, unanswerable, unverified
+from ragviz.questions.answer_agreement import numbers
+from ragviz.questions.verification import WINDOW, Context, Contexts, decided, unanswerable, unverified
 from ragviz.records import Question
 from ragviz.text import language, prose
 from ragviz.text.stems import content_words, stem
