@@ -162,6 +162,18 @@ def asked(sentence: str) -> dict[str, tuple[str, str]]:
             "fact",
         ),
         ("古籍部位于主楼五层。", "古籍部位于哪里？", "主楼五层", "fact"),
+        (
+            "租赁企业应当自收到交通部门通知之日起三十日内，完成车辆回收工作。",
+            "租赁企业应当自收到交通部门通知之日起多少日内，完成车辆回收工作？",
+            "三十日",
+            "number",
+        ),
+        (
+            "单表行数超过500万行或者单表容量超过2GB，才推荐分库分表。",
+            "单表行数超过多少行或者单表容量超过2GB，才推荐分库分表？",
+            "500万行",
+            "number",
+        ),
         ("房屋主体结构的维修由甲方负责。", "房屋主体结构的维修由谁负责？", "甲方", "fact"),
         ("借书证分为普通证、专业证和少儿证三种。", "借书证分为哪三种？", "普通证、专业证和少儿证", "list"),
         (
@@ -206,6 +218,9 @@ def test_a_sentence_is_asked_about_by_its_grammar(sentence: str, question: str, 
         "距市中心大约3公里。",
         "原因是30%的用户没有登录。",
         "一些员工每周工作60小时。",
+        "具体办法由市公安局制定。",
+        "应当处五十元以上二百元以下罚款。",
+        "罗伯特·沃森，于1997年任职。",
         "配置项为timeout=30 {retry: 3}。",
         "1563年，1593年，1603年瘟疫肆虐伦敦。",
     ],
@@ -234,6 +249,14 @@ def test_a_question_that_says_too_little_needs_its_heading() -> None:
     assert claims_of(plain) == []
     headed = document("# 云帆科技员工手册\n\n## 附则\n\n手册由人力资源部解释。\n")
     assert [claim.question for claim in claims_of(headed)] == ["关于云帆科技，手册由谁解释？"]
+
+
+def test_a_document_that_names_itself_is_asked_about_by_its_title() -> None:
+    text = (
+        "# 上海市公共图书馆条例\n\n第三十八条 本条例自2025年1月1日起施行。\n\n第三十九条 本办法自2026年1月1日起施行。\n"
+    )
+    questions = {claim.question: claim.answer for claim in claims_of(document(text))}
+    assert questions == {"上海市公共图书馆条例自什么时候起施行？": "2025年1月1日"}
 
 
 def test_a_table_that_compares_is_asked_by_its_columns() -> None:

@@ -116,6 +116,7 @@ class _Reader:
     def __init__(self, document: Document, title: str) -> None:
         self._document = document
         subject = _NUMBERING.sub("", title).strip()
+        self._title = subject if _title(subject) else ""
         self._about = (_GENRE.sub("", subject) or subject) if _title(subject) else ""
 
     def topic(self, section: str) -> str:
@@ -301,7 +302,8 @@ class _Reader:
             return
         if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
             return
-        sentence = chinese_sentence.read(said)
+        named = _THIS.sub(lambda match: self._title if self._title.endswith(match[1]) else match[0], said)
+        sentence = chinese_sentence.read(named if self._title else said)
         if sentence is None:
             return
         section = section_at(parts, start).path
@@ -311,6 +313,10 @@ class _Reader:
 
 _WITHOUT_MARKUP = ("application/pdf", "text/plain")
 """Texts in which "<script" or "~~~" is no markup, which could go on to the end."""
+_THIS = re.compile(
+    "本(手册|指南|条例|办法|规定|制度|规范|规程|规约|公告|章程|守则|细则|文档|合同|协议|标准|说明书|须知|通知|教程)"
+)
+"""A document that names itself: its title says which."""
 _LONGEST_PARAGRAPH = 160
 _ASKING = re.compile("^(?:如何|怎么|怎样|为什么|什么是|哪)|(?:怎么办|怎么做|吗|呢|多久|多少|是什么|有哪些)$")
 _LABELLED = re.compile(r"(?:[【\[][^】\]]{1,8}[】\]])?[^，。；！？]{1,20}[：:](?!\d)")

@@ -32,6 +32,8 @@ def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
         return True
     if re.search("禁止|严禁|避免|防止", sentence.between(first, place)):
         return True
+    if re.match(rf"以[上下][\d{DIGITS}]", after) or re.search(rf"[\d{DIGITS}][^，]{{0,3}}以[上下]$", before):
+        return True  # "五十元以上二百元以下"
     return bool(
         re.match("[NAU]*[KC][NAU]*M", sentence.codes[place + 1 : last])
         or re.search("M[NAU]*[KC][NAU]*$", sentence.codes[first:place])

@@ -63,7 +63,7 @@ _ASKS = re.compile("什么|怎么|怎样|如何|为何|为什么|哪|谁|多少|
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
     "^(?:因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
-    "|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
+    "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
 _JOINED_ON = candidate.word_set(
     "例如 比如 譬如 如 即 就 则 才 又 再 并 而 且 却 便 故 以 及 或 和 与 的 地 得 之 都 也 还 均 皆 所 只 仍 被"
@@ -240,6 +240,12 @@ def _ending(sentence: Sentence, clause: int, start: int) -> int | None:
         last += 1
         if last == len(sentence.clauses):
             return None
+    if re.search("M[FN]$", _codes_of(sentence, last)) and re.search(
+        "[内前后]$", sentence.between(*sentence.clauses[last])
+    ):
+        if last + 1 == len(sentence.clauses):
+            return None
+        last += 1  # "应当自收到通知之日起三十日内，完成回收工作"
     following = sentence.clauses[last + 1 : last + 2]
     if following and _THEN.match(sentence.between(*following[0])) and "Z" not in _codes_of(sentence, last):
         last += 1  # "单表行数超过500万行，才推荐分库分表"
