@@ -21,7 +21,19 @@ from ragviz.index import indexing
 from ragviz.questions import sets
 from ragviz.questions.plan import Cell
 from ragviz.questions.plan_record import PlanRecord, Row
-from ragviz.records import Chunk, Edit, IndexConfig, Question, Ranking, Retrieved, RunConfig, Span
+from ragviz.records import (
+    Answer,
+    Chunk,
+    Edit,
+    EvaluatedAnswer,
+    IndexConfig,
+    Question,
+    Ranking,
+    Retrieved,
+    RunConfig,
+    Score,
+    Span,
+)
 from ragviz.runs import running
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
@@ -109,6 +121,8 @@ def test_answerable_without_the_documents():
     verified = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt")))
     assert not verified.unknown
     assert "1 of 1" in verified.note
+    by_rules = CHECKS["closed-book"].find(material_of(replace(known, verified_by="rules")))
+    assert "--context none" in by_rules.unknown, "rules know nothing but the documents"
 
 
 def test_another_chunk_answers_it():
@@ -200,6 +214,7 @@ def test_pairs_of_near_questions_are_found_and_time_grows_with_the_questions():
         ("How many awards?", "Six", "She is a winner of seven awards.", True),
         ("What did they hear?", "often damaging", "They heard that it was “often damaging”, they said.", False),
         ("检修周期是多少？", "30天", CHINESE, False),
+        ("Who is the manager?", "In any case a good man", CHINESE, False),
         ("检修周期是多少？", "45天", CHINESE, True),
         ("Who is responsible?", "Wang Fang", CHINESE, False),
     ],
@@ -467,6 +482,26 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     assert [run.run for run in read.outcomes] == ["open"]
     assert len(read.lexical) == 3
     assert read.subjects[0].gold_chunks
+    asked, store = workspace.store.question_set("asked"), workspace.store
+    closed = replace(
+        config, index=store.index("index").id, questions=asked.id, answerer="model", model="m", context="none"
+    )
+    run = store.create_run("closed", asked.corpus_id, closed, "f", store.run("open").provenance)
+    first, second, third = store.questions(asked.id)
+    nothing = Ranking((), ())
+    store.put_results(run.id, [(n, q, Retrieved(q.id, nothing, ((),))) for n, q in enumerate((first, second, third))])
+    verdicts = ((first, 1.0), (second, 0.0), (third, 1.0))
+    store.put_evaluated(
+        run.id,
+        [
+            (EvaluatedAnswer(q, Answer(q.id, "An answer.", "answered", "model")), [Score("equivalence", value)])
+            for q, value in verdicts
+        ],
+    )
+    store.finish_run(run.id, "done")
+    made = examination.examine(workspace, store.question_set("asked"))
+    assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
+    assert made.found["closed-book"].note == "3 questions were asked without documents, by closed."
 
 
 def test_types_are_counted_over_the_plans_of_all_generations():
@@ -494,3 +529,41 @@ def test_generated_sets_do_not_decide_between_generators():
     assert synthetic.banner([config, replace(config, k=9)], made) == "", "the same model answers"
     assert synthetic.banner([config, RunConfig("i", "q")], made) == "", "one run does not answer"
     assert synthetic.banner([config, other], own + made[:2]) == "", "half of them were written by people"
+
+
+def test_all_checks_together_take_time_in_proportion_to_the_questions():
+    """With five questions a document, three runs, and every other question of two passages."""
+    chance = random.Random(7)
+    vocabulary = [f"word{n}" for n in range(2000)]
+
+    def words_of(count):
+        return " ".join(chance.sample(vocabulary, count))
+
+    def read(count):
+        asked = [
+            question(n, words_of(7), words_of(2), *(words_of(20) for _ in range(1 + n % 2)), type="fact")
+            for n in range(count)
+        ]
+        gold = [
+            tuple((f"{n // 5:016d}-{place:08d}-{place + 9:08d}",) for place in range(1 + n % 2)) for n in range(count)
+        ]
+        areas = tuple(Area(f"d{n}", 900, tuple(q.id for q in asked[5 * n : 5 * n + 5])) for n in range(count // 5))
+        runs = tuple(Outcomes(f"r{n}", 3, {q.id: chance.random() < 0.5 for q in asked}) for n in range(3))
+        ids = [Chunk.make_id(f"{n:016d}", 100, 190) for n in range(count)]
+        rivals = {q.id: tuple(chance.sample(ids, min(10, count))) for q in asked}
+        texts = {chunk_id: words_of(20) for chunk_id in ids}
+        return material_of(
+            *asked, gold=gold, documents=areas, sections=areas, outcomes=runs, rivals=rivals,
+            texts=lambda wanted: [texts[i] for i in wanted],
+        )  # fmt: skip
+
+    def seconds(large):
+        gc.disable()
+        began = time.process_time()
+        for check in CHECKS.values():
+            check.find(large)
+        return time.process_time() - began
+
+    small, large = read(250), read(2000)
+    seconds(small)
+    assert seconds(large) < 24 * max(seconds(small), 0.02)  # eight times the questions; their square would be 64

@@ -15,11 +15,12 @@ HOW_CLOSED = (
 
 def without_documents(material: Material) -> Found:
     """Find questions that were answered rightly without any document."""
-    verified = sum(bool(subject.question.verified_by) for subject in material.subjects)
+    verified = sum(subject.question.verified_by not in ("", "rules") for subject in material.subjects)
     if not material.closed:
         if not verified:
             return Found(unknown=HOW_CLOSED)
-        note = f"{verified:,} of {len(material.subjects):,} questions were verified: those answered so were rejected."
+        by = f"{verified:,} of {len(material.subjects):,} questions were verified by a model"
+        note = f"{by}: those that it answered without documents were rejected."
         return Found(note=note)
     findings = []
     for subject in material.subjects:

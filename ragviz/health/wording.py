@@ -74,14 +74,14 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
 
 
 def _by_words(subject: Subject, material: Material) -> Finding | None:
-    """Return what words say; where question and evidence are in other languages, only numbers can be compared."""
+    """Return what words say; where the answer and a passage are in other languages, only numbers can be compared."""
     evidence = _text_of(subject)
     missing = unstated(subject.question, evidence)
     if missing:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
     told = frozenset(word for word in subject.answer - subject.words if not words.stated_numbers(word))
-    if not told or not _same_script(subject.question.answer, evidence):
+    if not told or not all(_same_script(subject.question.answer, text) for text, _ in subject.evidence):
         return None
     share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
     return Finding(subject.id, share, f"{share:.0%} of the answer's words stand in it") if share < SUPPORTED else None
