@@ -462,6 +462,48 @@ def test_each_topic_that_is_left_out_is_told(workspace, corpus):
     assert sorted(row for name, row, _ in told(workspace, outcome)) == [10, 11, 12]
 
 
+# The command line
+
+
+def test_the_command_imports_a_folder_into_a_new_corpus_and_exports_it(workspace, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    folder = tmp_path / "set"
+    for name, data in beir().items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    code, out, err = command_line("questions", "import", "new", folder, "--name", "s", "--json")
+    assert (code, json.loads(out)["imported"], json.loads(out)["documents"]) == (0, 5, 3), err
+    code, _, err = command_line("questions", "export", "s", tmp_path / "out.zip", "--format", "beir")
+    assert (code, "cannot carry places within documents" in err) == (0, True)
+    code, out, _ = command_line("questions", "import", "copy", tmp_path / "out.zip", "--name", "copied", "--json")
+    assert (code, json.loads(out)["documents"]) == (0, 3)
+    code, _, err = command_line("questions", "export", "s", tmp_path / "out.xml")
+    assert (code, "no format 'xml'" in err) == (2, True)
+
+
+def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    (tmp_path / "broken.zip").write_bytes(zipped({n: d for n, d in beir().items() if "qrels" not in n}))
+    code, _, err = command_line("questions", "import", "new", tmp_path / "broken.zip", "--name", "s")
+    assert (code, "no judgements" in err) == (2, True)
+    (tmp_path / "q.jsonl").write_text('{"question": "A?"}', encoding="utf-8")
+    code, _, err = command_line("questions", "import", "new", tmp_path / "q.jsonl", "--name", "s")
+    assert code
+    assert "ragviz corpus add" in err
+    code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
+    assert (code, "cannot be opened" in err) == (2, True)
+    assert workspace.store.corpora() == []
+
+
+def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    wrong = squad(row(1, "When?", "nine", 20), row(2, "Where?", "nowhere", 0))
+    (tmp_path / "s.json").write_text(json.dumps(wrong), encoding="utf-8")
+    code, out, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s", "--json")
+    assert (code, list(json.loads(out)["problems"])) == (1, ["2"])
+    assert "row 2: has a wrong offset" in err
+
+
 # Our own JSONL and CSV
 
 DESK = document("desk.md", "The desk lends maps for 21 days.\nFines are one euro a day. 雪链放在车库里。\n")

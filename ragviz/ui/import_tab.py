@@ -30,6 +30,8 @@ A row with an answer and no evidence is reference only: its answer can be judged
 with neither is unanswerable, and so is one marked `unanswerable` or `is_impossible`. The answer may also be called
 `ground_truth`, `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are reported
 and ignored."""
+FEW_DOCUMENTS = 1_000
+"""Documents of a corpus that are read while the page waits; with more of them an import is a job, too."""
 _SHOWN = 5_000  # rows of problems that are drawn; the file has all
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json", "zip": "application/zip"}
 _DONE = "imported"  # session state: the outcome of an import that was made while the page waited
@@ -82,7 +84,8 @@ def _explain() -> None:
 def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[str, Any]) -> None:
     """Import files that were uploaded: small ones at once, others by a job."""
     workspace, name = cache.workspace(), str(chosen["name"])
-    if sum(len(data) for _, data in given) <= AT_ONCE:
+    is_small = sum(len(data) for _, data in given) <= AT_ONCE
+    if is_small and workspace.store.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in files.from_bytes(each, data)]
         outcome = exchange.import_files(
             workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
