@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,8 @@ from ragviz.questions.extractive_claims import claims_of
 from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import Document
 
+ROOT = Path(__file__).resolve().parent.parent
+PUBLIC = ROOT.parent / "shared" / "data"
 HANDBOOK = """# 云帆科技员工手册
 
 ## 第二章 休假
@@ -324,3 +329,26 @@ def test_a_sentence_of_many_nouns_takes_no_exponential_time() -> None:
 def test_nothing_is_said_by_an_empty_document() -> None:
     assert claims_of(document("")) == []
     assert claims_of(document("# 标题\n")) == []
+
+
+def test_of_a_hundred_graded_by_hand_three_in_four_are_good() -> None:
+    with (ROOT / "docs" / "graded-extractive-zh.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    good = [row for row in rows if all(row[mark] == "yes" for mark in ("sensible", "answerable", "unambiguous"))]
+    assert len(rows) == 100
+    assert len(good) >= 75
+    assert all(row["note"] for row in rows if row not in good), "a reason for each that is not"
+
+
+@pytest.mark.skipif(not (PUBLIC / "retrieval").is_dir(), reason="needs ../shared/data/retrieval/xquad_zh")
+def test_claims_of_public_paragraphs_stand_in_them_and_do_not_hold_their_answers() -> None:
+    lines = (PUBLIC / "retrieval" / "xquad_zh" / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
+    found = 0
+    for row in map(json.loads, lines[::4]):
+        for claim in claims_of(document(row["text"], f"{row['_id']}.txt")):
+            found += 1
+            assert row["text"][claim.start : claim.end] == claim.quote
+            assert row["text"].count(claim.quote) == 1
+            assert "".join(claim.answer.split()) in "".join(chinese_sentence.unbracketed(claim.quote).split())
+            assert claim.answer not in claim.question
+    assert found > 10

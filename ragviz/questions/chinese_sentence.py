@@ -15,6 +15,7 @@ from ragviz.records import QuestionType, Word
 
 LONGEST_QUESTION = 50
 LONGEST_ANSWER = 60
+"""Characters at most; the members of a list may be four times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,22 @@ OPENING = re.compile(
     "|(?:因此|所以|但是|但|并且|而且|同时|另外|此外|然而|不过|总之|最后|首先|其次|当然|事实上|实际上|一般来说|通常来说|总的来说)[，,：:]"
     "|(?:但是|但|然而|不过)(?=[\u4e00-\u9fff])|[\\s\ufeff·•*-])+"
 )
+"""What a sentence may begin with that says nothing: a label, a number, a connective."""
 _BRACKETS = re.compile("（[^（）]*）|\\([^()]*\\)|\\[[^\\[\\]]*\\]|【[^【】]*】|〔[^〔〕]*〕")
 _POINTING = re.compile(
     "这|(?<!刹)那(?!么)|它|(?<!彼)此(?!外)|(?<![其吉耳])他(?!人|国)|她|(?<!自)我(?!国)|(?<![尤极耳与])其(?![他它余次实])"
     "|(?<![应活])该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
     "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
-    "|于是|接着|那时|同样|也|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
+    "|于是|接着|那时|同样|也(?!门)|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
 )
 _ASKS = re.compile("什么|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
-_ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|\S{48,}$^|[!！]|\d\s+\d|TODO")
+_ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
     "^(?:因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
     "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
+"""Beginnings that go on from another sentence, or that leave open what they are about."""
 _JOINED_ON = candidate.word_set(
     "例如 比如 譬如 如 即 就 则 才 又 再 并 而 且 却 便 故 以 及 或 和 与 的 地 得 之 都 也 还 均 皆 所 只 仍 被"
     " 部分 距 并且 而且 或者 但 但是"
@@ -79,7 +82,7 @@ NOUN_PHRASE = rf"(?:(?:{_OWNER}){{0,2}}(?:(?<=U)V)?(?:[NAM][NAMKC]{{0,10}})?N|(?
 
 def read(text: str) -> Sentence | None:
     """Return a sentence to ask about, None where it points elsewhere, asks itself, or is no plain statement."""
-    joined = re.sub("(?<=[\u4e00-\u9fff，、])\\s+(?=[\u4e00-\u9fff])", "", _unbracketed(text))
+    joined = re.sub("(?<=[\u4e00-\u9fff，、])\\s+(?=[\u4e00-\u9fff])", "", unbracketed(text))
     bare = OPENING.sub("", " ".join(joined.split())).strip().rstrip("。；;.！!，,")
     if not 8 <= len(bare) <= 130 or _ODD.search(bare) or _ASKS.search(bare) or CONTINUES.match(bare):
         return None
@@ -92,7 +95,8 @@ def read(text: str) -> Sentence | None:
     return Sentence(bare, words, letters, tuple(_clauses(letters)))
 
 
-def _unbracketed(text: str) -> str:
+def unbracketed(text: str) -> str:
+    """Return a text without what is in brackets."""
     while (shorter := _BRACKETS.sub("", text)) != text:
         text = shorter
     return text
@@ -141,10 +145,13 @@ def is_usable(draft: Draft) -> bool:
 CIRCUMSTANCE = re.compile(
     r"(?:(?<![小耗及同临定按平随准])时|时候|(?<![最今先])后|(?<!目)前|之后|之前|期间|情况下|过程中|的|以来|以后|以前|自.{2,16}起)$"
 )
+"""Endings of a clause that only says when or in which case."""
 PLACE = re.compile(r"^(?:在|从|自|于|截至|截止)?.{2,20}(?:中|内|下|里|上|间)$")
+"""A clause that only says where."""
 CONDITION = re.compile(
     "^(?:如果|如|若|当|一旦|只要|在|对于|对|除|凡|自|从|使用|根据|按照|未经|经|为了|为|截至|随着|关于)"
 )
+"""Beginnings of a clause that only says in which case, where or for what."""
 _SUBJECT = re.compile(
     rf"^(?:T|D|P[^,]{{1,12}}?F)*(?:{NOUN_PHRASE}F?|N)(?=[VBZDPTMA])|^V[VNAMKCUPF]*N[F]?(?=Z|D*Z)|^V[VNAMKCUPF]*(?=Z)"
 )
@@ -297,8 +304,10 @@ _NEARBY = re.compile("^(?:附近|周围|对面|旁边|当地|同|各|任何|一�
 PERSON = re.compile(
     "(?:人|员|员工|职工|者|学生|用户|客户|顾客|居民|乘客|旅客|儿童|患者|会员|一方|师|长|经理|主任|主管|总监|总裁|书记|主席|代表|委员|教授|院士|作者|将军|总统|国王)$"
 )
+"""Endings of nouns for persons."""
 WEAK_VERBS = candidate.word_set(
     "允许 鼓励 强制 要求 建议 停止 避免 防止 抵达 到达 前往 进入 离开 来到 返回 进行 使用 做 有 没有 成为 作为"
     " 使得 认为 表示 指出 发现 可能 希望 开始 继续 受到 得到 具有 存在 出现 发生 导致 造成 涉及 属于 到 说 想 用"
     " 会 让 使 给 被 叫 称 称为 引起 产生 获得 进入 作出 做出 来自 参加 不是 还有 看到 意味着 相当于 无"
 )
+"""Verbs whose object says too little to be asked for, or that a clause follows."""
