@@ -235,8 +235,7 @@ def test_what_is_not_comparable():
     assert made(corpus_of((TOLLS, [day, row("Week ticket", "colour", "blue")])), "comparison") == []
     assert made(corpus_of((TOLLS, [day, row("Week ticket", "price", "$4")])), "comparison") == []  # no difference
     codes = [row("Day ticket", "zone", "2"), row("Week ticket", "zone", "3")]
-    [draft] = made(corpus_of((TOLLS, codes)), "comparison")
-    assert draft.question.startswith("How do")  # a zone is no quantity
+    assert made(corpus_of((TOLLS, codes)), "comparison") == []  # a zone is no quantity
 
 
 def test_quantities():

@@ -22,14 +22,21 @@ from ragviz.text.words import parse
 
 LOOKED_AT = 24
 """Claims about one entity that are joined with each other at most, the best ones."""
+ROUNDS = 3
+"""Times that the claims of a topic are grouped, each time those first that are in the fewest questions."""
 _CHAINED = 3.0
 """How much better a chain is than a joint question."""
+_LISTED = 2.0
+"""How much worse each cell or value of a list makes a joint question beyond the first: they have little in common."""
 _ONLY_TOPIC = 2.0
 """How much worse a joint question is that names the entity only as the topic of its parts."""
 
 _NAMED = re.compile(r"(?:What|Who|Which|Where) (?:is|are|was|were) (the [^?]+)\?")
 _CHINESE_NAMED = re.compile(r"(.+的[^的，。？]{1,10})(?:是|为)(?:什么|谁|哪个|哪里|多少)？")
 _CHINESE_WHO = re.compile(r"谁(?!的)([^？，]+)？")
+_VALUE = re.compile(
+    r"(?:what|who|which) (?:is|are) the [^?]*\?$|[^，？]*的[^，？]*是(?:什么|多少|谁)？$", re.IGNORECASE
+)
 _QUOTED = re.compile(r"[“《]([^”》]+)[”》]")
 _THIRD = {"have": "has", "do": "does", "be": "is", "go": "goes"}
 _HELPERS = word_set("can could will would should must may might is are was were has have had")
@@ -47,11 +54,12 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
             yield from _unused(chain(chains, _joint(corpus, corpus.names[entity], usable, passages)))
     for topic, claims in _topics(corpus).items():
         usable = best(claims, LOOKED_AT, seed)
-        drafts = list(_unused(_joint(corpus, topic[1], usable, passages)))
-        yield from drafts
-        used = {claim for draft in drafts for claim in draft.claims}
-        again = sorted(usable, key=lambda claim: claim in used)  # those left over come first
-        yield from _unused(_joint(corpus, topic[1], again, passages))
+        used: Counter[SourceClaim] = Counter()
+        for _ in range(ROUNDS):
+            fresh = sorted(usable, key=lambda claim: used[claim])  # those used least come first
+            drafts = list(_unused(_joint(corpus, topic[1], fresh, passages)))
+            used.update(claim for draft in drafts for claim in draft.claims)
+            yield from drafts
 
 
 def _joinable(claims: Iterable[SourceClaim], language: str) -> list[SourceClaim]:
@@ -98,6 +106,12 @@ def _joint(corpus: Claims, name: str, claims: Sequence[SourceClaim], passages: i
             yield _asked_together(name, group)
 
 
+def _is_listed(claim: SourceClaim) -> bool:
+    """Return whether a question asks for a value by its name alone: a cell of a table, a key of a list."""
+    rest = lead(claim.question)[1]
+    return claim.type == "table" or (bool(claim.attribute) and bool(_VALUE.match(rest)))
+
+
 def _is_about(claim: SourceClaim, entity: str) -> bool:
     return normal(claim.subject) == entity
 
@@ -123,7 +137,8 @@ def _asked_together(name: str, group: Sequence[SourceClaim]) -> JoinedDraft:
     together = phrasing.joined(parts, group[0].language)
     about = sum(_is_about(claim, normal(name)) for claim in group)
     only_topic = not any(_mentions(name, lead(claim.question)[1]) for claim in ordered)
-    bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0)
+    listed = sum(map(_is_listed, ordered))
+    bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0) - _LISTED * max(0, listed - 1)
     return joined_draft.of_claims("bridge", ordered, together.question, together.answer, entity=name, bonus=bonus)
 
 

@@ -24,6 +24,7 @@ _HIGHER = re.compile(r"[$€£¥%％℃°]|dollars?|euros?|percent|元|美元")
 _IN = "\0"
 _TAIL = re.compile(r" in “[^”]+”(?=\?$)")
 _DATE = re.compile(r"(?:1[5-9]|20)\d{2}(?:\s*年.*)?")
+_NO_THING = re.compile(r"\d|(?:totals?|sum|average|mean|all|other|others|合计|总计|小计|平均|其他)$", re.IGNORECASE)
 _ORDINAL = word_set("st nd rd th")
 _VAGUE = word_set(
     "item items use details detail resource resources file files example examples name title description notes note"
@@ -85,7 +86,7 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
-    named = named and not holds(claim.subject, claim.attribute)
+    named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
     return named and can_join(claim) and not _is_vague(claim)
 
 
@@ -99,8 +100,8 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield comparisons of what stands in different quotes and differs."""
     for one, other in comparable(corpus, seed):
         if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
-            draft = _larger(one, other) or _differ(one, other)
-            if is_usable(draft):
+            draft = _larger(one, other) or (None if _may_be_codes(one, other) else _differ(one, other))
+            if draft is not None and is_usable(draft):
                 yield draft
     yield from _of_patterns(corpus, seed)
 
@@ -114,12 +115,18 @@ def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
     return all(corpus.search.count(claim.quote) == 1 for claim in (one, other))
 
 
+def _may_be_codes(one: SourceClaim, other: SourceClaim) -> bool:
+    """Return whether both answers are bare numbers, which need not measure anything."""
+    sizes = quantity(one.answer), quantity(other.answer)
+    return all(size is not None and not size.unit for size in sizes)
+
+
 def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
     """Ask which of two numbers with the same unit is the larger one."""
     sizes = quantity(one.answer), quantity(other.answer)
     if sizes[0] is None or sizes[1] is None or sizes[0].unit != sizes[1].unit or sizes[0].number == sizes[1].number:
         return None
-    plural = bool(re.search(r"[^s]s$", one.attribute))
+    plural = bool(re.fullmatch(r"[a-z ]+[^s]s", _attribute(one)))
     if not sizes[0].unit and not plural:  # it may be a code
         return None
     more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)

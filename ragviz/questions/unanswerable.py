@@ -243,7 +243,7 @@ def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
     text = re.sub(r" in “[^”]+”(?=\?$)", "", lead(claim.question)[1])
     around = normal(_replaced(_replaced(text, name, " 0 "), attribute, " 1 "))
     form = kind(name, claim.language)
-    told = bool(set(content_words(around, claim.language)) - {"0", "1", "given"})
+    told = bool(re.search(r"\b1 of(?: \w+)+ 0\b", around))
     return claim.language, around, form or ("" if told else claim.document_id)
 
 
