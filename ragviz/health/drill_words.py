@@ -175,7 +175,9 @@ def _has(count: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:LISTED]) + (" …" if len(names) > LISTED else "")
+    """List names for the end of a sentence or a bracket, those past the first few counted."""
+    more = len(names) - LISTED
+    return ", ".join(names[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _joined(names: Sequence[str], word: str) -> str:

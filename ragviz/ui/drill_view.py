@@ -34,7 +34,7 @@ def show(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
         st.markdown("The set asks no question: accept some first.")
     fact = _stored(cache.state(question_set.id))
     if built and question_set.asked:
-        _start(question_set, built, again=fact is not None)
+        _start(question_set, built, fact)
     if fact is not None:
         _found(question_set, fact)
 
@@ -44,8 +44,8 @@ def _stored(of: cache.State) -> dict[str, Any] | None:
     return drill.stored(cache.workspace(), cache.workspace().store.question_set(of.ids[0]))
 
 
-def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], *, again: bool) -> None:
-    """Draw the choices and the button; a drill that is active is shown by the jobs of the sidebar, and here."""
+def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mapping[str, Any] | None) -> None:
+    """Draw the choices, at first those of the `last` drill, and the button; one that is active is shown here too."""
     model = cache.workspace().settings.model_configured
     with st.container(horizontal=True, vertical_alignment="bottom"):
         names = [info.name for info in indexes]
@@ -53,8 +53,17 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], *, again: bo
         if len(names) > 1:
             name = st.selectbox("Index", names, key=f"drill-index-{question_set.id}", format_func=visible)
         info = next(each for each in indexes if each.name == name)
-        retriever = st.selectbox("Retriever", offered(info.config), key=f"drill-retriever-{info.id}")
-        k = st.number_input("k", 1, 50, 3, key=f"drill-k-{question_set.id}", help="Chunks that hold the evidence.")
+        retrievers, before = offered(info.config), last or {}
+        place = retrievers.index(before["retriever"]) if before.get("retriever") in retrievers else 0
+        retriever = st.selectbox("Retriever", retrievers, place, key=f"drill-retriever-{info.id}")
+        k = st.number_input(
+            "k",
+            1,
+            50,
+            min(before.get("k", 3), 50),
+            key=f"drill-k-{question_set.id}",
+            help="Chunks that hold the evidence.",
+        )
         repetitions = st.number_input(
             "Plantings", 1, 500, drill.REPETITIONS, key=f"drill-many-{question_set.id}",
             help="How often each fault is planted in each strength, in other places each time.",
@@ -64,8 +73,8 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], *, again: bo
             help="Swapped numbers, a cut context and injected instructions show only in what is answered.",
         )  # fmt: skip
         active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
-        label = "Drill it again" if again else "Drill this set"
-        kind: Literal["primary", "secondary"] = "secondary" if again else "primary"
+        label = "Drill it again" if last else "Drill this set"
+        kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
         if st.button(label, type=kind, key="drill", disabled=active is not None):
             arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
             arguments |= {"repetitions": int(repetitions), "answerer": answerer}
