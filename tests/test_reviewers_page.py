@@ -79,3 +79,14 @@ def test_a_comment_is_written_and_shown_as_text(home: Path) -> None:  # noqa: F8
         ("Ann", "Which **pump**? <b>x</b>")
     ]
     assert "<b>" not in "".join(block.proto.body for block in app.get("html"))
+
+
+def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
+    app = show("questions", set="asked")
+    assert [r.options for r in app.radio if r.label == "Verified by"] == [["Rules, word by word, without a model"]]
+    app.button(key="verify-questions").click()
+    checked(app.run())
+    [job] = [each for each in open_workspace().store.jobs() if each.kind == "verify"]
+    assert job.arguments["questions"] == "asked"
+    assert job.arguments["verifier"] == "rules"
+    assert show("questions", set="asked").button(key="verify-questions").disabled

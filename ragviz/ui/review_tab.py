@@ -16,7 +16,19 @@ from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVe
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, passages, people_tab, person, split_tab, unsaved, versions_tab, widgets, wording
+from ragviz.ui import (
+    address,
+    cache,
+    passages,
+    people_tab,
+    person,
+    split_tab,
+    unsaved,
+    verification_button,
+    versions_tab,
+    widgets,
+    wording,
+)
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -52,6 +64,7 @@ def _rows_of(question_set: QuestionSet, questions: Sequence[Question], names: Ma
 
 def show(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw the filters, the table of the questions that pass them, and the one that is open; or the table to edit."""
+    verification_button.outcome(question_set)
     filtered_questions = _filtered(question_set, questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     rows = _rows_of(question_set, filtered_questions, names)
@@ -62,6 +75,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
+        verification_button.show(question_set, questions)
         widgets.table_button(rows, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):

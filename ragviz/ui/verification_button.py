@@ -1,0 +1,63 @@
+"""Verifying the questions of a set that nothing has verified: by a model, with its estimate, or by rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from ragviz.questions import verification, verifying
+from ragviz.records import Question, QuestionSet
+from ragviz.text.markup import plain
+from ragviz.ui import budget, cache, job_panel, widgets, wording
+
+HOW = {
+    "model": "A model, in other calls than those that wrote the questions",
+    "rules": "Rules, word by word, without a model",
+}
+"""What verifies → what it is."""
+
+
+def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
+    """Draw the popover with the choices of a verification; nothing where all questions are verified."""
+    waiting = verification.waiting(questions)
+    if not waiting:
+        return
+    workspace = cache.workspace()
+    indexes = [info.name for info in workspace.store.indexes(question_set.corpus_id) if info.build]
+    with st.popover(f"Verify {len(waiting):,}…"):
+        if not indexes:
+            st.caption("Questions are verified against the chunks of an index: build one first.")
+            return
+        verifiers = [name for name in verifying.VERIFIERS if name == "rules" or workspace.settings.model_configured]
+        verifier = st.radio("Verified by", verifiers, format_func=HOW.__getitem__, key="verify-by")
+        arguments: dict[str, Any] = {
+            "questions": question_set.name,
+            "index": st.selectbox("Index", indexes, key="verify-index"),
+            "verifier": verifier,
+        }
+        dollars = None
+        if verifier == "model":
+            dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
+            if st.button("Estimate calls and cost", key="verify-estimate"):
+                with widgets.errors_shown(), st.spinner("Counting calls"):
+                    widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
+        going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
+        label = "Verifying…" if going else "Verify"
+        if st.button(label, type="primary", key="verify-questions", disabled=going):
+            title = f"Verify {wording.counted(len(waiting), 'question')}"
+            job_panel.submit("verify", title, question_set.corpus_id, arguments | {"budget": dollars})
+            st.rerun()
+
+
+def outcome(question_set: QuestionSet) -> None:
+    """Draw what became of the newest verification of a set, until it is closed."""
+    job = job_panel.finished_job("verify", question_set.corpus_id)
+    if job is None or job.result.get("questions") != question_set.name:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center"):
+        st.markdown(plain(verifying.summary(job.result)), width="stretch")
+        if st.button("Close", key="close-verified", type="tertiary"):
+            job_panel.dismiss(job)
+            st.rerun()
