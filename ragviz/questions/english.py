@@ -403,7 +403,10 @@ def _usable(
     content = [
         p for p in remaining if words[p].tag[:2] in ("NN", "VB", "JJ", "CD") and words[p].lemma.lower() not in EMPTY
     ]
-    if len(content) < (2 if target.bonus >= 2 else 3) or not any(words[p].tag[:2] in ("NN", "CD") for p in content):
+    counted = len(target.wh.partition("how many ")[2].split())  # what is counted is in the question, too
+    if len(content) + counted < (2 if target.bonus >= 2 else 3) or not (
+        counted or any(words[p].tag[:2] in ("NN", "CD") for p in content)
+    ):
         return
     score = min(len(content), 8) + target.bonus + any(words[p].entity for p in answer)
     score += any(words[p].tag[:3] == "NNP" for p in content)

@@ -32,6 +32,7 @@ _ODD = re.compile(
     r"|[\u2190-\u2bff\U0001f000-\U0001faff]|\S{40,}|(?<!\w)['’](?=\w)(?!s\b)",
     re.IGNORECASE,
 )
+_PLACEHOLDER = re.compile(r"`[^`\n]*<[^`\n]*`")
 _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
 """A line that was joined to the one before it."""
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
@@ -45,6 +46,7 @@ _REFERRING = candidate.word_set(
 )
 _QUANTIFIERS = candidate.word_set("some several many most few more any each every all no other various certain")
 _MAYBE = candidate.word_set("can could may might would")
+_VAGUE = _QUANTIFIERS - candidate.word_set("all each every no")
 _ORDERING = candidate.word_set(
     "main primary key first second third last next new old final initial other same general specific whole entire only"
     " current previous early late original important common usual typical major minor following different certain"
@@ -112,6 +114,8 @@ def _sentences(document: Document) -> Iterator[_Sentence]:
             item = next(items)
         if item[0] <= left:
             continue
+        if _PLACEHOLDER.search(text, left, right):
+            continue
         line = text[text.rfind("\n", max(0, left - 200), left) + 1 : left].strip()
         start, end = plain.within(left, right)
         while start < end and plain.text[start].isspace():
@@ -132,7 +136,11 @@ def _may_stand_alone(sentence: str) -> bool:
     words = sentence.split()
     if not SHORTEST <= len(words) <= LONGEST or sentence[-1] != "." or _ODD.search(sentence):
         return False
-    if _JOINED.search(sentence) or english_phrases.CONNECTIVE.match(sentence):
+    if (
+        re.search(r"[^.A-Z][a-z]\.\s", sentence)
+        or _JOINED.search(sentence)
+        or english_phrases.CONNECTIVE.match(sentence)
+    ):
         return False
     if not (sentence[0].isupper() or re.match(r"\w+[._]\w", sentence)):
         return False
@@ -148,7 +156,7 @@ def _of_sentence(
     if clause is None or not _is_sound(tree, clause):
         return
     topic = about[sentence.path]
-    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, topic, usage)]
+    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]
     for draft in drafts:
         question = topic.led(draft.question, draft.known)
         if draft.score >= ENOUGH and not english_phrases.holds(question, draft.answer):
@@ -178,6 +186,8 @@ def _is_sound(tree: Tree, clause: Clause) -> bool:
     if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
         return False
     if any(words[c].dep == "conj" and words[c].tag[:2] != "VB" for c in tree.children[clause.verb]):
+        return False
+    if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
         return False
     if len(clause.before) == 1 or (words[0].text == "As" and words[1].tag == "VBN"):  # "As mentioned, …"
         return False
@@ -210,7 +220,7 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
     if any(words[p].dep == "appos" for p in places):
         return False
     before = {tree.low(p) for p in places if p < head}
-    if before & _QUANTIFIERS or tree.low(places[0]) in ("its", "their", "his", "her"):
+    if before & _VAGUE or tree.low(places[0]) in ("its", "their", "his", "her"):
         return False
     if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
         return False
@@ -236,27 +246,28 @@ def _known(tree: Tree, places: Sequence[int]) -> frozenset[str]:
     return frozenset(tree.words[p].lemma.lower() for p in places)
 
 
-def _facts(tree: Tree, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
+def _told(tree: Tree, question: str) -> frozenset[str]:
+    """Return the words of a question, and the lemmas of those that the sentence has too."""
+    said = frozenset(re.findall(r"[\w.-]+", question.lower()))
+    return said | {word.lemma.lower() for word in tree.words if word.text.lower() in said}
+
+
+def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
     """Yield definitions, numbers, times, places, persons and objects."""
-    found: list[_Draft] = []
+    found = list(_definitions(tree, clause))
     for asked in english.asked_of(tree):
-        kind = _type(tree, asked)
-        if not kind or not _is_precise(tree, asked, kind):
+        kind = _type(asked)
+        if not kind or (found and tree.words[clause.verb].lemma == "be") or not _is_precise(tree, asked, kind):
             continue
         question = _begun(tree, asked)
         if asked.wh == "who" and not _is_person(tree, asked.answer, usage.common):
             is_thing = _asks_for_subject(tree, asked)
             question = _of_thing(tree, asked, question, usage.common) if is_thing else ""
-        answer = asked.answer
-        if kind == "definition":  # an aside after the answer belongs to it, not to the question
-            be, subject = tree.low(asked.clause.verb), tree.joined(asked.clause.subject)
-            question = f"what {be} {english.inside(tree, asked.clause.subject, subject)}?"
-            answer = asked.clause.rest
         if question:
             subject, attribute = _about(tree, asked, topic)
-            known = _known(tree, asked.remaining)
+            known = _told(tree, question)
             question = _without_capital(tree, question, usage)
-            found.append(_Draft(question, tree.text(answer), kind, subject, attribute, known, asked.score))
+            found.append(_Draft(question, tree.text(asked.answer), kind, subject, attribute, known, asked.score))
     facts = [draft for draft in found if draft.type == "fact"]
     others = {draft.question: draft for draft in found if draft.type != "fact"}
     yield from others.values()
@@ -294,29 +305,44 @@ def _begun(tree: Tree, asked: Asked) -> str:
     return english.lowered(asked.question)
 
 
-def _type(tree: Tree, asked: Asked) -> QuestionType | None:
+def _type(asked: Asked) -> QuestionType | None:
     """Return the type of a question, None for those that often fail."""
-    wh, verb = asked.wh, tree.words[asked.clause.verb]
     if asked.kind == "number":
         return None
-    if re.search(r"how (?:many|much|often)|when$", wh):
-        return "number"
-    if asked.kind == "object" and verb.lemma == "be" and wh == "what" and _defines(tree, asked):
-        return "definition"
-    return "fact"
+    return "number" if re.search(r"how (?:many|much|often)|when$", asked.wh) else "fact"
 
 
-def _defines(tree: Tree, asked: Asked) -> bool:
-    """Return whether the answer says what kind of thing the subject is: "is a machine that …"."""
-    head = tree.child(asked.clause.verb, "attr")
-    if head is None or head not in asked.answer or tree.words[asked.clause.verb].tag not in ("VBZ", "VBP"):
-        return False
-    determiner = tree.child(head, "det")
-    is_kind = determiner is not None and tree.low(determiner) in ("a", "an", "the")
-    plural = tree.words[head].tag == "NNS" and determiner is None
-    told = any(c > head or tree.words[c].dep in ("compound", "nmod") for c in tree.children[head])
+def _definitions(tree: Tree, clause: Clause) -> Iterator[_Draft]:
+    """Ask what the subject is, where the sentence says what kind of thing it is: "is a machine that …"."""
+    words, verb = tree.words, clause.verb
+    head = tree.child(verb, "attr")
+    if head is None or head not in clause.rest or not clause.subject or clause.before or clause.between:
+        return
+    places = [*clause.subject, *clause.rest]
     vague = any(tree.low(p) == "only" or tree.low(p) in _QUANTIFIERS for p in tree.below(head) if p < head)
-    return (is_kind or plural) and told and not vague and tree.words[head].lemma.lower() not in english.EMPTY
+    if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
+        return
+    if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
+        return
+    is_kind = words[verb].lemma == "be" and words[verb].tag in ("VBZ", "VBP") and _names_a_kind(tree, head)
+    subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
+    if is_kind and 3 <= len(clause.rest) <= 30 and not english_phrases.holds(subject, tree.text(clause.rest)):
+        known = _known(tree, clause.subject)
+        score = 5.0 + any(words[p].tag[:3] == "NNP" for p in clause.subject)
+        bare = _bare(tree, clause.subject)
+        question = f"what {tree.low(verb)} {subject}?"
+        yield _Draft(question, tree.text(clause.rest), "definition", bare, "", known, score)
+
+
+def _names_a_kind(tree: Tree, head: int) -> bool:
+    """Return whether a noun is told from others by what follows it or is compounded with it."""
+    determiner = tree.child(head, "det")
+    begins = tree.low(determiner) in ("a", "an", "the") if determiner is not None else tree.words[head].tag == "NNS"
+    told = any(
+        (c > head and tree.words[c].dep in ("prep", "relcl", "acl")) or tree.words[c].dep in ("compound", "nmod")
+        for c in tree.children[head]
+    )
+    return begins and told
 
 
 def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
@@ -327,11 +353,8 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if any(_refers(tree, p) for p in (*asked.remaining, *asked.answer)):
         return False
-    if not {"nobody", "none", "nothing", "no", "neither"}.isdisjoint(low) or _is_cut(tree, asked):
+    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low) or _is_cut(tree, asked):
         return False
-    if kind == "definition":
-        begins = words[asked.clause.rest[0]].tag not in (",", ":", "RB")
-        return begins and not asked.clause.before and len(asked.answer) >= 4
     if kind == "number" or asked.wh in ("where", "why"):
         direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
         return _content_enough(tree, asked, 2) and _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
@@ -342,7 +365,9 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if any(tree.low(p) in _QUANTIFIERS for p in asked.answer if p < _head(tree, asked.answer)):
         return False
-    is_thing = len(_content(tree, asked.answer)) >= 2 and len(asked.answer) <= 14
+    is_one = asked.kind == "object" and words[asked.answer[0]].tag == "DT" and _content_enough(tree, asked, 5)
+    is_thing = len(_content(tree, asked.answer)) >= (1 if is_one else 2)
+    is_thing = is_thing and len(asked.answer) <= 14
     if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
         return False
     return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
@@ -378,7 +403,7 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     verb = asked.clause.verb
     is_state = tree.words[verb].lemma == "be" or tree.words[verb].tag == "VBG"
     may_be = not _MAYBE.isdisjoint(tree.words[p].lemma.lower() for p in asked.clause.between)
-    if is_state or may_be or any(tree.low(p) == "only" for p in asked.remaining):
+    if is_state or may_be:
         return False
     head = _head(tree, asked.answer)
     if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
@@ -396,10 +421,18 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     if not _is_near(tree, asked) or ("will" in helpers and not clause.before):
         return False
     if addressed:
-        asks = bool(helpers & {"must", "should", "shall", "can"}) or tree.words[clause.verb].lemma in ("need", "have")
+        ours = bool(clause.subject) and tree.low(clause.subject[0]) == "we" and tree.words[clause.verb].tag == "VBP"
+        asks = (
+            ours
+            or bool(helpers & {"must", "should", "shall", "can"})
+            or tree.words[clause.verb].lemma in ("need", "have")
+        )
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
         outside = [p for p in asked.remaining if p not in clause.before]
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
+    following = asked.answer[-1] + 1
+    if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
+        return False  # "what does it have to help …?" asks for a duty
     others = [p for p in asked.remaining if p not in clause.subject]
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
@@ -433,6 +466,8 @@ def _is_near(tree: Tree, asked: Asked) -> bool:
     if before != governor and not (words[before].head == governor and words[before].dep in ("prt", "advmod", "neg")):
         return False
     idiom = words[head].tag == "NN" and tree.child(head, "det", "poss", "amod", "compound") is None
+    if any(words[c].dep in ("xcomp", "ccomp") and c > head for c in tree.children[governor]):
+        return False  # "enables staff to travel": whom, to do what
     if words[governor].lemma == "play" and words[head].lemma in ("role", "part"):
         return False
     if idiom and words[governor].lemma in _LIGHT:  # "keeps track of it"
@@ -444,7 +479,8 @@ def _is_near(tree: Tree, asked: Asked) -> bool:
 
 
 def _content_enough(tree: Tree, asked: Asked, least: int) -> bool:
-    return len(_content(tree, asked.remaining)) >= least
+    counted = len(asked.wh.partition("how many ")[2].split())
+    return len(_content(tree, asked.remaining)) + counted >= least
 
 
 def _ends_well(tree: Tree, asked: Asked) -> bool:
@@ -523,6 +559,8 @@ def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[
     if any(tree.low(p) == "you" for p in clause.subject) and not modal:  # what the reader is or does
         return
     if not clause.subject and tree.words[clause.verb].lemma in _NO_BAN:
+        return
+    if clause.before and tree.low(clause.before[0]) in ("though", "although", "while", "whereas"):
         return
     if any(_refers(tree, p) for p in places) or _loose_relative(tree, places) or not clause.rest:
         return

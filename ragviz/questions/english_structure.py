@@ -33,7 +33,7 @@ _YES_NO = re.compile(
 )
 _REFERS = re.compile(
     r"\b(?:this|that|these|those|it|they|them|here|there|above|below|following|previous|same|other|we|our|us|i|my|he|she)\b|[?…]"
-    r"|https?:",
+    r"|https?:|\s[,.;:](?:\s|$)|\(\s*\)",
     re.IGNORECASE,
 )
 _ATTRIBUTES = frozenset(
@@ -76,18 +76,17 @@ class _Parsed:
             or any(word.tag in _VERBS or word.tag == "TO" for word in words)
         ):
             return False
-        return (
-            words[0].tag not in ("IN", "WRB", "WP", "RB", "CC", "PRP", "PRP$", "EX", "VBG", "VBN")
-            and "," not in self.text
-        )
+        if words[0].tag in ("VBG", "VBN") and words[0].dep not in ("amod", "compound"):
+            return False
+        return words[0].tag not in ("IN", "WRB", "WP", "RB", "CC", "PRP", "PRP$", "EX") and "," not in self.text
 
     def is_sentence(self) -> bool:
         """Return whether a finite verb governs the piece, or it is a command, or several sentences."""
         if (
             not self.words
             or self.words[self.head].tag in _VERBS
-            or self.words[0].tag[:2] == "VB"
-            or re.search(r"[.;] \S", self.text)
+            or self.words[0].tag in ("VB", "VBP")
+            or re.search(r"\w{3}[.;] \S", self.text)
         ):
             return True
         return any(word.head == self.head and word.dep in ("nsubj", "nsubjpass", "aux") for word in self.words)
@@ -102,13 +101,39 @@ class _Parsed:
         return frozenset(word.lemma.lower() for word in self.words)
 
 
+_FRAME = ("The ", " is here.")
+
+
+def _unframed(text: str, words: Sequence[Word]) -> list[Word]:
+    """Return the words of a piece from its parse as the subject of a sentence; none where it is not the subject."""
+    last = next((place for place, word in enumerate(words) if word.start >= len(_FRAME[0]) + len(text)), len(words))
+    inner = range(1, last)
+    outside = [place for place in inner if words[place].head not in inner]
+    if last == len(words) or len(outside) != 1 or words[outside[0]].dep != "nsubj" or words[last].text != "is":
+        return []
+    shift = len(_FRAME[0])
+    return [
+        replace(
+            words[place],
+            start=words[place].start - shift,
+            end=words[place].end - shift,
+            head=place - 1 if place == outside[0] else words[place].head - 1,
+        )
+        for place in inner
+    ]
+
+
 class _Pieces:
     """Parses of all pieces of a document that questions are made of, made at once."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         distinct = list(dict.fromkeys(texts))
-        parsed = zip(distinct, parse(distinct, "en"), strict=True)
-        self._parsed = {text: _Parsed(text, Tree(text, words)) for text, words in parsed}
+        parsed = dict(zip(distinct, parse(distinct, "en"), strict=True))
+        # Alone, "opening hours" and "paid leave" may be read as verbs with their objects.
+        doubtful = [text for text, words in parsed.items() if words and words[0].tag in ("VBG", "VBN", "VBD")]
+        framed = zip(doubtful, parse([f"{_FRAME[0]}{text}{_FRAME[1]}" for text in doubtful], "en"), strict=True)
+        parsed |= {text: inner for text, words in framed if (inner := _unframed(text, words))}
+        self._parsed = {text: _Parsed(text, Tree(text, words)) for text, words in parsed.items()}
 
     def __getitem__(self, text: str) -> _Parsed:
         return self._parsed[text]
@@ -176,6 +201,8 @@ def _is_pair(pair: KeyValue) -> bool:
     if not pair.alone or len(words) > 6 or len(pair.value.split()) > LONGEST_VALUE or words[0] in _LABELS:
         return False
     if not (pair.key[0].isupper() or (pair.is_marked and pair.key[0].isalpha())):
+        return False
+    if "/" in pair.key:
         return False
     return not _REFERS.search(pair.key) and not _REFERS.search(pair.value) and not pair.value.endswith((":", "?", ","))
 
