@@ -302,6 +302,15 @@ def test_what_is_learnt_is_kept_with_the_set_and_small(workspace, asked_set):
     many = texts([(f"{'abcdefghij'[n % 10]}{n} thing number{n}?", 1) for n in range(demand.KEPT + 50)])
     large = examined(workspace, asked_set, many, index="")
     assert (len(large.clusters), large.unlisted, large.unlisted_asked) == (demand.KEPT, 50, 50)
+    assert large.unlisted_matched == {}
+    more = [(each.text, 2) for each in many.asked] + [("How do I reset my password?", 1)]  # the rarest, not listed
+    beyond = examined(workspace, asked_set, texts(more), index="")
+    assert beyond.unlisted_matched == {"pass": 1} == beyond.matched()
+    assert demand.shares(beyond)["asked"] == pytest.approx(1 / beyond.asked)
+    weights = demand.weights_of(beyond, workspace.store.questions(asked_set.id))
+    assert weights["pass"] == pytest.approx(2 * weights["lib"], rel=1e-4)
+    demand.store(workspace, asked_set, beyond)
+    assert demand.stored(workspace, asked_set) == beyond
     assert (large.threshold, large.by, large.clusters[0].held) == (None, "", None)
 
 

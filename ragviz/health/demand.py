@@ -72,7 +72,7 @@ class Demand:
     """What a log says of a set. `by` is "knn" or "words": how chunks were scored, "" where no index was searched.
 
     `embedder` compared texts, "" where only words did. `unlisted` clusters, asked `unlisted_asked` times, are beyond
-    those that are stored.
+    those that are stored; `unlisted_matched` counts how often they ask a question of the set, by its id.
     """
 
     file: str
@@ -90,6 +90,7 @@ class Demand:
     threshold: Threshold | None = None
     unlisted: int = 0
     unlisted_asked: int = 0
+    unlisted_matched: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = field(default=())
 
     @property
@@ -101,6 +102,14 @@ class Demand:
     def unanswered(self) -> tuple[Cluster, ...]:
         """What people ask and no document answers, the most asked first."""
         return tuple(cluster for cluster in self.clusters if cluster.held is False)
+
+    def matched(self) -> dict[str, int]:
+        """Return how often each question of the set is asked, by id; those that are not asked are left out."""
+        counts = dict(self.unlisted_matched)
+        for cluster in self.clusters:
+            if cluster.question:
+                counts[cluster.question] = counts.get(cluster.question, 0) + cluster.count
+        return counts
 
     def share(self, has: Callable[[Cluster], bool | None]) -> float | None:
         """Return the share of what was asked whose clusters `has` is true of, of those it is not None of."""
@@ -154,8 +163,18 @@ def examine(
         threshold=threshold,
         unlisted=len(others),
         unlisted_asked=sum(cluster.count for cluster in others),
+        unlisted_matched=_matched(others),
         notes=tuple(notes),
     )
+
+
+def _matched(clusters: Sequence[OpenCluster]) -> dict[str, int]:
+    """Count how often questions of the set are asked by these clusters, by id."""
+    counts: dict[str, int] = {}
+    for cluster in clusters:
+        if cluster.question:
+            counts[cluster.question] = counts.get(cluster.question, 0) + cluster.count
+    return counts
 
 
 def _kept(cluster: OpenCluster) -> Cluster:
@@ -311,9 +330,9 @@ def weights_of(demand: Demand, questions: Sequence[Question]) -> dict[str, float
     One is added so that a question that nobody asked yet counts a little.
     """
     counts = dict.fromkeys((question.id for question in questions if question.asked), 1)
-    for cluster in demand.clusters:
-        if cluster.question in counts:
-            counts[cluster.question] += cluster.count
+    for question_id, count in demand.matched().items():
+        if question_id in counts:
+            counts[question_id] += count
     total = sum(counts.values())
     return {question_id: round(count * len(counts) / total, 6) for question_id, count in counts.items()}
 
@@ -384,7 +403,8 @@ def newest_run(workspace: Workspace, question_set: QuestionSet) -> Run | None:
 
 def shares(demand: Demand) -> dict[str, float | None]:
     """Return the shares of what was asked: by the set too ("asked"), and answered by a document ("held")."""
-    return {"asked": demand.share(lambda each: bool(each.question)), "held": demand.share(lambda each: each.held)}
+    asked_too = sum(demand.matched().values()) / demand.asked if demand.asked else None
+    return {"asked": asked_too, "held": demand.share(lambda each: each.held)}
 
 
 def sentences(demand: Demand) -> Iterator[str]:

@@ -92,7 +92,7 @@ def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, al
 def _tiles(read: Demand) -> None:
     told = demand.shares(read)
     with widgets.tiles():
-        widgets.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {read.file}")
+        widgets.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
         widgets.tile(
             "Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one"
         )
