@@ -117,8 +117,7 @@ def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
 
 def _may_be_codes(one: SourceClaim, other: SourceClaim) -> bool:
     """Return whether both answers are bare numbers, which need not measure anything."""
-    sizes = quantity(one.answer), quantity(other.answer)
-    return all(size is not None and not size.unit for size in sizes)
+    return all(re.fullmatch(r"[\d.,]+", claim.answer.strip()) for claim in (one, other))
 
 
 def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
