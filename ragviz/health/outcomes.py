@@ -19,8 +19,8 @@ def without_documents(material: Material) -> Found:
     if not material.closed:
         if not verified:
             return Found(unknown=HOW_CLOSED)
-        by = f"{verified:,} of {len(material.subjects):,} questions were verified by a model"
-        note = f"{by}: those that it answered without documents were rejected."
+        asked = f"{verified:,} of {len(material.subjects):,} questions were verified by a model"
+        note = f"{asked}: those that it answered without documents were rejected."
         return Found(note=note)
     findings = []
     for subject in material.subjects:
