@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ragviz.questions import candidate
+from ragviz.questions import candidate, chinese_words
 from ragviz.records import QuestionStyle, Word
 from ragviz.text import keyphrases
 from ragviz.text.language import IDEOGRAPH
@@ -107,16 +107,16 @@ def _in_name(words: Sequence[Word], place: int) -> bool:
 
 _SIGNS = frozenset("%#+/&-")
 _ASKING = re.compile(
-    "(?:是|为|有|要|需要?)?(?:什么(?:时候|时间|地方|东西|样的?)?|怎么(?:样|办)?|怎样|如何|为什么|为何"
+    "(?:是|为|有|要|需要?)?(?:什么(?:时候|时间|地方|东西|样的?)?|(?:应该|应当|该|要)?怎么(?:样|办|做)?|怎样|如何|为什么|为何"
     "|哪(?:里|儿|些|个|位|种|类|项|几[个项种]|年|天|一?[年天月日])?(?:时候)?|谁的?|何(?:时|地|处|人|种)"
-    "|(?:百分之)?(?:多少|几)(?:个?(?:工作日|自然日|小时|分钟|星期|年|月|周|日|天|人|次|元|万元|美元|位|名|岁|秒|项|条"
+    "|(?:百分之)?(?:多少|几)(?:个?(?:工作日|自然日|小时|分钟|星期|年|月|周|日|天|人|次|元(?![素件旦])|万元|美元|位|名|岁|秒|项|条"
     "|份|台|种|字符?)|个|[米克吨层页章节度倍家行])?|多(?:久|长时间|长|大|高|远|重|快|深))"
     "|是不是|有没有|能不能|可不可以|是否|能否|可否|吗(?=[？?]|$)|呢(?=[？?]|$)"
 )
 _CHINESE_MEANING = frozenset("nvamtjilbgfqzkx")
 _CHINESE_FUNCTION = candidate.word_set(
     "是 有 为 会 要 能 能够 可以 可 应 应该 应当 必须 须 需 需要 请 请问 让 使 被 把 对 于 之 到 上 中 里 内 外 前"
-    " 后 下 时 个 来 去 进行 指 叫 称 称为 叫做 所 以 分别 具体 一下 在 由 从 和 与 及 或"
+    " 后 下 时 个 做 之前 之后 来 去 进行 指 叫 称 称为 叫做 所 以 分别 具体 一下 在 由 从 和 与 及 或"
 )
 _CHINESE_NEGATIVE = candidate.word_set("不 没 没有 未 无 非 不得 不能 不可 不要 不需 不用 无需 禁止 除 除了")
 
@@ -125,7 +125,7 @@ def _chinese_keywords(text: str) -> Iterator[Word]:
     """Yield nouns, names, verbs, adjectives, numbers with their units, and negatives, without what only asks."""
     masked = _ASKING.sub(lambda match: "\n" * len(match.group()), text)
     for piece in re.finditer(r"[^\n]+", masked):
-        for word in parse([piece.group()], "zh")[0]:
+        for word in chinese_words.read(piece.group()):
             meant = word.tag[0] in _CHINESE_MEANING and any(c.isalnum() or c in _SIGNS for c in word.text)
             meant = meant or word.tag == "eng" or word.text[0].isdigit()
             if word.text in _CHINESE_NEGATIVE or (meant and word.text not in _CHINESE_FUNCTION):
@@ -135,7 +135,7 @@ def _chinese_keywords(text: str) -> Iterator[Word]:
 def _belongs(left: Word, right: Word) -> bool:
     """Return whether two neighbouring Chinese words are one: "第" and "3", "报销" and "单", "3" and "%"."""
     if not (_of_ideographs(left.text[-1]) and _of_ideographs(right.text[0])):
-        return True
+        return left.tag[0] not in "vpf" and right.tag[0] not in "vf"
     single = len(right.text) == 1 and right.tag[0] in "ngkq"
     return single or (len(left.text) == len(right.text) == 1 and "v" not in (left.tag, right.tag))
 
@@ -192,7 +192,8 @@ def _topic(text: str, language: str) -> str:
     masked = _ASKING.sub(lambda match: "，" * len(match.group()), text)
     phrases = [p.text for p in keyphrases.key_phrases(masked, language) if p.kind not in ("number", "date")]
     named = [phrase for phrase in phrases if not _ASKED_OF.match(phrase)]  # "how many days" names nothing
-    return " ".join(_ASKED_OF.sub("", max(named or phrases, key=len, default="")).split())
+    topic = " ".join(_ASKED_OF.sub("", max(named or phrases, key=len, default="")).split())
+    return topic[:-1] if language == "zh" and len(topic) > _FEWEST and topic[-1] in "时后前" else topic
 
 
 # Misspelt
@@ -224,7 +225,7 @@ class _Error:
 
 def _misspelt(text: str, language: str, chance: random.Random) -> str | None:
     """Replace one to `ERRORS` words, the more the longer the question; None when none can be misspelt."""
-    words = parse([text], language)[0]
+    words = chinese_words.read(text) if language == "zh" else parse([text], "en")[0]
     errors = list(_chinese_errors(text, words, chance) if language == "zh" else _english_errors(text, words, chance))
     if not errors:
         return None
@@ -297,7 +298,7 @@ _SAME_SOUND: dict[str, list[str]] = {}
 for _group in [*map(list, _CHARACTERS_OF_ONE_SOUND.split()), *(w.split("/") for w in _WORDS_OF_ONE_SOUND.split())]:
     for _typed in _group:
         _SAME_SOUND.setdefault(_typed, []).extend(other for other in _group if other != _typed)
-_NAMED = ("nr", "ns", "nt", "nz", "eng", "m", "t", "x")
+_NAMED = ("nw", "nr", "ns", "nt", "nz", "eng", "m", "t", "x")
 
 
 def _chinese_errors(text: str, words: Sequence[Word], chance: random.Random) -> Iterator[_Error]:
