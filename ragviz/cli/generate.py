@@ -80,7 +80,7 @@ def questions_generate(
     if missing := generation.shortfall(result):
         missing += f" Cell by cell: ragviz questions plan {set_name}"
         console.err.print(console.printable(missing), highlight=False)
-    if result["unverified"]:
+    if verify and result["unverified"]:
         unverified = f"{result['unverified']:,} questions could not be verified: the same command tries them again."
         console.err.print(unverified)
 

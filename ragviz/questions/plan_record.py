@@ -17,6 +17,7 @@ from ragviz.questions.model_questions import FAILED
 from ragviz.questions.plan import Cell
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import Question, QuestionSet, QuestionType
+from ragviz.store import codecs
 from ragviz.store.store import Store
 
 FACT = "plan"
@@ -268,9 +269,11 @@ def _decoded(body: Mapping[str, Any]) -> PlanRecord:
     rows = [
         Row(Cell(*cell), made, moved, taken, Counter(reasons)) for *cell, made, moved, taken, reasons in body["rows"]
     ]
-    yields = {name: Yield(**given | {"rejected": Counter(given["rejected"])}) for name, given in body["yields"].items()}
-    changed = {"rows": rows, "yields": yields}
-    return PlanRecord(**{**body, **changed})
+    yields = {
+        name: codecs.from_stored(Yield, {**given, "rejected": Counter(given["rejected"])}, "A plan's yield")
+        for name, given in body["yields"].items()
+    }
+    return codecs.from_stored(PlanRecord, {**body, "rows": rows, "yields": yields}, "A plan")
 
 
 # What is shown

@@ -19,9 +19,9 @@ from ragviz.ui import address, budget, cache, heading, job_panel, person, review
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
 SCOPES = {
-    "plan": "Every document, by its length",
+    "plan": "All documents",
     "every_chunk": "Every chunk",
-    "fill": "Only what has no questions",
+    "fill": "What has no questions",
 }
 """What is asked about → its name."""
 
@@ -81,14 +81,14 @@ def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str, int]:
     names = [i.name for i in indexes]
     widgets.still_there("generate-from", names, "index")
     first = names.index(address.chosen("index", names) or names[0])
-    one, two, three = st.columns([2, 1, 1], vertical_alignment="bottom")
-    source = indexes[names.index(one.selectbox("Source index", names, index=first, key="generate-from"))]
     generators = [g for g in generation.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
-    generator: str = two.selectbox("Generator", generators, index=len(generators) - 1)
-    most = max(1, source.chunks)
-    limit = three.number_input(
-        "Number of questions", 1, 100_000, min(plan.LIMIT, most), 10, key=f"generate-limit-{most}"
-    )
+    with st.grid(3, min_column_width=150):
+        source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
+        generator: str = st.selectbox("Generator", generators, index=len(generators) - 1)
+        most = max(1, source.chunks)
+        limit = st.number_input(
+            "Number of questions", 1, 100_000, min(plan.LIMIT, most), 10, key=f"generate-limit-{most}"
+        )
     return source, generator, int(limit)
 
 
@@ -106,12 +106,15 @@ def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> t
         {name: spec.title for name, spec in STYLES.items()}, {"colleague": 100}, makers.STYLES_OF[generator],
         f"style-{generator}", lambda name: STYLES[name].help, generator,
     )  # fmt: skip
-    one, two, three = st.columns([2, 1, 1], vertical_alignment="bottom")
-    scope = one.selectbox("Asked about", list(SCOPES), format_func=SCOPES.__getitem__)
-    passages = two.number_input(
-        "Passages of a bridge", TYPES["bridge"].fewest, TYPES["bridge"].most, generation.PASSAGES
-    )
-    seed = three.number_input("Seed", 0, 2**31 - 1, 0)
+    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
+    with st.grid(3, min_column_width=150):
+        scope = st.selectbox(
+            "Asked about", list(SCOPES), format_func=SCOPES.__getitem__,
+            help="All documents by their length; at least one question about every chunk; or only documents and "
+            "sections that the set asks nothing about, added ones first.",
+        )  # fmt: skip
+        passages = st.number_input("Passages of a bridge", fewest, most, generation.PASSAGES)
+        seed = st.number_input("Seed", 0, 2**31 - 1, 0)
     one, two = st.columns([2, 1], vertical_alignment="bottom")
     with one:
         name = widgets.suggested_name(
@@ -311,7 +314,10 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
             "Rejected because": [row["reasons"] for row in yields],
         }
     )
-    columns: dict[str, Any] = {"Rejected because": st.column_config.TextColumn(width="large")}
+    columns: dict[str, Any] = {
+        "Rejected because": st.column_config.TextColumn(width="large"),
+        "Tokens": st.column_config.NumberColumn(format="localized"),
+    }
     widgets.table(rows, "plan-yields", columns=columns, height="content", alt="What each kind yielded")
 
 
@@ -356,7 +362,7 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
         st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
         if missing := generation.shortfall(result):
             st.markdown(f":orange[▲] {plain(missing)}")
-        if result.get("unverified"):
+        if result.get("unverified") and job.arguments.get("verify", True):
             count = wording.counted(result["unverified"], "question")
             st.markdown(f":orange[▲] {count} could not be verified: generating again tries them again.")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
