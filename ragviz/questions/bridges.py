@@ -22,7 +22,7 @@ from ragviz.text.words import parse
 
 LOOKED_AT = 24
 """Claims about one entity that are joined with each other at most, the best ones."""
-ROUNDS = 3
+ROUNDS = 4
 """Times that the claims of a topic are grouped, each time those first that are in the fewest questions."""
 _CHAINED = 3.0
 """How much better a chain is than a joint question."""
@@ -36,6 +36,13 @@ _CHINESE_NAMED = re.compile(r"(.+的[^的，。？]{1,10})(?:是|为)(?:什么|�
 _CHINESE_WHO = re.compile(r"谁(?!的)([^？，]+)？")
 _VALUE = re.compile(
     r"(?:what|who|which) (?:is|are) the [^?]*\?$|[^，？]*的[^，？]*是(?:什么|多少|谁)？$", re.IGNORECASE
+)
+_DEFINING = 3  # words of a definition at least
+_PREPOSITION = r"\b(?:of|for|in|to|at|from|under|on|by)\b"
+_VAGUE = re.compile(
+    rf"^what (?:is|are) (?:the|an?) (?:(?!{_PREPOSITION})[^?])*\?|\bwhat (?:is|are) (?:listed|given)\b"
+    r"|\bwhat (?:has|have|had)\b",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[“《]([^”》]+)[”》]")
 _THIRD = {"have": "has", "do": "does", "be": "is", "go": "goes"}
@@ -63,7 +70,14 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
 
 
 def _joinable(claims: Iterable[SourceClaim], language: str) -> list[SourceClaim]:
-    return [claim for claim in claims if claim.language == language and can_join(claim)]
+    return [claim for claim in claims if claim.language == language and _is_telling(claim)]
+
+
+def _is_telling(claim: SourceClaim) -> bool:
+    """Return whether a claim's question says enough beside others: more than a key, and not what something "has"."""
+    rest = lead(claim.question)[1]
+    short = claim.type == "definition" and joined_draft.size(claim.answer, claim.language) < _DEFINING
+    return can_join(claim) and not short and not _VAGUE.search(rest)
 
 
 def _unused(drafts: Iterable[JoinedDraft]) -> Iterator[JoinedDraft]:
@@ -79,7 +93,7 @@ def _topics(corpus: Claims) -> dict[tuple[str, str], list[SourceClaim]]:
     """Return the claims that name the same topic, one of this document alone, by document and topic."""
     found: dict[tuple[str, str], list[SourceClaim]] = {}
     rest: dict[str, list[SourceClaim]] = {}
-    for claim in filter(can_join, corpus.all):
+    for claim in filter(_is_telling, corpus.all):
         if quoted := _QUOTED.search(lead(claim.question)[0]):
             found.setdefault((claim.document_id, quoted[1]), []).append(claim)
         else:

@@ -29,7 +29,7 @@ _MAKERS: Mapping[QuestionType, Callable[[Claims, int, int], Iterator[JoinedDraft
 }
 JOINED: tuple[QuestionType, ...] = tuple(_MAKERS)
 """Types of questions that are made of several claims, or of one that is changed."""
-USED = 3
+USED = 4
 """Questions of one type that a claim is used for at most: more would depend on one passage."""
 
 

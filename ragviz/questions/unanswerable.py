@@ -9,7 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar
 
 from ragviz.backends.terms import HAN_RUN
@@ -28,8 +28,8 @@ T = TypeVar("T")
 TRIED = 24
 """Replacements of one claim's entity, attribute or year that are checked at most."""
 
-SWAPPED = 2
-"""Names of one question that are swapped at most, one in each question made of it."""
+SWAPPED = 3
+"""Questions at most that are made of one claim by swapping its names, one in each, or its year."""
 NAMES = 4
 """Names of one question that are tried."""
 
@@ -37,8 +37,11 @@ _YEAR = re.compile(r"(?<![\d.,-])(?:1[5-9]|20)\d{2}(?![\d.,-]\d|\d)")
 _FRAMES = ("{} wrote this.", "{} is blue.", "Please press {} twice.")
 _NAMED_KINDS = {"PERSON": "a person", "GPE": "a place", "ORG": "an organisation"}
 _NO_PLAIN_NAME = re.compile(r"\d(?![\w-]*[A-Z])|\b(?:[a-z]{3,}ing|and|or|who|that|which|is|are|to)\b|[/:;,]")
+_ADJECTIVE = re.compile(r"[a-z]+(?:al|ive|ous|ful|ic|able|ible|less|ary|ed)\b")
+_QUOTES = ("“", '"', "《", "「")
 _LOCAL = ("a person", "a place")
-"""Kinds of things whose replacement must be named in the same document: else it has nothing to do with it."""
+"""Kinds of things whose replacement must be named in the same document: else it has nothing to do with it. So must
+common nouns where the question begins with its topic."""
 _SUPERLATIVE = re.compile(
     r"\b(?:first|last|latest|newest|current|currently|most|least|only|best)\b|最|首|唯一|目前|当前"
 )
@@ -115,7 +118,10 @@ def _is_full_name(name: str) -> bool:
 def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: str) -> Iterator[str]:
     """Yield the kind of a name, if it shows: by the name itself (of an organisation where it acts), or by its form."""
     named = _NAMED_KINDS.get(labels.get(name, ""), "")
-    if named and named == _NAMED_KINDS.get(phrase.label):
+    if phrase.text[:1] in _QUOTES:  # a row of a table, a title
+        form = kind(name, language)
+        yield from [f"quoted {form}"] if form else []
+    elif named and named == _NAMED_KINDS.get(phrase.label):
         yield from [named] if phrase.subject or named in _LOCAL else []
     elif (form := kind(name, language)) and _can_stand_for_another(name):
         yield _form_kind(name, form, plural=phrase.plural)
@@ -123,7 +129,7 @@ def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: s
 
 def _can_stand_for_another(name: str) -> bool:
     """Return whether a name is a plain noun phrase: no number, no clause, no sign before it."""
-    return name[:1].isalnum() and not _NO_PLAIN_NAME.search(name)
+    return name[:1].isalnum() and not _NO_PLAIN_NAME.search(name) and not _ADJECTIVE.match(name)
 
 
 def _is_plural(name: str) -> bool:
@@ -167,7 +173,8 @@ def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
         return None
     if one <= two or two <= one or _stands_in(new, claim.question) or _clashes(named.phrase.text, new):
         return None
-    if named.kinds and named.kinds[0] in _LOCAL and claim.document_id not in corpus.search.documents(new):
+    led = bool(lead(claim.question)[0]) and named.kinds[0].endswith(" noun")
+    if (led or named.kinds[0] in _LOCAL) and claim.document_id not in corpus.search.documents(new):
         return None
     telling = _telling(claim, [old, new])
     if not telling or not absent(corpus.search, new, telling):
@@ -257,10 +264,10 @@ def _swapped_years(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
         own = _YEAR.findall(claim.question)
         if len(own) != 1 or not claim.subject or not is_direct(claim) or not _is_of_the_question(claim):
             continue
-        for year in _by_distance(years, own[0])[:TRIED]:
-            if year != own[0] and absent(corpus.search, bare(claim.subject), [year]):
-                yield _draft(claim, claim.question.replace(own[0], year), (own[0], year))
-                break
+        tried = _by_distance(years, own[0])[:TRIED]
+        free = (year for year in tried if absent(corpus.search, bare(claim.subject), [year]))
+        for year in islice(free, SWAPPED):
+            yield _draft(claim, claim.question.replace(own[0], year), (own[0], year))
 
 
 def _is_of_the_question(claim: SourceClaim) -> bool:
