@@ -69,6 +69,13 @@ def test_things_of_another_kind_are_not_swapped():
     assert swapped((ROPE, [WHO_LEADS]), (tower, [own])) == []
 
 
+def test_a_part_of_a_quoted_name_is_not_swapped():
+    row = document("row.md", "| Using the rope guild | nine marks |")
+    own = claim(row, row.text, "What is the price of “Using the rope guild”?", "nine marks", "rope guild")
+    questions = {draft.question for draft in swapped((row, [own]), (STONE, [HOW_MANY]))}
+    assert "What is the price of “Using the stone guild”?" not in questions
+
+
 def test_a_year_is_swapped_for_another_year_of_the_corpus():
     paid, other = "In 1998, the harbour paid nine marks.", "The bridge was closed in 2004."
     toll, bridge = document("toll.md", paid), document("bridge.md", other)

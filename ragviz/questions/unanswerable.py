@@ -88,7 +88,15 @@ def _named(corpus: Claims) -> Iterator[_Named]:
         whole = [(*pair, phrase) for pair, phrase in zip(pairs, found, strict=True) if phrase is not None]
         labels = _labels({name for _, name, phrase in whole if phrase.label in _NAMED_KINDS}, language)
         for claim, name, phrase in whole:
+            if _is_inside_quotes(phrase):
+                continue
             yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)))
+
+
+def _is_inside_quotes(phrase: NounPhrase) -> bool:
+    """Return whether a phrase is a part of what quotation marks hold: of a row's name, of a title."""
+    before = phrase.question[: phrase.start]
+    return before.count("“") > before.count("”") or before.count("《") > before.count("》")
 
 
 def _labels(names: Iterable[str], language: str) -> dict[str, str]:
