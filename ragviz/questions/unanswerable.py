@@ -29,7 +29,9 @@ TRIED = 24
 """Replacements of one claim's entity, attribute or year that are checked at most."""
 
 SWAPPED = 3
-"""Questions at most that are made of one claim by swapping its names, one in each, or its year."""
+"""Questions at most that are made of one claim by swapping its names, one in each, and by its year."""
+EACH = 2
+"""Replacements of one name that are used at most."""
 NAMES = 4
 """Names of one question that are tried."""
 
@@ -168,7 +170,7 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
     for each in named:
         others = (_some(ordered[each.claim.language, own], each.claim, seed) for own in each.kinds)
         drafts = (_with_entity(corpus, each, other) for other in chain.from_iterable(others))
-        if made[each.claim] < SWAPPED and (draft := next(filter(None, drafts), None)):
+        for draft in islice(filter(None, drafts), min(EACH, SWAPPED - made[each.claim])):
             made[each.claim] += 1
             yield draft
 
