@@ -92,7 +92,7 @@ def test_sentences(sentence, expected):
     [
         ("**Opening hours**: 9 to 17\n", ("number", "what are the opening hours?", "9 to 17")),
         ("- Owner: Ann Lee\n- Colour: red\n", ("fact", "what is the owner?", "Ann Lee")),
-        ("**PTO** – a day off with pay\n", ("definition", "what is PTO?", "a day off with pay")),
+        ("**PTO** – a number of days without work\n", ("definition", "what is PTO?", "a number of days without work")),
         (
             "| Ticket | Price |\n|---|---|\n| day | $5 |\n| week | $20 |\n",
             ("table", "what is the price of the ticket “week”?", "$20"),

@@ -124,6 +124,17 @@ def test_defined_terms(found):
     assert quotes(found.definitions)[1] == "Ring buffer\n: a buffer that ends where it begins"
 
 
+def test_a_meaning_goes_on_over_the_lines_of_its_paragraph():
+    text = "**Fork** – a copy of the project\nthat is apart from it\n\nText.\n\n- **A** - one\n  more\n- **B** - two\n"
+    found = structure(document(text)).definitions
+    assert [(each.term, each.meaning) for each in found] == [
+        ("Fork", "a copy of the project that is apart from it"),
+        ("A", "one more"),
+        ("B", "two"),
+    ]
+    assert text[found[0].start : found[0].end].endswith("apart from it")
+
+
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [

@@ -159,7 +159,7 @@ def _of_sentence(
     drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]
     for draft in drafts:
         question = topic.led(draft.question, draft.known)
-        if draft.score >= ENOUGH and not english_phrases.holds(question, draft.answer):
+        if draft.score >= ENOUGH and not english_phrases.gives(question, draft.answer):
             yield SourceClaim(
                 document.id,
                 sentence.start,
@@ -320,9 +320,14 @@ def _definitions(tree: Tree, clause: Clause) -> Iterator[_Draft]:
         return
     places = [*clause.subject, *clause.rest]
     vague = any(tree.low(p) == "only" or tree.low(p) in _QUANTIFIERS for p in tree.below(head) if p < head)
+    vague = vague or any(tree.low(p) in ("different", "same", "other", "similar") for p in clause.rest if p < head)
     if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
         return
     if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
+        return
+    if words[clause.subject[0]].tag == "PRP$" or re.search(
+        rf"{english.DOER.pattern}$", tree.low(_head(tree, clause.subject))
+    ):
         return
     is_kind = words[verb].lemma == "be" and words[verb].tag in ("VBZ", "VBP") and _names_a_kind(tree, head)
     subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
@@ -430,10 +435,14 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
         outside = [p for p in asked.remaining if p not in clause.before]
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
+    subject_head = _head(tree, clause.subject)
+    is_called = tree.words[clause.verb].lemma == "be" and tree.words[_head(tree, asked.answer)].dep == "attr"
+    if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
+        return False  # "the logos are the only ones …": a remark; "the purpose of the visit is …" is asked about
     following = asked.answer[-1] + 1
     if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
         return False  # "what does it have to help …?" asks for a duty
-    others = [p for p in asked.remaining if p not in clause.subject]
+    others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
     return _MAYBE.isdisjoint(helpers) and told and _content_enough(tree, asked, 3)

@@ -42,3 +42,11 @@ def holds(question: str, answer: str) -> bool:
     """Return whether the question holds the answer, whatever their articles, capitals and marks."""
     said, asked = (" ".join(_WORD.findall(text.lower())) for text in (answer, question))
     return f" {re.sub('^(?:the|an|a) ', '', said)} " in f" {asked} "
+
+
+def gives(question: str, answer: str) -> bool:
+    """Return whether the question holds the answer, or nearly: all but one of its three words or more."""
+    said = [word for word in _WORD.findall(answer.lower()) if word not in ("the", "a", "an", "of", "and", "or", "to")]
+    asked = " ".join(_WORD.findall(question.lower()))
+    missing = [word for word in said if word.rstrip("s") not in asked]
+    return holds(question, answer) or (len(said) >= 3 and len(missing) <= 1 and any(word.isalpha() for word in said))

@@ -242,6 +242,8 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceCl
         or pair.key.isupper()
     ):
         return
+    if key.words[:1] and key.words[0].tag in ("IN", "TO", "VB", "VBP"):
+        return
     if _EMAIL.fullmatch(answer) and not _CONTACT.search(pair.key):
         question = topic.led(f"what is the email address of {pair.key}?", key.lemmas())
         yield _claim(

@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from ragviz.index.headings import headings, verbatim
 from ragviz.questions.sections import FRONT_MATTER, Section, section_at, sections
 from ragviz.records import Document
 from ragviz.text import prose
 
+MOST_LINES = 20
+"""Lines over which a meaning goes on at most."""
 LONGEST_KEY = 60
 """Characters of a key or defined term at most; a longer text before a colon is a sentence."""
 
@@ -398,20 +401,34 @@ def _introduction(lines: Sequence[_Line], before: int, first: _Line) -> tuple[in
 
 
 def _definitions(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Definition]:
-    """Yield the terms that a mark parts from their meaning."""
+    """Yield the terms that a mark parts from their meaning, which goes on over the lines of its paragraph or item."""
     for number, line in enumerate(lines):
         if line.kind not in ("prose", "item"):
             continue
-        end = line.at + len(line.content)
         match = _DASHED.match(line.content) or _DOUBLE_COLON.match(line.content)
         if match:
-            yield from _defined(line.at, end, match["term"], match["meaning"], parts)
+            yield from _defined(lines, number, line, match["term"], match["meaning"], parts)
         elif (meaning := _MEANING_LINE.fullmatch(line.content)) and number and lines[number - 1].kind == "prose":
             above = lines[number - 1]
-            yield from _defined(above.at, end, above.content, meaning["meaning"], parts)
+            yield from _defined(lines, number, above, above.content, meaning["meaning"], parts)
 
 
-def _defined(start: int, end: int, term: str, meaning: str, parts: Sequence[Section]) -> Iterator[Definition]:
-    name, said = plain(term), plain(meaning)
-    if name and len(name) <= LONGEST_KEY and not _SENTENCE_IN_KEY.search(name) and re.search(r"[^\W\d_]", name + said):
-        yield Definition(start, end, name, said, _path(parts, start))
+def _continued(lines: Sequence[_Line], number: int) -> Iterator[_Line]:
+    """Yield the lines that continue the paragraph or item of a line, up to another term."""
+    for line in islice(lines, number + 1, number + 1 + MOST_LINES):
+        if line.kind != "prose" or any(each.match(line.content) for each in (_DASHED, _DOUBLE_COLON, _MEANING_LINE)):
+            return
+        yield line
+
+
+def _defined(
+    lines: Sequence[_Line], number: int, first: _Line, term: str, meaning: str, parts: Sequence[Section]
+) -> Iterator[Definition]:
+    name = plain(term)
+    if not name or len(name) > LONGEST_KEY or _SENTENCE_IN_KEY.search(name):
+        return
+    more = list(_continued(lines, number))
+    said = plain(" ".join([meaning, *(line.content for line in more)]))
+    last = more[-1] if more else lines[number]
+    if re.search(r"[^\W\d_]", name + said):
+        yield Definition(first.at, last.at + len(last.content), name, said, _path(parts, first.at))
