@@ -431,6 +431,18 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
     assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
 
 
+def test_a_kind_that_a_model_cannot_write_is_given_up(workspace, monkeypatch):
+    many = [f"Pump {n} of the {'north' if n % 2 else 'south'} works was replaced in {1000 + n}." for n in range(240)]
+    build(workspace, "many", {"many.txt": many})
+    nothing = {"claims": [], "question": "", "answer": ""}
+    is_number = "asks for a number, an amount"
+    replying(monkeypatch, lambda body: nothing if is_writing(body) and is_number in json.dumps(body) else None)
+    made = facts(workspace, kinds={"fact": 30, "number": 120}, index="many")
+    assert (made.usable, made.short) == (30, {"number": 120})
+    assert 90 <= record_of(workspace).yields["number"].made <= 90 + 20, "a batch is finished"
+    assert "the question is empty" in made.reasons
+
+
 @pytest.mark.parametrize(("tried", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
 def test_few_are_distinguished_from_none(tried, kept, ends):
     # By hand: 0.95 ** 89 = 0.0104, 0.95 ** 90 = 0.0099.

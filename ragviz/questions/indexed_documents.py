@@ -34,6 +34,7 @@ class IndexedDocuments:
         self.sections = cache(self._sections)
         self.chunks = cache(self._chunks)
         self._by_id = cache(self._chunks_by_id)
+        self.places_of = cache(self._structural_places)
         self._places = cache(self._cut_places)
 
     def _sections(self, document_id: str) -> list[Section]:
@@ -68,12 +69,13 @@ class IndexedDocuments:
         groups = gold.gold_chunks(evidence, self._places)
         return tuple(dict.fromkeys(chunk_id for group in groups for chunk_id in group))
 
-    def places_of(self, document_id: str, asked: QuestionType) -> list[tuple[int, int]]:
+    def _structural_places(self, document_id: str, asked: QuestionType) -> list[tuple[int, int]]:
         """Return where the structure of a document has something for a type: its tables or lists; else nothing."""
+        if asked not in STRUCTURAL:
+            return []
         found = structure(self.by_id[document_id])
-        if asked == "table":
-            return [(place.start, place.end) for place in found.tables]
-        return [(place.start, place.end) for place in found.lists] if asked == "list" else []
+        places = found.tables if asked == "table" else found.lists
+        return [(place.start, place.end) for place in places]
 
     def may_offer(self, asked: QuestionType) -> bool:
         """Return whether any document may be asked for a type: false for tables and lists where there are none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -19,20 +19,23 @@ from ragviz.questions.model_questions import FAILED
 from ragviz.questions.plan_record import PlanRecord, kind_of_reason
 from ragviz.questions.question_types import TYPES
 from ragviz.questions.source_search import SourceSearch
-from ragviz.records import Edit, Progress, Question, QuestionSet, silent
+from ragviz.records import Edit, Progress, Question, QuestionSet, QuestionType, silent
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 
 BATCH = 20
 """Questions of one type that are made together, before it is counted what is missing."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
-"""A generation stops when a model with a usable question of every twentieth try would do so badly once in a hundred
-times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every try, this stops a model
-with one in twenty in 8 % of long generations, and one with one in ten in none of 1,500 simulated ones."""
+"""A generation stops, or makes no more of one type, when a model with a usable question of every twentieth try would
+do so badly once in a hundred times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every
+try, this stops a model with one in twenty in 8 % of long generations, and one with one in ten in none of 1,500
+simulated ones."""
 SHARE_OF_STORING = 0.05
 """Share of the time that is spent on storing the record of a generation, at most, once it is long."""
 
 
+ALL, KEPT = "all", ""
+"""Key of the outcomes of all types; outcome of a question that is kept."""
 Item = TypeVar("Item")
 
 
@@ -56,6 +59,7 @@ class Making(SourceSearch):
         self._texts = {rejection.normal(question.query) for question in existing if question.text}
         self.made: list[Question] = []
         self._waiting: list[Question] = []
+        self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)  # reasons, KEPT for none, by type
         self._stored, self._pause = 0.0, 0.0
         self._progress: Progress = silent
 
@@ -71,13 +75,21 @@ class Making(SourceSearch):
                 tries.update(number for number, _ in orders)
                 for first in range(0, len(orders), BATCH):
                     for same in _grouped(orders[first : first + BATCH], lambda each: each[1].cell.type):
-                        self._make(same)
+                        if not self._is_useless(same[0][1].cell.type):
+                            self._make(same)
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
         for row in self.record.rows:
             if (row.missing or row.moved) and not row.reasons:
-                row.reasons[f"nothing more there for the kind “{TYPES[row.cell.type].title}”"] = row.missing + row.moved
+                row.reasons[self._why_not(row.cell.type)] = row.missing + row.moved
         self.record.state = "done"
+
+    def _why_not(self, asked: QuestionType) -> str:
+        """Return why nothing was tried for a cell of a type."""
+        title = TYPES[asked].title
+        if self._is_useless(asked):
+            return f"given up: nearly all questions of the kind “{title}” were rejected"
+        return f"nothing more there for the kind “{title}”"
 
     def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""
@@ -120,13 +132,25 @@ class Making(SourceSearch):
         self.made.append(made)
         self._waiting.append(made)
         self._tell(made.text)
-        self._check_usefulness()
+        self._count_use(made)
 
-    def _check_usefulness(self) -> None:
-        rejected = Counter(kind_of_reason(q.reason) for q in self.made if q.status == "rejected")
-        kept = len(self.made) - rejected.total()
-        if self.maker.attempts is not None and hopeless(len(self.made), kept):
-            raise ModelError(_why_hopeless(self.maker.name, kept, rejected))
+    def _count_use(self, made: Question) -> None:
+        """Count a try at a type of questions; raise ModelError when a model's tries at all types are useless."""
+        reason = kind_of_reason(_why_rejected(made))
+        for asked in (made.type, ALL):
+            self._outcomes[asked][reason] += 1
+        if self._is_useless(ALL):
+            raise ModelError(_why_hopeless(self.maker.name, self._outcomes[ALL]))
+
+    def _is_useless(self, asked: str) -> bool:
+        """Return whether a model gives so few usable questions of a type that no more are asked for."""
+        outcomes = self._outcomes[asked]
+        return self.maker.attempts is not None and hopeless(outcomes.total(), outcomes[KEPT])
+
+    def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
+        """Return what rows lack, without those of types that have proved useless."""
+        lacks = super().lacking(tries)
+        return {n: count for n, count in lacks.items() if not self._is_useless(self.record.rows[n].cell.type)}
 
     def _verify_again(self) -> None:
         """Verify what was kept though its verification failed."""
@@ -201,10 +225,11 @@ def hopeless(tried: int, kept: int) -> bool:
     return tried > 0 and bool(bdtr(kept, tried, USEFUL_SHARE) <= DOUBT)
 
 
-def _why_hopeless(model: str, kept: int, reasons: Counter[str]) -> str:
-    [(reason, times)] = reasons.most_common(1)
-    share = f"{times} of {reasons.total()}" if times < reasons.total() else f"all {times}"
+def _why_hopeless(model: str, outcomes: Counter[str]) -> str:
+    rejected = Counter({reason: times for reason, times in outcomes.items() if reason != KEPT})
+    [(reason, times)] = rejected.most_common(1)
+    share = f"{times} of {rejected.total()}" if times < rejected.total() else f"all {times}"
     return (
-        f"{kept + reasons.total()} questions tried, {kept or 'none'} kept: those of '{model}' fail because {reason} "
-        f"({share}). Look at the rejected ones, and choose another model or other documents."
+        f"{outcomes.total()} questions tried, {outcomes[KEPT] or 'none'} kept: those of '{model}' fail because "
+        f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
     )
