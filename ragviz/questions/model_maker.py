@@ -60,7 +60,10 @@ class ModelMaker:
         return [replace(source, key=f"{source.key} {copy}", copy=copy) for copy in range(COPIES) for source in groups]
 
     def _single(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
-        """Return each chunk for each section that it holds half of, or that holds half of it; in a drawn order."""
+        """Return each chunk for each section that it holds half of, or that holds half of it, in a drawn order.
+
+        Those with a list or table come first where one is asked for, else those that are rows of a table alone last.
+        """
         found = list[Source[Passages]]()
         for section in self._documents.sections(document_id):
             whole = Span(document_id, section.start, section.end)
@@ -68,13 +71,15 @@ class ModelMaker:
                 at, key = max(chunk.start, section.start), f"{chunk.id} {section.start}"
                 found.append(Source(asked, key, document_id, section.path, at, chunk.end, (chunk,), chunk.id))
         wanted = self._documents.places_of(document_id, asked)
-        return sorted(
-            found,
-            key=lambda source: (
-                not any(source.material[0].start < end and start < source.material[0].end for start, end in wanted),
-                digest(str(self._seed), source.key),
-            ),
-        )
+        tables = [] if wanted else self._documents.places_of(document_id, "table")
+
+        def order(source: Source[Passages]) -> tuple[bool, bool, str]:
+            [chunk] = source.material
+            offers = any(chunk.start < end and start < chunk.end for start, end in wanted)
+            in_table = any(start <= chunk.start and chunk.end <= end for start, end in tables)
+            return not offers, in_table, digest(str(self._seed), source.key)
+
+        return sorted(found, key=order)
 
     def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source[Passages]]]:
         """Return groups of chunks by the document of the first: with rare entities in common, or comparable claims."""
