@@ -181,7 +181,7 @@ class Project(Shown):
 
         """
         info = self.workspace.store.index(index)
-        arguments = {"index": info.name, "name": name, "limit": limit, "generator": generator}
+        arguments: dict[str, Any] = {"index": info.name, "name": name, "limit": limit, "generator": generator}
         arguments |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
         arguments |= {"every_chunk": every_chunk, "fill": fill, "verify": verify, "budget": budget}
         result = self._do("questions", f"Generate {name}", info.corpus_id, arguments)
