@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 from ragviz import sample  # noqa: E402
 from ragviz.config import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
+from ragviz.generation import pipeline, plan_record  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
-from ragviz.questions import generation, plan_record  # noqa: E402
 from ragviz.records import IndexConfig, QuestionType  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests import model_server  # noqa: E402
@@ -57,7 +57,7 @@ def built(home: str, url: str, documents: Path | None) -> Workspace:
 def measured(workspace: Workspace, passages: int) -> dict[str, Any]:
     """Generate and verify; return the yield and the calls of each type."""
     started = time.monotonic()
-    generation.generate_questions(workspace, "chunks", "q", kinds=KINDS, generator="model", passages=passages)
+    pipeline.generate_questions(workspace, "chunks", "q", kinds=KINDS, generator="model", passages=passages)
     _, rows = plan_record.shown(workspace.store, workspace.store.question_set("q"))
     by_type = {
         row["type"]: {

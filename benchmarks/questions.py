@@ -24,8 +24,8 @@ sys.path.insert(0, str(ROOT))
 
 from ragviz.config import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
+from ragviz.generation import pipeline, plan_record  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
-from ragviz.questions import generation, plan_record  # noqa: E402
 from ragviz.records import IndexConfig, QuestionType  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
@@ -87,9 +87,9 @@ def speed(documents: int, questions: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         workspace = workspace_of(Path(folder), documents, {})
         started = time.perf_counter()
-        generation.foresee_questions(workspace, "index", "made", limit=questions)
+        pipeline.foresee_questions(workspace, "index", "made", limit=questions)
         planned = time.perf_counter()
-        made = generation.generate_questions(workspace, "index", "made", limit=questions)
+        made = pipeline.generate_questions(workspace, "index", "made", limit=questions)
         seconds = time.perf_counter() - planned
         [record] = plan_record.records_of(workspace.store, workspace.store.question_set("made").id)
         return {
@@ -110,7 +110,7 @@ def calls(documents: int, questions: int) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder, ModelServer() as server:
         environment = {"OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
         workspace = workspace_of(Path(folder), documents, environment)
-        made = generation.generate_questions(
+        made = pipeline.generate_questions(
             workspace, "index", "made", kinds=dict.fromkeys(KINDS, questions), generator="model"
         )
         [record] = plan_record.records_of(workspace.store, workspace.store.question_set("made").id)

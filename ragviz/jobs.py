@@ -113,9 +113,9 @@ def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
 
 
 def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz.questions import generation
+    from ragviz.generation import pipeline
 
-    return asdict(generation.generate_questions(workspace, **arguments, progress=progress))
+    return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
 
 
 def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
 
 
 def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    from ragviz.questions import verifying
+    from ragviz.generation import verifying
 
     return asdict(verifying.verify_questions(workspace, **arguments, progress=progress))
 

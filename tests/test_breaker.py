@@ -8,10 +8,10 @@ import pytest
 
 from ragviz import cli
 from ragviz.errors import ModelError, UselessModel
+from ragviz.generation import pipeline
 from ragviz.index import indexing
 from ragviz.judging import work
 from ragviz.models.breaker import Breaker
-from ragviz.questions import generation
 from ragviz.records import IndexConfig
 from ragviz.runs import judgements, running
 from tests import model_server
@@ -140,8 +140,8 @@ def test_questions_by_a_model_that_never_gives_json_stop_and_continue(workspace,
     small = IndexConfig(chunk_size=25, embedder="openai:bags", chunker="sentences")
     assert indexing.build_index(workspace, workspace.store.corpus("pumps"), "small", small).chunks == 8
 
-    def make() -> generation.Generated:
-        return generation.generate_questions(workspace, "small", "made", generator="model", limit=8)
+    def make() -> pipeline.Generated:
+        return pipeline.generate_questions(workspace, "small", "made", generator="model", limit=8)
 
     with pytest.raises(UselessModel, match=r"calls( for 'questions')? gave nothing usable"):
         make()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.questions import chinese_claims, chinese_sentence, chinese_sentences, chinese_words
-from ragviz.questions.extractive_claims import claims_of
-from ragviz.questions.source_claim import SourceClaim
+from ragviz.claims import chinese_claims, chinese_sentence, chinese_sentences, chinese_words
+from ragviz.claims.extractive_claims import claims_of
+from ragviz.claims.source_claim import SourceClaim
 from ragviz.records import Document
 
 ROOT = Path(__file__).resolve().parent.parent

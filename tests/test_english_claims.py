@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from ragviz.questions import chinese_claims, english_claims, extractive_claims
-from ragviz.questions.extractive_claims import Occurrences, claims_of
-from ragviz.questions.source_claim import SourceClaim
+from ragviz.claims import chinese_claims, english_claims, extractive_claims
+from ragviz.claims.extractive_claims import Occurrences, claims_of
+from ragviz.claims.source_claim import SourceClaim
 from ragviz.records import Document
 
 HEAD = "# Staff rules\n\n## Leave\n\n"

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from ragviz.questions import entities
-from ragviz.questions.entities import holds, is_entity, kind, normal
-from ragviz.questions.exact_search import REACH, ExactSearch
-from ragviz.questions.noun_phrases import noun_phrases
-from ragviz.questions.source_claim import SourceClaim
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.generation import entities
+from ragviz.generation.entities import holds, is_entity, kind, normal
+from ragviz.generation.exact_search import REACH, ExactSearch
+from ragviz.generation.noun_phrases import noun_phrases
 from ragviz.records import Document
 
 

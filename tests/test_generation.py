@@ -12,12 +12,12 @@ import pytest
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.generation import pipeline, plan_record
+from ragviz.generation.making import hopeless
+from ragviz.generation.plan import Cell
+from ragviz.generation.plan_record import PlanRecord, Row, planned
 from ragviz.index import indexing
 from ragviz.models.requests import Usage
-from ragviz.questions import generation, plan_record
-from ragviz.questions.making import hopeless
-from ragviz.questions.plan import Cell
-from ragviz.questions.plan_record import PlanRecord, Row, planned
 from ragviz.records import IndexConfig, Question
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -62,15 +62,15 @@ def requests_to(server: ModelServer) -> list[str]:
     return [each for each in messages if "Greet the reader" not in each and "one to sixty" not in each]
 
 
-def facts(workspace: Workspace, count: int = 12, name: str = "q", **more) -> generation.Generated:
+def facts(workspace: Workspace, count: int = 12, name: str = "q", **more) -> pipeline.Generated:
     """Questions of the kind "fact" by the loopback model."""
     choices = {"generator": "model", "kinds": {"fact": count}} | more
-    return generation.generate_questions(workspace, choices.pop("index", "pumps"), name, **choices)
+    return pipeline.generate_questions(workspace, choices.pop("index", "pumps"), name, **choices)
 
 
 def foreseen(workspace: Workspace, count: int = 12, name: str = "q", **more):
     choices = {"generator": "model", "kinds": {"fact": count}} | more
-    return generation.foresee_questions(workspace, choices.pop("index", "pumps"), name, **choices).forecast
+    return pipeline.foresee_questions(workspace, choices.pop("index", "pumps"), name, **choices).forecast
 
 
 def questions_of(workspace: Workspace, name: str = "q") -> list[Question]:
@@ -120,7 +120,7 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     other = foreseen(workspace, 12, "another")
     assert (other.questions, other.calls["question"]) == (12, 12)
     assert other.cached == other.total, "what another set paid for is paid"
-    free = generation.foresee_questions(workspace, "pumps", "q", limit=3).forecast
+    free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3).forecast
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
 
 
@@ -135,9 +135,7 @@ def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, monkeypatch):
 
 def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
     build(workspace, "works", {f"{n}.txt": SENTENCES[3 * n : 3 * n + 3] for n in range(4)})
-    preview = generation.foresee_questions(
-        workspace, "works", "q", kinds={"fact": 8}, styles={"keywords": 1, "long": 1}
-    )
+    preview = pipeline.foresee_questions(workspace, "works", "q", kinds={"fact": 8}, styles={"keywords": 1, "long": 1})
     assert sum(row.cell.planned for row in preview.record.rows) == 8
     assert len({row.cell.document_id for row in preview.record.rows}) == 4
     assert Counter(row.cell.style for row in preview.record.rows for _ in range(row.cell.planned)) == {
@@ -161,7 +159,7 @@ def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
 )
 def test_contradictory_choices_are_told_and_make_no_set(workspace, choices, said):
     with pytest.raises(UsageError, match=said):
-        generation.generate_questions(workspace, "pumps", "q", **choices)
+        pipeline.generate_questions(workspace, "pumps", "q", **choices)
     assert workspace.store.question_sets() == []
 
 
@@ -228,9 +226,9 @@ def test_fewer_questions_than_planned_are_explained(workspace, monkeypatch):
     made = facts(workspace, 9, index="two")
     assert (made.usable, made.limit) == (made.proposed, 9)
     assert 2 <= made.usable < 9
-    said = generation.shortfall(asdict(made))
+    said = pipeline.shortfall(asdict(made))
     assert said.startswith(f"{made.usable} of 9 planned questions exist; missing are {9 - made.usable} fact. Tries")
-    assert generation.shortfall(asdict(facts(workspace, 2, index="two"))) == ""
+    assert pipeline.shortfall(asdict(facts(workspace, 2, index="two"))) == ""
 
 
 def test_every_chunk_is_asked_about(workspace):
@@ -244,7 +242,7 @@ def test_every_chunk_is_asked_about(workspace):
 def test_an_index_without_text_is_told(workspace):
     build(workspace, "empty", {"blank.txt": [" "]})
     with pytest.raises(UsageError, match="Index 'empty' holds no text to ask about"):
-        generation.generate_questions(workspace, "empty", "q")
+        pipeline.generate_questions(workspace, "empty", "q")
 
 
 # Going on
@@ -273,8 +271,8 @@ class Killed(BaseException):
 @pytest.mark.parametrize("before", [True, False])
 def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch, after, before):
     """Killed before or after the nth time that something is stored; made in one go into another set as comparison."""
-    monkeypatch.setattr("ragviz.questions.making.BATCH", 3)
-    monkeypatch.setattr("ragviz.questions.making.SHARE_OF_STORING", math.inf)  # each question is stored at once
+    monkeypatch.setattr("ragviz.generation.making.BATCH", 3)
+    monkeypatch.setattr("ragviz.generation.making.SHARE_OF_STORING", math.inf)  # each question is stored at once
     facts(workspace, 10, "whole", kinds={"fact": 8, "number": 2})
     truth = {(q.id, q.text, q.status, q.verified_by) for q in questions_of(workspace, "whole")}
     paid = len(requests_to(server))
@@ -478,7 +476,7 @@ CHINESE = """# 会议室
 @pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh"])
 def test_extractive_questions_are_verified_by_rules_and_resumed(workspace, server, text):
     build(workspace, "rules", {"rules.md": [text]})
-    made = generation.generate_questions(workspace, "rules", "q", kinds={"table": 2})
+    made = pipeline.generate_questions(workspace, "rules", "q", kinds={"table": 2})
     kept = [question for question in questions_of(workspace) if question.asked]
     assert made.usable == len(kept) == 2
     for question in kept:
@@ -486,19 +484,19 @@ def test_extractive_questions_are_verified_by_rules_and_resumed(workspace, serve
         [[span]] = question.evidence
         assert question.answer in span.text
         assert question.source_chunks
-    assert generation.generate_questions(workspace, "rules", "q", kinds={"table": 2}).proposed == 0
+    assert pipeline.generate_questions(workspace, "rules", "q", kinds={"table": 2}).proposed == 0
     assert requests_to(server) == []
 
 
 @pytest.mark.model
 def test_another_kind_stands_in_where_nobody_asked_for_kinds(workspace):
     build(workspace, "rules", {"rules.md": [ENGLISH]})
-    made = generation.generate_questions(workspace, "rules", "q", limit=4)
+    made = pipeline.generate_questions(workspace, "rules", "q", limit=4)
     assert (made.usable, made.limit) == (4, 4)
     assert "fact" not in {question.type for question in questions_of(workspace)}, (
         "there is none, and it is the usual kind"
     )
-    fixed = generation.generate_questions(workspace, "rules", "another", kinds={"fact": 3, "table": 1})
+    fixed = pipeline.generate_questions(workspace, "rules", "another", kinds={"fact": 3, "table": 1})
     assert (fixed.usable, fixed.short) == (1, {"fact": 3}), "what was asked for is not replaced"
     assert fixed.reasons == {"nothing more there for the kind “fact”": 3}
 

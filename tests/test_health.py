@@ -13,14 +13,14 @@ from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
 from ragviz.documents import corpora
 from ragviz.errors import UsageError
+from ragviz.generation.plan import Cell
+from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.words import Weights, computed, content, numbers, stated_numbers, weights_of
 from ragviz.index import indexing
 from ragviz.questions import sets
-from ragviz.questions.plan import Cell
-from ragviz.questions.plan_record import PlanRecord, Row
 from ragviz.records import (
     Answer,
     Chunk,

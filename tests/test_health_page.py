@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from ragviz.generation import plan_record
+from ragviz.generation.plan import Cell
+from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import examination, quarantine
 from ragviz.health.checks import CHECKS
-from ragviz.questions import plan_record
-from ragviz.questions.plan import Cell
-from ragviz.questions.plan_record import PlanRecord, Row
 from ragviz.records import Question, Ranking, Retrieved, RunConfig
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures

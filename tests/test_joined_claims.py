@@ -5,13 +5,13 @@ from itertools import permutations
 
 import pytest
 
+from ragviz.claims.source_claim import SourceClaim
 from ragviz.errors import UsageError
-from ragviz.questions import entities, joined_claims
-from ragviz.questions.bridges import description
-from ragviz.questions.comparisons import quantity
-from ragviz.questions.dated_claims import dated
-from ragviz.questions.joined_draft import lead
-from ragviz.questions.source_claim import SourceClaim
+from ragviz.generation import entities, joined_claims
+from ragviz.generation.bridges import description
+from ragviz.generation.comparisons import quantity
+from ragviz.generation.dated_claims import dated
+from ragviz.generation.joined_draft import lead
 from ragviz.records import Document
 
 FILLER = " ".join(f"Plank {number} was counted twice by the night watch." for number in range(14))

@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from ragviz.questions import makers
+from ragviz.generation import makers
 from ragviz.records import GeneratorName
 
 ROOT = Path(__file__).resolve().parent.parent / "ragviz"
@@ -26,11 +26,13 @@ workspace
 connections
 documents
 index
+claims
 retrieval
 answers
 judging
 metrics
 questions
+generation
 analysis
 runs
 experiments

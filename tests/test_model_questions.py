@@ -7,9 +7,8 @@ from typing import get_args
 import pytest
 
 from ragviz.errors import UsageError
-from ragviz.models.chat import ModelClient
-from ragviz.questions import model_questions, question_prompts
-from ragviz.questions.model_questions import (
+from ragviz.generation import model_questions, question_prompts
+from ragviz.generation.model_questions import (
     ClaimReply,
     FollowUpReply,
     QuestionReply,
@@ -20,7 +19,8 @@ from ragviz.questions.model_questions import (
     question_request,
     read,
 )
-from ragviz.questions.plan import Cell
+from ragviz.generation.plan import Cell
+from ragviz.models.chat import ModelClient
 from ragviz.questions.question_types import TYPES
 from ragviz.records import Chunk, Document, QuestionStyle, QuestionType
 from tests import model_server

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
-from ragviz.questions.plan import (
+from ragviz.generation.plan import (
     MIX,
     Cell,
     ChunkPlace,

@@ -4,9 +4,9 @@ from itertools import pairwise
 
 import pytest
 
-from ragviz.questions import entities, related_passages
-from ragviz.questions.exact_search import ExactSearch
-from ragviz.questions.source_claim import SourceClaim
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.generation import entities, related_passages
+from ragviz.generation.exact_search import ExactSearch
 from ragviz.records import Chunk, Document, Evidence
 from ragviz.retrieval import gold
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ragviz.questions.sections import name_of, section_at, sections, title_of
+from ragviz.claims.sections import name_of, section_at, sections, title_of
 from ragviz.records import Document
 
 MARKDOWN = "text/markdown"

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ragviz.questions.structure import Item, plain, structure
+from ragviz.claims.structure import Item, plain, structure
 from ragviz.records import Document
 
 TEXT = """\

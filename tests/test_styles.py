@@ -7,9 +7,9 @@ from difflib import SequenceMatcher
 
 import pytest
 
-from ragviz.questions import styles
+from ragviz.generation import styles
+from ragviz.generation.styles import styled
 from ragviz.questions.question_types import STYLES
-from ragviz.questions.styles import styled
 
 KEYWORDS = {
     "en": {

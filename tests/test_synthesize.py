@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.questions import phrasing
-from ragviz.questions.candidate import Candidate
-from ragviz.questions.chosen_chunks import related
-from ragviz.questions.rejection import normal, reject
+from ragviz.claims import phrasing
+from ragviz.claims.candidate import Candidate
+from ragviz.generation.chosen_chunks import related
+from ragviz.generation.rejection import normal, reject
 from ragviz.records import Chunk, Question
 from ragviz.text import prose
 from ragviz.text.quotes import locate

@@ -93,7 +93,8 @@ def dicts(name, contents=CONTENTS):
 def test_a_row_a_question():
     one, two = dicts("questions")
     assert one == {
-        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "type": "fact", "style": None, "documents": ["手册.md", "notes.md"],
+        "question_id": "q1", "question": "=1+1，谁负责？", "kind": ASKED.kind, "type": "fact", "style": None,
+        "documents": ["手册.md", "notes.md"],
         "reference_answer": "王芳, since 1931", "outcome": "found", "rank": 1, "cause": "fine",
     }  # fmt: skip
     assert (two["outcome"], two["rank"], two["documents"]) == ("missed", None, [])

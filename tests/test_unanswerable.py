@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from ragviz.questions import entities, joined_claims
-from ragviz.questions.exact_search import ExactSearch
-from ragviz.questions.source_claim import SourceClaim
-from ragviz.questions.unanswerable import absent, unanswerables
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.generation import entities, joined_claims
+from ragviz.generation.exact_search import ExactSearch
+from ragviz.generation.unanswerable import absent, unanswerables
 from ragviz.records import Document
 
 pytestmark = pytest.mark.model

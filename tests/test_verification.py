@@ -13,13 +13,13 @@ from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.generation import model_questions, verification, verified_by_rules, verifying
+from ragviz.generation.answer_agreement import agrees
+from ragviz.generation.model_questions import Task
+from ragviz.generation.plan import Cell
+from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
-from ragviz.questions import model_questions, verification, verified_by_rules, verifying
-from ragviz.questions.answer_agreement import agrees
-from ragviz.questions.model_questions import Task
-from ragviz.questions.plan import Cell
-from ragviz.questions.verification import Candidate, Context
 from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests import model_server

@@ -12,9 +12,10 @@ from streamlit.testing.v1 import AppTest
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError, UsageError
+from ragviz.generation import pipeline
 from ragviz.index import damage, deletion, indexing, preview
 from ragviz.models import tokenizer, weights
-from ragviz.questions import generation, sets
+from ragviz.questions import sets
 from ragviz.records import Corpus, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
@@ -142,7 +143,7 @@ def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
 
 def test_questions_are_generated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
     indexing.build_index(workspace, corpus, "words", config)
-    assert generation.generate_questions(workspace, "words", "made", limit=3).proposed > 0
+    assert pipeline.generate_questions(workspace, "words", "made", limit=3).proposed > 0
 
 
 def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, config: IndexConfig):

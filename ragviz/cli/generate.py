@@ -11,13 +11,13 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import generation, plan, plan_record, question_types, spending
+from ragviz.cli.lazy import pipeline, plan, plan_record, question_types, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, GeneratorName
 
 if TYPE_CHECKING:
-    from ragviz.questions.generation import Preview
+    from ragviz.generation.pipeline import Preview
     from ragviz.workspace import Workspace
 
 LISTED = 40
@@ -61,7 +61,7 @@ def questions_generate(
     arguments |= {"kinds": plan.whole(plan.read_quotas(kinds, "kinds")), "styles": plan.read_quotas(styles, "styles")}
     arguments |= {"passages": passages, "seed": seed, "every_chunk": every_chunk, "fill": fill, "verify": verify}
     if dry_run:
-        _show_preview(workspace, generation.foresee_questions(workspace, **arguments), as_json)
+        _show_preview(workspace, pipeline.foresee_questions(workspace, **arguments), as_json)
         return
     corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
     arguments |= {"budget": budget, "author": workspace.settings.person}
@@ -77,7 +77,7 @@ def questions_generate(
         _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name))[1])
 
     console.show(result, as_json, draw)
-    if missing := generation.shortfall(result):
+    if missing := pipeline.shortfall(result):
         missing += f" Cell by cell: ragviz questions plan {set_name}"
         console.err.print(console.printable(missing), highlight=False)
     if verify and result["unverified"]:

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from ragviz.experiments import estimating as estimating
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
+    from ragviz.generation import pipeline as pipeline
+    from ragviz.generation import plan as plan
+    from ragviz.generation import plan_record as plan_record
+    from ragviz.generation import verifying as verifying
     from ragviz.health import checks as checks
     from ragviz.health import competition as competition
     from ragviz.health import contents as contents
@@ -51,17 +55,13 @@ if TYPE_CHECKING:
     from ragviz.models import tokenizer as tokenizer
     from ragviz.questions import authoring as authoring
     from ragviz.questions import exchange as exchange
-    from ragviz.questions import generation as generation
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
-    from ragviz.questions import plan as plan
-    from ragviz.questions import plan_record as plan_record
     from ragviz.questions import question_types as question_types
     from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
     from ragviz.questions import staleness as staleness
-    from ragviz.questions import verifying as verifying
     from ragviz.questions import versions as versions
     from ragviz.report import junit as junit
     from ragviz.report import reports as reports
@@ -135,7 +135,7 @@ if not TYPE_CHECKING:
     forecast = _Lazy("judging.forecast")
     foreign = _Lazy("runs.foreign")
     exchange = _Lazy("questions.exchange")
-    generation = _Lazy("questions.generation")
+    pipeline = _Lazy("generation.pipeline")
     grid = _Lazy("experiments.grid")
     indexing = _Lazy("index.indexing")
     interchange = _Lazy("questions.interchange")
@@ -150,8 +150,8 @@ if not TYPE_CHECKING:
     settings = _Lazy("analysis.settings")
     ties = _Lazy("analysis.ties")
     occurrences = _Lazy("questions.occurrences")
-    plan = _Lazy("questions.plan")
-    plan_record = _Lazy("questions.plan_record")
+    plan = _Lazy("generation.plan")
+    plan_record = _Lazy("generation.plan_record")
     pooled = _Lazy("analysis.pooled")
     preview = _Lazy("index.preview")
     questeval = _Lazy("metrics.questeval")
@@ -175,7 +175,7 @@ if not TYPE_CHECKING:
     tables = _Lazy("runs.tables")
     tokenizer = _Lazy("models.tokenizer")
     verdicts = _Lazy("runs.verdicts")
-    verifying = _Lazy("questions.verifying")
+    verifying = _Lazy("generation.verifying")
     versions = _Lazy("questions.versions")
     what_if = _Lazy("runs.what_if")
     what_if_words = _Lazy("runs.what_if_words")

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ragviz.claims.structure import structure
 from ragviz.health import material
 from ragviz.health.material import Material
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.questions.structure import structure
 from ragviz.records import IndexInfo, Question, QuestionSet, Run, Span
 from ragviz.runs import measurements
 from ragviz.stats import power

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from ragviz.analysis import pooled
+from ragviz.claims import sections
 from ragviz.errors import RagvizError
+from ragviz.generation import plan_record
+from ragviz.generation.plan_record import PlanRecord
 from ragviz.health import words
 from ragviz.health.words import Weights
 from ragviz.index import damage
 from ragviz.metrics import ranking
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
-from ragviz.questions import plan_record, sections
-from ragviz.questions.plan_record import PlanRecord
 from ragviz.records import Chunk, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts

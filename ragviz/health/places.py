@@ -6,9 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ragviz.claims.sections import sections
+from ragviz.claims.structure import structure
 from ragviz.health.altered_index import Chunks
-from ragviz.questions.sections import sections
-from ragviz.questions.structure import structure
 from ragviz.records import Document, Question
 
 Range = tuple[int, int]

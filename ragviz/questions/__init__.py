@@ -1,1 +1,1 @@
-"""Question sets: generated, written by hand, checked, read from files and written to them."""
+"""Question sets: written, imported and exported, reviewed, split, and their versions."""

@@ -177,9 +177,7 @@ class _Member(BaseModel):
     grade: float = Field(1.0, gt=0, allow_inf_nan=False, validation_alias=AliasChoices("grade", "relevance"))
 
 
-def read_questions(
-    data: bytes, name: str, documents: Mapping[str, Document], progress: Progress = silent
-) -> Imported:
+def read_questions(data: bytes, name: str, documents: Mapping[str, Document], progress: Progress = silent) -> Imported:
     """Read questions about `documents` (by name) from the CSV, TSV or JSONL file `name`.
 
     Read questions are "accepted" unless the file says otherwise: a person made or chose them.

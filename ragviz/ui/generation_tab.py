@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
-from ragviz.questions import generation, makers, plan, plan_record
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.records import Corpus, IndexInfo, QuestionSet
@@ -81,7 +81,7 @@ def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str, int]:
     names = [i.name for i in indexes]
     widgets.still_there("generate-from", names, "index")
     first = names.index(address.chosen("index", names) or names[0])
-    generators = [g for g in generation.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
+    generators = [g for g in pipeline.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
     with st.grid(3, min_column_width=150):
         source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
         generator: str = st.selectbox("Generator", generators, index=len(generators) - 1)
@@ -113,7 +113,7 @@ def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> t
             help="All documents by their length; at least one question about every chunk; or only documents and "
             "sections that the set asks nothing about, added ones first.",
         )  # fmt: skip
-        passages = st.number_input("Passages of a bridge", fewest, most, generation.PASSAGES)
+        passages = st.number_input("Passages of a bridge", fewest, most, pipeline.PASSAGES)
         seed = st.number_input("Seed", 0, 2**31 - 1, 0)
     one, two = st.columns([2, 1], vertical_alignment="bottom")
     with one:
@@ -190,7 +190,7 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     """Draw the plan of a generation, and what it takes."""
     arguments = {key: value for key, value in arguments.items() if key != "author"}
     with st.spinner("Drawing the plan"):
-        preview = generation.foresee_questions(cache.workspace(), **arguments)
+        preview = pipeline.foresee_questions(cache.workspace(), **arguments)
     record, forecast = preview.record, preview.forecast
     heading.section("The plan")
     documents = {row.cell.document_id for row in record.rows if row.cell.planned}
@@ -360,7 +360,7 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
     with st.container(border=True):
         rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
         st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
-        if missing := generation.shortfall(result):
+        if missing := pipeline.shortfall(result):
             st.markdown(f":orange[▲] {plain(missing)}")
         if result.get("unverified") and job.arguments.get("verify", True):
             count = wording.counted(result["unverified"], "question")

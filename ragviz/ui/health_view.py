@@ -8,12 +8,12 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
+from ragviz.generation import plan_record
 from ragviz.health import contents, effects, examination, material, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
-from ragviz.questions import plan_record
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz.questions import verification, verifying
+from ragviz.generation import verification, verifying
 from ragviz.records import Question, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import budget, cache, job_panel, widgets, wording

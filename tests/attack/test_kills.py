@@ -31,8 +31,9 @@ from ragviz.cli import console
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import RagvizError
+from ragviz.generation import pipeline
 from ragviz.index import deletion, indexing
-from ragviz.questions import authoring, generation, sets
+from ragviz.questions import authoring, sets
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
 from ragviz.runs import foreign, ragchecker, running
 from ragviz.store import codecs
@@ -214,7 +215,7 @@ def judged(workspace: Workspace, folder: Path) -> None:
 
 
 def generate(workspace: Workspace, _: Path) -> None:
-    generation.generate_questions(workspace, "i", "made", generator="model", limit=2)
+    pipeline.generate_questions(workspace, "i", "made", generator="model", limit=2)
 
 
 def rejudge(workspace: Workspace, _: Path) -> None:

@@ -22,12 +22,12 @@ from pydantic import SecretStr
 
 from ragviz.answers import answering, contexts
 from ragviz.errors import ModelError
+from ragviz.generation import model_questions
+from ragviz.generation.plan import Cell
 from ragviz.judging import claims, comparison, context, quest_prompts, step, work
 from ragviz.metrics.answers import chosen
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
-from ragviz.questions import model_questions
-from ragviz.questions.plan import Cell
 from ragviz.records import Chunk, Question, RunConfig, json_line
 from ragviz.runs import choices
 from ragviz.store.codecs import evaluated_to_json

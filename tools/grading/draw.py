@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ragviz.claims.extractive_claims import claims_of
+from ragviz.claims.source_claim import SourceClaim
 from ragviz.documents.parsing import parse
 from ragviz.errors import UnreadableFile
-from ragviz.questions.extractive_claims import claims_of
-from ragviz.questions.source_claim import SourceClaim
 from ragviz.records import Document
 from ragviz.text import language
 

@@ -1,0 +1,1 @@
+"""What documents say: sections and structure, and claims with the questions that they answer, without a model."""

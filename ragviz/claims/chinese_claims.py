@@ -1,0 +1,507 @@
+"""Claims of a Chinese document: of its key–value lines, tables, lists, defined terms and sentences, without a model."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from ragviz.claims import candidate, chinese_sentence, chinese_sentences, chinese_words
+from ragviz.claims.chinese_sentence import Draft
+from ragviz.claims.sections import SEPARATOR, Section, section_at, title_of
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.structure import Definition, KeyValue, ListPlace, Row, Structure, Table, structure
+from ragviz.index.headings import headings, verbatim
+from ragviz.records import Document, QuestionType
+from ragviz.text import keyphrases, prose, segmentation
+
+TELLING = 15.0
+"""How much the words of a question have to tell (`information`) for it to be understood without its heading."""
+
+NAMED = 9.0
+"""How much they have to tell where one of them is a name."""
+ALONE = 26.0
+"""How much they have to tell where none is a name and the document has no headings."""
+
+
+def claims(document: Document) -> Iterator[SourceClaim]:
+    """Yield what a Chinese document says, each with its question; places may overlap, quotes may be repeated in it."""
+    places = structure(document)
+    if not places.sections:
+        return
+    reader = _Reader(document, title_of(document))
+    yield from reader.key_values(places.key_values)
+    for table in places.tables:
+        yield from reader.table(table)
+    for found in places.lists:
+        yield from reader.list_of(found)
+    for definition in places.definitions:
+        yield from reader.definition(definition)
+    yield from reader.answered_headings(places.sections)
+    yield from reader.sentences(places)
+
+
+# How much words tell
+
+_UNKNOWN = 7.0
+_TELLING_TAGS = "nvaijlt"
+
+
+@lru_cache(maxsize=20_000)
+def information(text: str) -> float:
+    """Return how much the content words of a text tell: their rarity in jieba's dictionary, in powers of ten, summed.
+
+    Names, quoted and Latin words count at least as an unknown word. Each word counts once.
+    """
+    total = 0.0
+    for word in {word.text: word for word in chinese_words.read(text)}.values():
+        if word.tag == "eng" or word.tag == "nw" or "·" in word.text:
+            total += _UNKNOWN + 3.0
+        elif word.tag[0] in _TELLING_TAGS and not re.search(r"^[\d\W]+$", word.text):
+            count = chinese_words.frequency(word.text)
+            rarity = math.log10(chinese_words.COUNTED / count) if count else _UNKNOWN
+            named = word.tag[:2] in ("nr", "ns", "nt", "nz")
+            total += max(rarity, 5.0) + 3.0 if named and len(word.text) > 1 else max(rarity - 1.5, 0.0)
+    return total
+
+
+@lru_cache(maxsize=20_000)
+def names_something(text: str) -> bool:
+    """Return whether a text holds a name: of a person, place or body, a quoted or a Latin one."""
+    return any(
+        word.tag in ("eng", "nw") or (word.tag[:2] in ("nr", "ns", "nt", "nz") and len(word.text) > 1)
+        for word in chinese_words.read(text)
+    )
+
+
+def is_proper(text: str) -> bool:
+    """Return whether a text holds a quoted or Latin word, or the name of a person, place or body."""
+    tags = [word.tag[:2] for word in chinese_words.read(text) if len(word.text) > 1]
+    return any(tag in ("en", "nw", "nr", "ns", "nt") for tag in tags)
+
+
+# What a section is about
+
+_NUMBERING = re.compile(
+    r"^(?:第\s*[\d一二三四五六七八九十百零]+\s*(?:部分|[章节条编篇回])\s*|[（(]?[\d一二三四五六七八九十]{1,3}[)）、.．]\s*|\d+(?:\.\d+)+\.?\s*|\d+\s+"
+    r"|附录\s*[A-Z\d一二三四五六七八九十]*\s*|[\W_]+)+"
+)
+_GENERIC = candidate.word_set(
+    "概述 概览 简介 介绍 说明 其他 其它 附录 附则 总则 背景 前言 引言 导言 目录 常见问题 注意事项 联系方式"
+    " 联系我们 关于 关于我们 基本信息 信息 产品规格 规格 参数 技术参数 内容 正文 摘要 结论 总结 小结 参考"
+    " 参考资料 参考文献 示例 例子 举例 补充说明 其他事项 其他说明 更多信息 注释 备注 定义 术语 术语定义 名词解释"
+    " 基本要求 一般规定 基本规定 通用 通则 细则 要求 规定 问答 提示 警告 重要提示 特别说明 更新记录 使用说明"
+    " 版本历史 更新日志 快速开始 入门 配置项 基本概念 概念 原则 步骤 流程 特点 优点 缺点 功能 职责 范围 条件 材料"
+    " 所需材料 目的 适用范围"
+)
+_GENRE = re.compile(
+    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助)*(?:说明书?|手册|指南|文档|规程|规范|规约"
+    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|（[^（）]*）|\([^()]*\))+$"
+)
+
+
+def _title(heading: str) -> str:
+    """Return a heading without its number and closing marks, "" where it says nothing of what it heads."""
+    title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　")
+    plain = re.fullmatch(r"[^，。；？?！!：:]{2,24}", title) and re.search("[\u4e00-\u9fffA-Za-z]{2}", title)
+    return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
+
+
+class _Reader:
+    """Makes claims of the places of one document."""
+
+    def __init__(self, document: Document, title: str) -> None:
+        self._document = document
+        subject = _NUMBERING.sub("", title).strip()
+        self._title = subject if _title(subject) else ""
+        self._about = (_GENRE.sub("", subject) or subject) if _title(subject) else ""
+
+    def topic(self, section: str) -> str:
+        """Return what a section is about, with the document's title where its own says little; "" where none does."""
+        for heading in reversed(section.split(SEPARATOR)):
+            title = _title(heading)
+            if not title or (_GENRE.sub("", title) or title) in self._about:
+                continue
+            if self._about and information(title) < TELLING and self._about not in title:
+                return f"{self._about}的{title}"
+            return title
+        return self._about
+
+    def _asked(self, draft: Draft, section: str) -> str:
+        """Return the question, with its topic before it where it needs one; "" where that is not enough."""
+        known = information(draft.question)
+        named = names_something(draft.question)
+        if known >= (NAMED if named else TELLING if section else ALONE):
+            return draft.question
+        topic = self.topic(section)
+        local = topic.removeprefix(f"{self._about}的")
+        missing = [part for part in ((topic,) if local not in draft.question else (self._about,)) if part]
+        about = (
+            f"关于{missing[0]}，{draft.question}" if missing and missing[0] not in draft.question else draft.question
+        )
+        if not topic and known < ALONE:
+            return ""
+        return about if information(about) >= TELLING and draft.answer not in about else ""
+
+    def _claim(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
+        question = self._asked(draft, section)
+        if not question:
+            return
+        text = self._document.text
+        yield SourceClaim(
+            document_id=self._document.id,
+            start=start,
+            end=end,
+            quote=text[start:end],
+            type=draft.type,
+            question=question,
+            answer=draft.answer,
+            statement=" ".join(statement.split()),
+            subject=draft.subject or self.topic(section),
+            language="zh",
+            attribute=draft.attribute,
+            section=section,
+            entities=_entities(statement),
+            score=draft.score,
+        )
+
+    # Key–value lines
+
+    def key_values(self, found: Sequence[KeyValue]) -> Iterator[SourceClaim]:
+        """Yield a claim of each line whose key is an attribute and whose value is a noun phrase, number or time."""
+        counts = Counter((pair.section, pair.key) for pair in found)
+        for pair in found:
+            topic = self.topic(pair.section)
+            sure = pair.is_marked or pair.is_item or pair.alone
+            if not sure or counts[pair.section, pair.key] > 1 or not topic or not is_attribute(pair.key):
+                continue
+            value = pair.value.rstrip("。；;")
+            if not is_value(value):
+                continue
+            key = pair.key.strip()
+            joined = f"{topic}的{key}" if _RELATIONAL.search(key) else f"关于{topic}，{key}"
+            wh = _wh(key, value)
+            draft = Draft(f"{joined}{wh}？", value, _type(wh, value), 8.0, topic, key)
+            yield from self._usable(draft, pair.start, pair.end, f"{topic}的{key}：{value}", pair.section)
+
+    def _usable(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
+        if chinese_sentence.is_usable(draft):
+            yield from self._claim(draft, start, end, statement, section)
+
+    # Tables
+
+    def table(self, table: Table) -> Iterator[SourceClaim]:
+        """Yield a claim of each cell whose row and column have names of their own."""
+        names = _names_of_rows(table)
+        counts, titles = Counter(names), Counter(table.header)
+        first = _first_named(table)
+        by_column = _attributes_are_rows(table, names)
+        for row, name in zip(table.rows, names, strict=True):
+            if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
+                continue
+            for title, cell in list(zip(table.header, row.cells, strict=True))[first + 1 :]:
+                entity, attribute = (title, name) if by_column else (name, title)
+                if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)):
+                    yield from self._cell(row, entity, attribute, cell.rstrip("。；;"), table)
+
+    def _cell(self, row: Row, entity: str, attribute: str, cell: str, table: Table) -> Iterator[SourceClaim]:
+        if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
+            return
+        topic = self.topic(table.section)
+        blank = " " if entity[-1].isascii() else ""
+        wh = _wh(attribute, cell) if is_value(cell) else "是怎样的"
+        about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
+        draft = Draft(f"{about}{entity}{blank}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
+        yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
+
+    # Lists
+
+    def list_of(self, found: ListPlace) -> Iterator[SourceClaim]:
+        """Yield a claim of a list that a sentence or its heading introduces: all of its items."""
+        items = [item.text.rstrip("。；;，,") for item in found.items]
+        if not 2 <= len(items) <= 9 or any(
+            not 1 < len(item) <= 60 or item.endswith(("：", ":", "？")) for item in items
+        ):
+            return
+        if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
+            return
+        asked = asked_of(found.introduction) if found.introduction else self._of_heading(found.section)
+        if not asked:
+            return
+        answer = ("；" if any(re.search("[、，,：]", item) for item in items) else "、").join(items)
+        statement = f"{found.introduction or found.section.rpartition(SEPARATOR)[2]}：{answer}"
+        draft = Draft(asked, answer, "list", 8.5 if found.introduction else 7.0, "", "")
+        yield from self._usable(draft, found.start, found.end, statement, found.section)
+
+    def _of_heading(self, section: str) -> str:
+        """Ask for the list under a heading that names many: "办理护照所需材料有哪些？"."""
+        path, _, last = section.rpartition(SEPARATOR)
+        heading = _NUMBERING.sub("", last).strip(" ：:")
+        above = self.topic(path)
+        if not above or not _MANY.search(heading) or len(heading) > 16 or chinese_sentence.points(heading):
+            return ""
+        wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
+        return f"{above}的{heading}{wh}？" if above not in heading else f"{heading}{wh}？"
+
+    # Defined terms
+
+    def definition(self, found: Definition) -> Iterator[SourceClaim]:
+        """Yield a claim of a term whose meaning is a noun phrase."""
+        meaning = found.meaning.rstrip("。；;")
+        if _is_label(found.term) or not is_defining(meaning) or not is_attribute(found.term):
+            return
+        draft = Draft(f"{found.term}是什么？", meaning, "definition", 8.0, found.term, "定义")
+        yield from self._usable(draft, found.start, found.end, f"{found.term}：{meaning}", found.section)
+
+    # Headings that ask
+
+    def answered_headings(self, parts: Sequence[Section]) -> Iterator[SourceClaim]:
+        """Yield a claim of each section whose heading is a question that its only paragraph answers."""
+        text = self._document.text
+        for part in parts:
+            heading = _NUMBERING.sub("", part.title).strip().rstrip("？?")
+            if not _ASKING.search(heading) or not 5 <= len(heading) <= 40 or chinese_sentence.points_elsewhere(heading):
+                continue
+            body = text.find("\n", part.start, part.end)
+            said = text[body : part.end].strip() if body >= 0 else ""
+            if not 6 <= len(said) <= _LONGEST_PARAGRAPH or "\n" in said or re.match(r"[#|>\-*+`\d]", said):
+                continue
+            start = text.index(said, body)
+            answer = " ".join(prose.read(said).text.split())
+            draft = Draft(f"{heading}？", answer, "fact", 8.0, self.topic(part.path.rpartition(SEPARATOR)[0]), "")
+            yield from self._claim(draft, start, start + len(said), f"{heading}？{answer}", part.path)
+
+    # Sentences
+
+    def sentences(self, places: Structure) -> Iterator[SourceClaim]:
+        """Yield the claims of sentences outside of code, headings, tables, labelled lines and introduced lists."""
+        text = self._document.text
+        plain = prose.read(text)
+        code = [] if self._document.media_type in _WITHOUT_MARKUP else list(verbatim(text))
+        barred = sorted([*code, *headings(self._document), *_barred(places)])
+        ends, reach = [], 0
+        for _, end in barred:
+            reach = max(reach, end)
+            ends.append(reach)
+        starts = [start for start, _ in barred]
+        for left, right in segmentation.each_sentence(text, "zh"):
+            before = bisect_right(starts, right - 1)
+            if before and ends[before - 1] > left:
+                continue
+            start, end = plain.within(left, right)
+            while start < end and plain.text[start].isspace():
+                start += 1
+            if start < end and _ends_as_sentence(text, right):
+                yield from self._of_sentence(plain.text[start:end], *plain.source(start, end), places.sections)
+
+    def _of_sentence(self, said: str, start: int, end: int, parts: Sequence[Section]) -> Iterator[SourceClaim]:
+        if said.startswith("|") or _LABELLED.match(said):
+            return
+        if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
+            return
+        named = _THIS.sub(lambda match: self._title if self._title.endswith(match[1]) else match[0], said)
+        sentence = chinese_sentence.read(named if self._title else said)
+        if sentence is None:
+            return
+        section = section_at(parts, start).path
+        for draft in chinese_sentences.drafts(sentence)[:3]:
+            yield from self._claim(draft, start, end, said, section)
+
+
+_WITHOUT_MARKUP = ("application/pdf", "text/plain")
+"""Texts in which "<script" or "~~~" is no markup, which could go on to the end."""
+_THIS = re.compile(
+    "本(手册|指南|条例|办法|规定|制度|规范|规程|规约|公告|章程|守则|细则|文档|合同|协议|标准|说明书|须知|通知|教程)"
+)
+"""A document that names itself: its title says which."""
+_LONGEST_PARAGRAPH = 160
+_ASKING = re.compile("^(?:如何|怎么|怎样|为什么|什么是|哪)|(?:怎么办|怎么做|吗|呢|多久|多少|是什么|有哪些)$")
+_LABELLED = re.compile(r"(?:[【\[][^】\]]{1,8}[】\]])?[^，。；！？]{1,20}[：:](?!\d)")
+
+
+def _ends_as_sentence(text: str, right: int) -> bool:
+    """Return whether a sentence ends with its mark: what does not is a heading, a label or cut off."""
+    return text[:right].rstrip("”’」』）)】*_ ")[-1:] in "。！；!;." if right else False
+
+
+def _barred(places: Structure) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of which no sentence is read: tables, key–value lines, lists with an introduction."""
+    yield from ((table.start, table.end) for table in places.tables)
+    yield from ((pair.start, min(pair.end, pair.start + len(pair.key) + 1)) for pair in places.key_values)
+    yield from ((found.start, found.end) for found in places.lists if found.introduction)
+    yield from ((found.start, found.end) for found in places.definitions)
+
+
+# Keys and values
+
+_LABELS = candidate.word_set(
+    "注 注意 说明 提示 备注 示例 例 例子 例如 举例 正例 反例 警告 重要 参考 摘要 问 答 来源 附 定义 解释 结论"
+    " 原因 理由 优点 缺点 总结 小结 推荐 建议 强制 注释 案例 样例 目的 背景 结果 输出 输入 命令 代码 用法 格式 Q"
+    " A 注意事项 温馨提示 特别提示 重要提示 补充 补充说明 扩展 思考 图 表 图片 链接 更多 详见 参见 另见 译者注"
+    " 编者按 正确 错误 好 坏"
+)
+_GENERIC_KEYS = candidate.word_set("其他 其它 其余 合计 总计 小计 内容 信息 情况 部分")
+_RELATIONAL = re.compile(
+    "(?:人|者|员|师|长|经理|期|期限|量|率|值|数|度|级|号|费|费用|价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
+    "|版本|名称|类型|方式|范围|产地|部门|单位|语言|重量|颜色|材质|压力|寿命|噪声|频率|规模|品牌|型号|格式|标准|上限|下限|标题)$"
+)
+_MANY = re.compile(
+    "(?:材料|条件|步骤|流程|要求|职责|功能|特点|优点|缺点|优势|原则|事项|方式|类型|种类|目标|权利|义务|措施|方法|症状|原因|资料|文件|内容)$"
+)
+
+
+def _is_label(key: str) -> bool:
+    return key.strip("【】[]*“” ：:") in _LABELS or bool(
+        re.fullmatch(r".{0,4}(?:示例|例|注|图|表)\s*[\d一二三四五六七八九十.-]*", key)
+    )
+
+
+def _unbracketed(text: str) -> str:
+    return re.sub(r"（[^（）]*）|\([^()]*\)", "", text).strip()
+
+
+def is_attribute(key: str) -> bool:
+    """Return whether a key or a column's title is a noun phrase, and no label such as "注意"."""
+    key = _unbracketed(key.strip())
+    if (
+        _is_label(key)
+        or key in _GENERIC_KEYS
+        or not 2 <= len(key) <= 16
+        or chinese_sentence.points(key)
+        or re.search("[，。？?！!：:“”]", key)
+    ):
+        return False
+    letters = chinese_words.codes(chinese_words.read(key))
+    return bool(re.fullmatch(r"[NAVMKCUTF]*[NMV]|N+F|[NVA]+", letters)) and not re.match(r"[VD]*[ZDPR]", letters)
+
+
+def is_value(value: str) -> bool:
+    """Return whether a value is a noun phrase, a name, a number or a time, and no sentence."""
+    if not 1 <= len(value) <= 40 or "。" in value or chinese_sentence.points(value) or re.search("[？?！!]", value):
+        return False
+    if re.search("待定|暂无|^无$|见|详|如", value):
+        return False
+    letters = chinese_words.codes(chinese_words.read(value))
+    return bool(re.fullmatch(r"(?:[NAMTFKCUXPE,:]|V(?=[NU]))+V?", letters)) and not letters.startswith("P")
+
+
+def is_defining(meaning: str) -> bool:
+    """Return whether a meaning is a noun phrase of some length."""
+    if not 6 <= len(meaning) <= chinese_sentence.LONGEST_ANSWER + 20 or chinese_sentence.points(meaning[:6]):
+        return False
+    letters = chinese_words.codes(chinese_words.read(meaning))
+    return letters[-1:] == "N" and "U" in letters and not re.search("^[ZDPO]|Z", letters)
+
+
+_AMOUNT = re.compile(
+    r"(?:约|近|不超过|不少于|至少|最多|不低于|不高于|[<>≤≥±¥￥$])?\s*[\d一二两三四五六七八九十百千万亿][\d,.]*(?:\s*[-–—~～至到]\s*\d[\d,.]*)?[万亿]?"
+    r"\s*(?:[\u4e00-\u9fff]{1,3}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
+)
+_CLOCKS = re.compile(r"\d\s*[:：]\s*\d\d|[周星]期?[一二三四五六日]|\d\s*[年月日号点]|每[天周月年]|[上下]午")
+
+
+def _type(wh: str, value: str) -> QuestionType:
+    numeric = bool(_AMOUNT.fullmatch(value)) and not re.fullmatch(r"[\d\s()+-]{4,}", value)
+    return "number" if wh == "是什么时候" or (wh == "是多少" and numeric) else "fact"
+
+
+def _wh(key: str, value: str) -> str:
+    """Return the predicate that asks for a value of this form under this key."""
+    head = _unbracketed(key)
+    if _CLOCKS.search(value) and head.endswith(("时间", "日期", "日", "时段")):
+        return "是什么时候"
+    if chinese_sentence.is_person(head) and not re.search(r"\d", value):
+        return "是谁"
+    if head.endswith(("地址", "地点", "位置")):
+        return "在哪里"
+    if _AMOUNT.fullmatch(value) or head.endswith(("电话", "号码", "热线", "编号", "邮编")):
+        return "是多少"
+    return "是什么"
+
+
+# Tables
+
+_NAMED_ROW = re.compile("[^，。；？]{2,24}")
+_NO_CELL = re.compile("是|否|有|无|支持|不支持|[YNyn]|yes|no|同上|不适用|N/A|待定|可选|必填|[-—–/]+")
+_COMPARED = candidate.word_set("功能 项目 指标 属性 对比项 比较项 特性 内容 维度 权益 服务项目")
+_DESCRIBES = re.compile("(?:说明|描述|含义|作用|单位|取值|备注|用途|解释|示例|默认值?)$")
+
+
+def _first_named(table: Table) -> int:
+    """Return the column that names the rows: the second where the first numbers them."""
+    numbers = [row.cells[0].strip(".、") for row in table.rows]
+    return int(re.fullmatch(r"序号|编号|No\.?|#|", table.header[0]) is not None or all(map(str.isdigit, numbers)))
+
+
+def _names_of_rows(table: Table) -> list[str]:
+    return [row.cells[_first_named(table)] for row in table.rows]
+
+
+def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
+    """Return whether rows are attributes and columns what has them, as in a table that compares products."""
+    first = _first_named(table)
+    titles = table.header[first + 1 :]
+    if any(_RELATIONAL.search(_unbracketed(title)) or _DESCRIBES.search(title) for title in titles):
+        return False
+    related = sum(bool(_RELATIONAL.search(_unbracketed(name))) for name in names)
+    return table.header[first] in _COMPARED or 2 * related > len(names)
+
+
+# Introductions of lists
+
+_FOLLOWING = re.compile(
+    r"^(?P<before>.*?)(?:以下|下列|下面|如下|下述)(?:的)?(?P<count>[\d一二两三四五六七八九十]+|几)?(?P<unit>个|种|项|类|点|条|步|方面|大)?(?:的)?(?P<kind>[^，。：:]*)$"
+)
+_ENDING = re.compile(r"^(?P<before>.{2,}?)(?P<verb>主要包括|包括|包含|分为|主要有|有|分别是|分别为|主要是|是|为)$")
+
+
+def asked_of(introduction: str) -> str:
+    """Return the question that a list with this introduction answers, "" where it cannot be told.
+
+    >>> asked_of("报销时需要提交以下材料"), asked_of("以下情况不在保修范围内"), asked_of("更换步骤如下")
+    ('报销时需要提交哪些材料？', '哪些情况不在保修范围内？', '更换步骤是什么？')
+    """
+    said = chinese_sentence.OPENING.sub("", introduction.strip()).strip(" ，,：:")
+    if match := _FOLLOWING.match(said):
+        return _of_following(match)
+    if (match := _ENDING.match(said)) and not match["before"].endswith(("不", "没", "以", "因", "称")):
+        before, verb = match["before"], match["verb"]
+        many = {
+            "包括": "包括哪些",
+            "包含": "包含哪些",
+            "主要包括": "主要包括哪些",
+            "分为": "分为哪些",
+            "主要有": "主要有哪些",
+            "有": "有哪些",
+        }
+        asked = many.get(verb, "分别是什么" if verb.startswith("分别") else "是什么")
+        return f"{before}{asked}？"
+    return ""
+
+
+def _of_following(match: re.Match[str]) -> str:
+    before, count, unit, kind = (match[name] or "" for name in ("before", "count", "unit", "kind"))
+    if not kind and not unit:
+        before = before.removesuffix("是").rstrip("，")
+        if len(before) < 2 or re.search("[，]$", before):
+            return ""
+        return (
+            f"{before}是什么？"
+            if before.endswith(("步骤", "流程", "顺序", "方法", "公式", "定义"))
+            else f"{before}有哪些？"
+        )
+    if kind.startswith(("是", "为")):
+        return f"{kind[1:]}有哪些？" if not before and len(kind) > 3 else ""
+    which = f"哪{count}{unit}" if count and count != "几" and unit else f"哪{count}{unit}" if count == "几" else "哪些"
+    kind = kind.removesuffix("之一")
+    return f"{before}{which}{kind}？" if kind or unit else ""
+
+
+def _entities(text: str) -> tuple[str, ...]:
+    """Return the names in a text, and its noun phrases that are rare by jieba's dictionary, each once, in order."""
+    phrases = [phrase for phrase in keyphrases.key_phrases(text, "zh") if phrase.kind not in ("number", "date")]
+    rare = [p.text for p in phrases if p.kind.startswith("entity:") or information(p.text) >= _UNKNOWN]
+    return tuple(dict.fromkeys(rare))

@@ -1,0 +1,117 @@
+"""Numbers with their units, and dates, of Chinese sentences, asked for where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragviz.claims import candidate
+from ragviz.claims.chinese_sentence import PLACE, Draft, Sentence, in_place, is_circumstance, subject_of
+from ragviz.claims.chinese_words import DIGITS, quantity
+
+ONE = ("一", "1")
+_COUNTED_BY = candidate.word_set(
+    "个 种 条 项 名 位 件 些 样 部 本 张 只 座 块 类 家 场 届 次 份 组 款 下 道 门 篇 幅 首 层 把 代 步 点 分 盏"
+    " 支 所 艘 架"
+)
+_BEFORE_ONE = re.compile("(?:[满足过存留有达为是前少]|超过|不足|至少)$")
+_LOOSE = candidate.word_set("处 把 代 下 对 点 分 部 所 起 笔 号 步 周 月")
+"""Measures that are as often part of another word, after a Chinese digit."""
+_FRONT = re.compile("(?:(?:^|[，、的在比以到即])[前后近头首]|最[后初近先]|公元前?|第|约合|即|距今)$")
+
+
+def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
+    """Return whether a quantity counts off ("前五年"), bounds another ("± 2 克") or is one of a series."""
+    word = sentence.words[place]
+    before, after = sentence.text[: word.start].rstrip(), sentence.text[word.end :].lstrip()
+    if (
+        _FRONT.search(before)
+        or before.endswith(("±", "×", "+", "-", "称为", "叫做", "称作", "名为"))
+        or after.startswith(("±", "×", "处"))
+    ):
+        return True
+    if re.search("禁止|严禁|避免|防止", sentence.between(first, place)):
+        return True
+    if re.match(rf"以[上下][\d{DIGITS}]", after) or re.search(rf"[\d{DIGITS}][^，]{{0,3}}以[上下]$", before):
+        return True  # "五十元以上二百元以下"
+    return bool(
+        re.match("[NAU]*[KC][NAU]*M", sentence.codes[place + 1 : last])
+        or re.search("M[NAU]*[KC][NAU]*$", sentence.codes[first:place])
+    )
+
+
+def quantities(sentence: Sentence) -> Iterator[Draft]:
+    """Ask for a number with its unit, or a date, where it stands."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        for place in range(first, last):
+            word = sentence.words[place]
+            wh = _how_much(sentence, place, first, last)
+            if is_circumstance(sentence, clause) and (word.tag == "t" or PLACE.match(sentence.between(first, last))):
+                continue
+            if not wh or not _stands_alone(sentence, place, first, last):
+                continue
+            question = in_place(sentence, clause, place, place + 1, wh)
+            if question and (question[0] not in "多几百哪什" or word.tag == "t"):
+                subject = subject_of(sentence, clause)
+                score = 8.0 - 0.03 * len(question) + (0.5 if word.text[0].isdigit() else 0.0)
+                yield Draft(question, word.text, "number", score, subject, _measured(sentence, first, place))
+
+
+def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:
+    """Return the question word for a quantity or date, "" where it is none that can be asked for."""
+    word = sentence.words[place]
+    text = word.text
+    if word.tag == "t":
+        return _when(text)
+    parts = quantity(word)
+    if parts is None or _is_part(sentence, place, first, last):
+        return ""
+    if not parts.unit or parts.unit in "%％":
+        return "百分之多少"
+    if parts.number in ONE and (parts.unit in _COUNTED_BY or not _BEFORE_ONE.search(sentence.between(first, place))):
+        return ""
+    if parts.unit in _LOOSE and not parts.number[0].isdigit():
+        return ""
+    if re.fullmatch(r"[12]\d{3}", parts.number) and parts.unit in ("届", "级", "款", "版", "年"):
+        return ""
+    blank = " " if parts.unit[0].isascii() else ""
+    return f"多少{blank}{parts.unit}"
+
+
+def _when(text: str) -> str:
+    if re.fullmatch(r"\d{4}\s*年", text):
+        return "哪一年"
+    if re.fullmatch(r"(?:周|星期|礼拜).", text):
+        return f"{text[:-1]}几"
+    if re.search(r"[:：]|[点时]|半$", text):
+        return "几点"
+    if re.search(r"月", text) and "年" not in text:
+        return "几月几日" if re.search("[日号]$", text) else "几月"
+    return "什么时候" if re.search(r"\d|世纪", text) else ""
+
+
+def _stands_alone(sentence: Sentence, place: int, first: int, last: int) -> bool:
+    """Return whether a quantity is no part of a series, range, comparison of two, name or fraction."""
+    before = sentence.words[place - 1] if place > first else None
+    after = sentence.words[place + 1] if place + 1 < last else None
+    for other in (before, after):
+        if other is None:
+            continue
+        if other.text in "、/-–—~～至到×x*.和与或" or other.tag in ("mo",):
+            return False
+        if other.tag in ("m", "t", "q") and not (other.tag == "t" and sentence.words[place].tag == "m"):
+            return False
+    word = sentence.words[place]
+    if re.search("[KC]P?[NAMVU]+$", sentence.codes[first:place]):
+        return False  # "自动、睡眠和强劲三种": the series is asked for
+    if word.text.endswith("年") and word.text[0] in DIGITS and before is not None and before.tag[0] == "n":
+        return False  # "武德四年"
+    if word.tag == "t" and after is not None and after.text in ("至", "到", "-", "起", "间", "以来", "代"):
+        return after.text in ("起",)
+    return True
+
+
+def _measured(sentence: Sentence, first: int, place: int) -> str:
+    """Return the noun before "为", "是", "达" and a quantity: what it measures; "" where there is none."""
+    match = re.search(r"(?:^|U|[,])((?:[NA])*N)(?:[BDV]|P)*$", sentence.codes[first:place])
+    return sentence.between(first + match.start(1), first + match.end(1)) if match else ""

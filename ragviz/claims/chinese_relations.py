@@ -1,0 +1,226 @@
+"""What Chinese sentences say of things: where they are, who does them, by what, what for, and what to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragviz.claims import candidate, chinese_words
+from ragviz.claims.chinese_sentence import (
+    NOUN_PHRASE,
+    WEAK_VERBS,
+    Draft,
+    Sentence,
+    in_place,
+    is_circumstance,
+    subject_of,
+)
+from ragviz.claims.chinese_terms import HOLDS
+from ragviz.records import QuestionType
+
+_SITS = candidate.word_set(
+    "位于 坐落于 地处 座落于 设在 设于 建在 发源于 出生于 生于 毕业于 安装在 存放在 保存在 存储在 保存于 存放于"
+    " 收藏于 产于"
+)
+
+
+def places(sentence: Sentence) -> Iterator[Draft]:
+    """Ask where something is."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        for place in range(first + 1, last - 1):
+            verb = sentence.words[place].text
+            two = verb + sentence.words[place + 1].text
+            after = place + 1
+            if two in _SITS and verb not in _SITS:
+                after += 1
+            elif verb not in _SITS:
+                continue
+            rest = sentence.codes[after:last]
+            if any(word.text in HOLDS for word in sentence.words[first:place]):
+                break
+            if (
+                not re.fullmatch(rf"(?:[TD]|P[NAMT]+F?)*(?:{NOUN_PHRASE}F?)?[DZTL]*", sentence.codes[first:place])
+                or "K" in rest
+            ):
+                break
+            if not rest or not re.fullmatch(r"[NAMTKCUF]*[NFMT]", rest) or sentence.words[after].tag == "t":
+                continue
+            where = "什么学校" if verb == "毕业于" else "哪里"
+            question = in_place(sentence, clause, after, last, where)
+            if question:
+                subject = subject_of(sentence, clause)
+                yield Draft(question, sentence.between(after, last), "fact", 8.0, subject, "位置")
+            break
+
+
+def doers(sentence: Sentence) -> Iterator[Draft]:
+    """Ask by whom something is done."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        for place in range(first, last - 2):
+            if sentence.words[place].text != "由" or place == first:
+                continue
+            match = re.match(r"((?:[NAM]+U)?[NAM]*N(?:[KC][NAM]*N)*)(?=[DZ]*V)", sentence.codes[place + 1 : last])
+            if not match or re.search("组成|构成|于|引起|导致|造成", sentence.between(place, last)):
+                continue
+            end = place + 1 + match.end(1)
+            named = sentence.words[place + 1 : end]
+            if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
+                continue
+            question = in_place(sentence, clause, place + 1, end, "谁")
+            if question:
+                doer = sentence.between(place + 1, end)
+                yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "负责者")
+
+
+_SURNAMES = frozenset(
+    "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏"
+)
+
+
+def people(sentence: Sentence) -> Iterator[Draft]:
+    """Ask who, where the sentence begins with a person's name."""
+    first, last = sentence.clauses[0]
+    match = re.match(r"N{1,4}?(?=[VDPZB])", sentence.codes[first:last])
+    if not match or last - first < 4:
+        return
+    name = sentence.words[first + match.end() - 1]
+    known = "·" in name.text or (name.tag == "nr" and name.text[0] in _SURNAMES and 2 <= len(name.text) <= 3)
+    rest = sentence.between(first + match.end(), last)
+    follows = sentence.words[first + match.end()].text
+    known = known and (len(follows) > 1 or follows in "在是于为因以从对将被曾把")
+    known = known and ("·" in name.text or chinese_words.frequency(name.text) <= 20)
+    if (
+        known
+        and len(rest) >= 8
+        and "之一" not in rest
+        and not re.match("[和与、]|表示|认为|说|称|指出", rest)
+        and not is_circumstance(sentence, 0)
+    ):
+        yield Draft(f"谁{rest}？", name.text, "fact", 7.0, rest, "")
+
+
+def _until_end(sentence: Sentence, start: int, last: int, *, nominal: bool = True) -> bool:
+    """Return whether the words up to the end of the clause can be an answer: a noun phrase, or with verbs in it."""
+    letters = sentence.codes[start:last]
+    if not letters or letters[0] in "LUWXKCBF:" or re.search("[R:]", letters):
+        return False
+    return (
+        bool(re.fullmatch(rf"(?:M|{NOUN_PHRASE})F?|{NOUN_PHRASE}(?:[KC]{NOUN_PHRASE})*E?", letters))
+        if nominal
+        else len(letters) > 1
+    )
+
+
+_CALLS = re.compile(
+    "^(?:被)?(?:称为|称作|叫做|叫作|命名为|改名为|更名为|取名为|译为|译作|当选为|任命为|选为|定为|评为|视为|改为|转换为|划分为|誉为|用作|并称为|统称为|合称为|俗称)$"
+)
+_INTO = candidate.word_set(
+    "取决于 适用于 源于 来源于 起源于 归功于 致力于 服务于 用于 用来 旨在 基于 依赖于 隶属于 属于 负责 得益于"
+    " 起因于 应用于 不属于 不适用于"
+)
+_BRINGS = candidate.word_set("导致 造成 引起 引发 带来")
+
+
+def relations(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what something is called, is for, depends on, belongs to or leads to: the rest of the clause answers."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        for place in range(first + 1, last - 1):
+            text = sentence.words[place].text
+            joined = sentence.words[place - 1].text + text
+            start = place + 1 + (sentence.codes[place + 1] == "L")
+            called = bool(_CALLS.match(text))
+            into, brings = text in _INTO, text in _BRINGS
+            if not (called or into or brings) or sentence.codes[place - 1] in "MUA" or joined in _INTO:
+                continue
+            if "指" in sentence.between(first, place) or sentence.words[place - 1].text in ("别", "又", "也", "亦"):
+                break
+            if not _until_end(
+                sentence, start, last, nominal=called or text in ("属于", "隶属于", "基于", "不属于", "负责")
+            ):
+                break
+            if brings and not re.match(rf"(?:{NOUN_PHRASE}|[NVAMU]+)[DZ]*$", sentence.codes[first:place]):
+                break
+            answer = sentence.between(start, last)
+            kind: QuestionType = "exception" if text.startswith("不") else "fact"
+            wh = "做什么" if text in ("用来", "旨在") else "什么"
+            question = in_place(sentence, clause, start, last, wh)
+            if question and 2 <= len(answer) <= 40:
+                yield Draft(question, answer, kind, 7.5 if called else 7.0, subject_of(sentence, clause), "")
+            break
+
+
+_BY = candidate.word_set("通过 凭 凭借 借助 按 按照 经 经由 根据 依据")
+
+
+def means(sentence: Sentence) -> Iterator[Draft]:
+    """Ask by what something is done, of what it is made, and where it is done."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        for place in range(first + 1, last - 2):
+            if not (found := _adverbial(sentence, place, first, last)):
+                continue
+            end, wh, attribute = found
+            question = in_place(sentence, clause, place + 1, end, wh)
+            if question:
+                answer = sentence.between(place + 1, end)
+                yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), attribute)
+
+
+_MADE = {"组成": "什么", "构成": "什么", "制成": "什么", "组合而成": "什么", "编写": "谁"}
+
+
+def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[int, str, str] | None:
+    """Return end, question word and attribute of what follows the preposition at `place`; None of none to ask."""
+    text, rest = sentence.words[place].text, sentence.codes[place + 1 : last]
+    made = sentence.words[last - 1].text
+    if (
+        text == "由"
+        and made in _MADE
+        and (match := re.fullmatch(rf"({NOUN_PHRASE}(?:[KC]{NOUN_PHRASE}){{0,4}})E?V", rest))
+    ):
+        return place + 1 + match.end(1), _MADE[made], "组成"
+    if text in _BY and re.search("[NZ]D*$", sentence.codes[first:place]):
+        match = re.match(r"([NA]*N)(?=[DZ]*V)", rest)
+        if match and sentence.words[place + match.end(1)].tag != "vn":
+            return place + 1 + match.end(1), "什么", "方式"
+    if text == "在" and re.search("N[DZ]*$", sentence.codes[first:place]):
+        match = re.match(r"([NA]*N)F?(?=[DZ]*V)", rest)
+        if match and sentence.words[place + match.end(1)].tag == "ns":
+            return place + 1 + match.end(), "哪里", "地点"
+    return None
+
+
+def objects(sentence: Sentence) -> Iterator[Draft]:
+    """Ask for the object of a named subject's verb, by its kind where a name tells it apart: "采用什么协议？"."""
+    first, last = next(
+        ((a, b) for n, (a, b) in enumerate(sentence.clauses) if not is_circumstance(sentence, n)), (0, 0)
+    )
+    match = re.fullmatch(
+        rf"(?P<subject>(?:T|P[NAMT]+F)?{NOUN_PHRASE})F?(?P<how>(?:[DT]|P[NAMT]+F?)*)"
+        r"(?P<verb>V)(?:L(?P<done>M?[NAVU]{0,10}N)|(?P<object>[NAM]{1,4}(?:U[NA]{0,3})?N))",
+        sentence.codes[first:last],
+    )
+    if not match:
+        return
+    said = "done" if match["done"] else "object"
+    verb, start = first + match.start("verb"), first + match.start(said)
+    text, head = sentence.words[verb].text, sentence.words[last - 1]
+    if text.endswith(("为", "作")) or not sentence.words[last - 2].text[-1].isalnum():
+        return
+    if text in WEAK_VERBS or text in _SITS or text in HOLDS or text in _INTO or len(text) < 2:
+        return
+    subject = sentence.words[first + match.start("subject") : first + match.end("subject")]
+    known = any(word.tag in ("eng", "nw") or word.tag[:2] in ("nr", "ns", "nt", "nz") for word in subject)
+    clause = next(n for n, (a, _) in enumerate(sentence.clauses) if a == first)
+    kind = (
+        last - start >= 2
+        and not set("UV") & set(match[said])
+        and sentence.words[last - 2].tag in ("eng", "nw", "nz", "nt", "ns")
+    )
+    if kind and len(head.text) >= 2 and head.tag[0] == "n":
+        wh, score = f"什么{head.text}", 6.5
+    elif known and last - start >= 2 and (match["how"] or first) and head.tag[0] == "n" and match[said][0] != "M":
+        wh, score = "什么", 5.5
+    else:
+        return
+    if question := in_place(sentence, clause, start, last, wh):
+        yield Draft(question, sentence.between(start, last), "fact", score, subject_of(sentence, clause), "")

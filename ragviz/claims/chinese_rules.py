@@ -1,0 +1,194 @@
+"""What Chinese sentences lay down: causes and aims, what to do when, what must and must not be, exceptions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragviz.claims import candidate
+from ragviz.claims.chinese_sentence import (
+    CIRCUMSTANCE,
+    CONDITION,
+    NOUN_PHRASE,
+    WEAK_VERBS,
+    Draft,
+    Sentence,
+    in_place,
+    is_person,
+    subject_of,
+)
+
+_BECAUSE = re.compile(r"^(?P<effect>.{6,40}?)，(?:这)?(?:主要)?(?:是)?因为(?P<cause>.{5,50})$")
+_DUE = re.compile(r"^(?:由于|因为|因)(?P<cause>[^，]{4,40})，(?:所以|因此|故)?(?P<effect>[^，]{6,40})(?:，.*)?$")
+
+
+def causes(sentence: Sentence) -> Iterator[Draft]:
+    """Ask why, where the sentence gives a cause or an aim."""
+    text = sentence.text
+    if (match := _BECAUSE.match(text)) or (match := _DUE.match(text)):
+        yield from _why(sentence, match["effect"], match["cause"])
+
+
+def _why(sentence: Sentence, effect: str, cause: str) -> Iterator[Draft]:
+    start = sentence.text.index(effect)
+    first = next((place for place, word in enumerate(sentence.words) if word.start >= start), 0)
+    clause = next((n for n, (left, right) in enumerate(sentence.clauses) if left <= first < right), 0)
+    begins = sentence.clauses[clause][0]
+    subject = re.match(rf"(?:T|D)*({NOUN_PHRASE})(?=[BVZDPTF])", sentence.codes[begins:])
+    if subject is None or "，" in effect:
+        return
+    name = sentence.between(begins + subject.start(1), begins + subject.end(1))
+    asked = effect.replace("就", "", 1) if effect.startswith(name + "就") else effect
+    yield Draft(f"为什么{asked}？", cause, "fact", 8.0, name, "原因")
+
+
+_ACTION = re.compile("^(?:请|必须|应当|应该|应|须|需要|需|可以|可)(?:立即|首先|先|及时|尽快|马上)?(?P<rest>.+)$")
+
+
+def conditions(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what is to be done in a case that the sentence names."""
+    text = sentence.text
+    match = re.match(
+        r"^(?P<if>如果|若|如(?!果)|一旦|当)?(?P<case>[^，]{3,36})，(?P<action>(?:则)?(?:请|必须|应当|应该|应|须|需要|需|可以|立即|首先).{4,50})$",
+        text,
+    )
+    if not match:
+        return
+    case, action = match["case"], match["action"].removeprefix("则")
+    if match["if"]:
+        case = case.removesuffix("的")
+        question = f"如果{case}，应该怎么办？" if match["if"] != "当" else f"当{case}，应该怎么办？"
+    elif re.search("(?:时|后|前|时候)$", case) and CIRCUMSTANCE.search(case):
+        question = f"{case}，应该怎么做？"
+    else:
+        return
+    if _ACTION.match(action) and len(action) >= 6 and action.count("，") <= 2:
+        yield Draft(question, action, "fact", 7.0, case, "处理办法")
+
+
+_FORBIDS = re.compile(r"(?:不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应)")
+_WEAKLY = candidate.word_set("不能 不可 不可以 不应 不要")
+_LIMIT = re.compile("超过|少于|低于|高于|大于|小于|多于|晚于|早于")
+"""Of a limit the number is asked for."""
+_EXCEPT = re.compile(r"^除(?:了|非)?(?P<except>[^，]{2,30}?)(?:之外|以外|外)，(?P<rule>[^，]{6,40})$")
+_EXCEPT_IF = re.compile(r"^(?P<rule>[^，]{6,40})，(?:但(?:是)?)?(?P<except>[^，]{2,30}?)(?:除外|例外)$")
+_WITHOUT = re.compile(
+    r"^(?P<without>(?:未经|没有|未)[^，]{2,24})，(?P<who>[^，]{0,16}?)(?P<bars>不得|不准|不许|不可|不能|禁止|严禁)(?P<what>[^，]{3,40})$"
+)
+
+
+def exceptions(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what is not allowed, what is excepted, and what something does not have or cover."""
+    text = sentence.text
+    if match := _EXCEPT.match(text):
+        rule = match["rule"].removeprefix("其他").removeprefix("其余")
+        if _has_subject(sentence, match.start("rule")) and "都" not in rule[:3]:
+            yield Draft(f"{rule}，有什么例外？", match["except"], "exception", 8.0, rule, "例外")
+    elif (match := _EXCEPT_IF.match(text)) and _has_subject(sentence, 0):
+        yield Draft(f"{match['rule']}，有什么例外？", match["except"], "exception", 8.0, match["rule"], "例外")
+    if match := _WITHOUT.match(text):
+        who = match["who"]
+        if match["without"].startswith("未经") and re.search(
+            "(?:同意|批准|许可|授权|允许|审批|审核|确认)$", match["without"]
+        ):
+            yield Draft(
+                f"{match['without']}，{who}{match['bars']}做什么？", match["what"], "exception", 7.5, who, "禁止"
+            )
+    for clause, (first, last) in enumerate(sentence.clauses):
+        yield from _forbidden(sentence, clause, first, last)
+
+
+def _has_subject(sentence: Sentence, character: int) -> bool:
+    place = next((n for n, word in enumerate(sentence.words) if word.start >= character), None)
+    if place is None:
+        return False
+    end = next((last for first, last in sentence.clauses if first <= place < last), place)
+    return bool(re.match(rf"(?:T|D)*{NOUN_PHRASE}F?(?=[VBZDPTA])", sentence.codes[place:end]))
+
+
+def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterator[Draft]:
+    """Ask who may not do something, and what somebody may not do."""
+    text = sentence.between(first, last)
+    match = _FORBIDS.search(text)
+    if not match or clause != len(sentence.clauses) - 1 or _FORBIDS.search(text, match.end()):
+        return
+    before, what, bars = text[: match.start()], text[match.end() :], match.group()
+    if not (4 if bars in _WEAKLY else 3) <= len(what) <= 36 or _LIMIT.search(what[:6]):
+        return
+    opening = sentence.between(sentence.clauses[0][0], first) if clause else ""
+    if opening and not (CIRCUMSTANCE.search(opening.rstrip("，")) or CONDITION.match(opening)):
+        return
+    opening = opening + ("，" if opening and not opening.endswith("，") else "")
+    letters = sentence.codes[first : first + _words_in(sentence, first, len(before))]
+    who = bool(re.fullmatch(rf"(?:{NOUN_PHRASE})F?", letters))
+    if not (before or opening) or (before and not who and not re.fullmatch("[VNAMKCUPF]+", letters)):
+        return
+    if bars in ("严禁", "禁止") and before.endswith(("内", "中", "里", "上")):
+        yield Draft(f"{opening}{before}{bars}什么行为？", what, "exception", 7.0, before or opening, "禁止")
+    elif opening or who:
+        if who and is_person(before) and bars[0] == "不":  # "谁禁止…" would ask who forbids it
+            yield Draft(f"谁{bars}{what}？", before, "exception", 6.5, before, "禁止")
+        yield Draft(f"{opening}{before}{bars}做什么？", what, "exception", 7.0, before or opening, "禁止")
+
+
+def _words_in(sentence: Sentence, first: int, characters: int) -> int:
+    """Return how many words from `first` on lie within so many characters of the clause."""
+    start = sentence.words[first].start
+    return sum(1 for word in sentence.words[first:] if word.end <= start + characters)
+
+
+_MUST = candidate.word_set("必须 应 应当 应该 须 需 需要 务必 必需 只能 可以")
+
+
+def obligations(sentence: Sentence) -> Iterator[Draft]:
+    """Ask for the object of what must be done, and of what is not done: "必须提交什么？", "不支持什么？"."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        letters = sentence.codes[first:last]
+        match = re.fullmatch(
+            r"(?P<who>[^Z]*?)Z(?P<how>D*|P[NAM]+F?)V(?P<what>(?:M|[NA]|[NAM]+U)*N(?:[KC][NA]*N)*E?)", letters
+        )
+        if match and sentence.words[first + match.end("who")].text in _MUST:
+            start = first + match.start("what")
+            answer = sentence.between(start, last)
+            verb = sentence.words[start - 1].text
+            if sentence.words[start].tag[0] in "vd" or sentence.words[start].tag == "ad":
+                continue
+            led = clause > 0 or re.match(rf"{NOUN_PHRASE}F?$|V[NVAMU]*$", match["who"])
+            if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):
+                question = in_place(sentence, clause, start, last, "什么")
+                if question:
+                    yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), "要求")
+        negative = re.fullmatch(rf"(?P<who>{NOUN_PHRASE}F?)D+V(?P<what>(?:M|[NA]|[NAM]+U)*N(?:[KC][NA]*N)*E?)", letters)
+        if negative and sentence.words[first + negative.end("who")].text in ("不", "未"):
+            start = first + negative.start("what")
+            verb = sentence.words[start - 1].text
+            if len(verb) >= 2 and verb not in WEAK_VERBS:
+                question = in_place(sentence, clause, start, last, "什么")
+                if question:
+                    answer = sentence.between(start, last)
+                    yield Draft(question, answer, "exception", 7.0, subject_of(sentence, clause), "")
+
+
+_ONLY = re.compile("^只有(?P<what>[^，]{2,24}?)，?才(?P<can>能|能够|可以|可|会|有权)(?P<rest>[^，]{4,30})$")
+_AIM = re.compile("^为了?(?P<aim>[^，]{4,30})，(?P<means>[^，]{8,40})$")
+_SO_THAT = re.compile(
+    "^(?P<means>[^，]{8,40})，(?:以便|以免|以避免|以防止?|以确保|以保证|从而避免)(?P<aim>[^，]{2,30})$"
+)
+
+
+def aims(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what something is done for, and who or what alone can do it."""
+    text = sentence.text
+    if match := _ONLY.match(text):
+        wh = "谁" if is_person(match["what"]) else "什么情况下"
+        yield Draft(f"{wh}才{match['can']}{match['rest']}？", match["what"], "exception", 7.0, match["rest"], "条件")
+    match = _AIM.match(text) or _SO_THAT.match(text)
+    if match and _has_subject(sentence, match.start("means")):
+        means = match["means"]
+        aim = (
+            text[match.start("aim") - 2 : match.end("aim")]
+            if "以" in text[match.start("aim") - 3 : match.start("aim")]
+            else match["aim"]
+        )
+        aim = aim.removeprefix("以").removeprefix("便")
+        yield Draft(f"{means}，目的是什么？", aim, "fact", 7.0, means, "目的")

@@ -1,0 +1,169 @@
+"""What Chinese sentences say things are: definitions, names, what is first or greatest, and the members of a series."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ragviz.claims import candidate
+from ragviz.claims.chinese_quantities import ONE
+from ragviz.claims.chinese_sentence import (
+    CONTINUES,
+    LONGEST_ANSWER,
+    NOUN_PHRASE,
+    PERSON,
+    Draft,
+    Sentence,
+    in_place,
+    is_person,
+    subject_of,
+)
+from ragviz.claims.chinese_words import quantity
+
+
+def copulas(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what or who "A的B" is, what defines a term, and what is the first or greatest."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        letters = sentence.codes[first:last]
+        match = re.fullmatch(rf"(?P<subject>{NOUN_PHRASE})(?P<copula>B)(?P<rest>[^B]+)", letters)
+        if not match:
+            continue
+        start, end = first + match.start("subject"), first + match.end("subject")
+        at = first + match.start("copula")
+        subject, rest = sentence.between(start, end), sentence.between(at + 1, last)
+        copula = sentence.words[at].text
+        predicate = sentence.codes[at + 1 : last]
+        if (
+            rest.startswith("指")
+            or predicate[-1] not in "NMT"
+            or re.search("[,:ZO]", predicate)
+            or CONTINUES.match(rest)
+            or subject in rest
+        ):
+            continue
+        if "V" in re.sub(".*U", "", predicate) and not re.search("N$", predicate):
+            continue
+        alone = last == len(sentence.words) or clause == len(sentence.clauses) - 1
+        yield from _unique(sentence, subject, rest, predicate)
+        if is_person(rest) and _is_name(sentence, start, end) and "之一" not in rest and "M" not in predicate:
+            yield Draft(f"{rest}是谁？", subject, "fact", 7.5, rest, "")
+        owned = re.search(r"U[NA]*N$", match["subject"])
+        if owned and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate) and len(rest) <= 24:
+            head = sentence.between(start + owned.start() + 1, end)
+            wh = "谁" if PERSON.search(head) and _is_name(sentence, at + 1, last) else "什么"
+            yield Draft(f"{subject}是{wh}？", rest, "fact", 7.5, subject, head)
+        defines = alone and copula == "是" and not owned and re.match("M.*U", predicate)
+        if defines and len(rest) >= 6 and len(subject) > 1 and sentence.words[at + 1].text.startswith("一"):
+            yield Draft(f"{subject}是什么？", rest, "definition", 7.0, subject, "定义")
+
+
+_FIRST = re.compile("第一[个座条部家次所届位名]?|首[个座条部家次所届位]|最(?!后|近|初|终)[\u4e00-\u9fff]|唯一|仅有")
+
+
+def _unique(sentence: Sentence, subject: str, rest: str, predicate: str) -> Iterator[Draft]:
+    """Ask for what "X是Y最大的Z" says: "Y最大的Z是什么？"."""
+    if (
+        not _FIRST.search(rest)
+        or len(rest) < 6
+        or "之一" in rest
+        or not re.search("N$", predicate)
+        or len(subject) > 20
+    ):
+        return
+    head = sentence.words[-1].text if rest.endswith(sentence.words[-1].text) else rest[-2:]
+    wh = "谁" if PERSON.search(head) else "什么"
+    yield Draft(f"{rest}是{wh}？", subject, "fact", 7.5, rest, "")
+
+
+def _is_name(sentence: Sentence, first: int, last: int) -> bool:
+    return last - first <= 3 and all(word.tag[:2] in ("nr", "nz", "ns", "en") for word in sentence.words[first:last])
+
+
+_DEFINES = re.compile(r"^(?:所谓)?(?P<term>[^，,]{2,24}?)(?:，)?(?:指的是|是指|系指|，指|即指)(?P<meaning>.{6,})$")
+_CALLED = re.compile(
+    r"^(?P<term>[^，,]{2,20}?)，?(?P<as>又称为?|又叫|亦称为?|也称为?|也叫做?|简称为?|俗称|别名为?|原名为?|旧称|英文名为?|全称为?|缩写为?)"
+    r"[：:]?(?P<name>[“《「]?[^，,、；]{2,20}[”》」]?)(?=$|，)"
+)
+
+
+def definitions(sentence: Sentence) -> Iterator[Draft]:
+    """Ask what a term means, and what else something is called."""
+    if match := _DEFINES.match(sentence.text):
+        term = match["term"].removesuffix("，")
+        if _nominal(sentence, 0, len(match["term"])) and len(match["meaning"]) <= LONGEST_ANSWER:
+            yield Draft(f"{term}是指什么？", match["meaning"], "definition", 9.0, term.strip("“”"), "定义")
+    if (match := _CALLED.match(sentence.text)) and _nominal(sentence, 0, len(match["term"])):
+        how = match["as"].removesuffix("为")
+        how = how + "什么"
+        yield Draft(f"{match['term']}{how}？", match["name"], "definition", 8.0, match["term"], match["as"])
+
+
+def _nominal(sentence: Sentence, start: int, end: int) -> bool:
+    """Return whether the characters [start, end) are a noun phrase."""
+    inside = [place for place, word in enumerate(sentence.words) if start <= word.start and word.end <= end]
+    if not inside:
+        return False
+    letters = sentence.codes[inside[0] : inside[-1] + 1]
+    return bool(re.fullmatch(rf"{NOUN_PHRASE}|[NA]*VN?", letters))
+
+
+HOLDS = candidate.word_set("包括 包含 分为 涵盖 分成 含有 设有 拥有 支持 提供 生产 销售 种植 出土 收录 覆盖 涉及 由 有")
+
+
+def series(sentence: Sentence) -> Iterator[Draft]:
+    """Ask for all members of a series: "支持哪三种工作模式？", "包括哪些农产品？"."""
+    for clause, (first, last) in enumerate(sentence.clauses):
+        letters = sentence.codes[first:last]
+        if letters.count("K") + letters.count("C") < 1 or not re.search("K|C", letters):
+            continue
+        yield from _counted_series(sentence, clause, first, last)
+        verb = next((n for n in range(first, last) if sentence.words[n].text in HOLDS and n > first), None)
+        if verb is None or letters.count("K") < 1:
+            continue
+        tail = sentence.codes[verb + 1 : last]
+        if re.search(r"M[NA]*$", tail) and re.search("[KC].*M", tail):
+            continue
+        if not re.fullmatch(r"L?[NAMUVK]+(?:[CE][NAMUV]+)?E?", tail) or "K" not in tail or tail[-1] not in "NVE":
+            continue
+        items = sentence.between(verb + 1, last)
+        start = sentence.clauses[clause][0]
+        subject = re.fullmatch(rf"(?:T|D)*({NOUN_PHRASE})F?[DZB]*", sentence.codes[start:verb])
+        text = sentence.words[verb].text
+        if subject is None or (text == "由"):
+            continue
+        name = sentence.between(start + subject.start(1), start + subject.end(1))
+        wh = (
+            "哪些"
+            if text in ("有", "含有", "分为", "分成")
+            else "哪些内容"
+            if text in ("包括", "包含", "涵盖")
+            else "什么"
+        )
+        if (text in ("有", "包括", "包含")) and re.search("U[NA]*N$", subject[1]):
+            wh = "哪些"
+        yield Draft(f"{sentence.between(start, verb)}{text}{wh}？", items, "list", 7.5, name, "")
+
+
+def _counted_series(sentence: Sentence, clause: int, first: int, last: int) -> Iterator[Draft]:
+    """Ask for a series that its number and kind close: "自动、睡眠和强劲三种工作模式"."""
+    letters = sentence.codes[first:last]
+    match = re.search(
+        r"(?<=[VZB])(?P<series>[NAVMUP]+?(?:K[NAVMUP]+?)*C[NAVMUP]+?E?)(?P<count>M)(?P<kind>[NA]*)$", letters
+    )
+    if not match:
+        return
+    start, count = first + match.start("series"), first + match.start("count")
+    if match["series"][0] == "P" and "P" not in match["series"][1:]:
+        start += 1
+    parts = quantity(sentence.words[count])
+    kind = sentence.between(count + 1, last)
+    if (
+        parts is None
+        or parts.unit not in ("种", "个", "类", "项", "条", "大", "级", "款", "档", "方面")
+        or parts.number in ONE
+    ):
+        return
+    items = sentence.between(start, count).removesuffix("等")
+    question = in_place(sentence, clause, start, last, f"哪{sentence.words[count].text}{kind}")
+    if question and 1 + len(re.findall("、|和|与|以及|或", items)) >= 2:
+        yield Draft(question, items, "list", 8.5, subject_of(sentence, clause), kind)

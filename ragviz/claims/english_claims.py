@@ -1,0 +1,646 @@
+"""Claims of English documents with their questions: from structure, and from sentences by the parse tree.
+
+Precision before yield: a sentence whose question would need the sentences around it is not asked about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ragviz.claims import candidate, english, english_clauses, english_phrases, english_structure
+from ragviz.claims.candidate import Indices
+from ragviz.claims.english import Asked
+from ragviz.claims.english_clauses import Clause, Tree
+from ragviz.claims.english_topics import Topic, topics
+from ragviz.claims.sections import section_at
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.structure import Structure, structure
+from ragviz.records import Document, QuestionType, Word
+from ragviz.text import prose, segmentation
+from ragviz.text.words import parse
+
+ENOUGH = 4.0
+"""Claims with a lower score are not used."""
+
+SHORTEST, LONGEST = 5, 34
+"""Words of a sentence that is asked about."""
+
+_ODD = re.compile(
+    r"[\"“”‘\[\]{}<>|=\\@…*~^#?!]|https?:|(?<!\d):|:(?!\d)|\s[-–—]+\s|--|\b(?:i\.e|e\.g|etc)\b|(?<!\w)_|_(?!\w)|\w/\w+/"
+    r"|[\u2190-\u2bff\U0001f000-\U0001faff]|\S{40,}|(?<!\w)['’](?=\w)(?!s\b)",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"`[^`\n]*<[^`\n]*`")
+_JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
+"""A line that was joined to the one before it."""
+_ASIDE = re.compile(r"\s\([^()]{1,120}\)")
+
+# Words that refer to what was said before, by closed classes: pronouns, demonstratives, adverbs that connect.
+_UNKNOWN = candidate.word_set("he she him i me my mine us ours aforementioned latter former let")
+_REFERRING = candidate.word_set(
+    "it they them this these those such another both either neither following above below previous previously earlier"
+    " here there now then today too instead again yet else otherwise similarly likewise meanwhile one ones same other"
+    " others so also however therefore thus hence still already first second third next finally lastly but nor"
+)
+_QUANTIFIERS = candidate.word_set("some several many most few more any each every all no other various certain")
+_MAYBE = candidate.word_set("can could may might would")
+_VAGUE = _QUANTIFIERS - candidate.word_set("all each every no")
+_ORDERING = candidate.word_set(
+    "main primary key first second third last next new old final initial other same general specific whole entire only"
+    " current previous early late original important common usual typical major minor following different certain"
+)
+_NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
+"""Commands by which nothing is forbidden: "don't forget", "don't be afraid"."""
+_LIGHT = candidate.word_set("keep take make have get give do put set pay")
+_HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence in plain words, without asides in brackets, and its place in the document."""
+
+    text: str
+    start: int
+    end: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A question before it is told where it belongs; `known` are the lemmas of its words."""
+
+    question: str
+    answer: str
+    type: QuestionType
+    subject: str
+    attribute: str
+    known: frozenset[str]
+    score: float
+
+
+def claims(document: Document) -> Iterator[SourceClaim]:
+    """Yield the claims of a document: those of its structure, then those of its sentences."""
+    found = structure(document)
+    about = topics(document, found.sections)
+    yield from english_structure.claims(document, found, about)
+    sentences = list(_sentences(document))
+    usage = _usage(document.text)
+    for sentence, words in zip(sentences, parse([each.text for each in sentences], "en"), strict=True):
+        yield from _of_sentence(document, sentence, words, about, usage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """The words that a document has in lower case, and those that it capitalises inside a sentence."""
+
+    common: frozenset[str]
+    names: frozenset[str]
+
+
+def _usage(text: str) -> _Usage:
+    return _Usage(frozenset(re.findall(r"\b[a-z]+\b", text)), frozenset(re.findall(r"(?<=[a-z,] )[A-Z][a-z]+\b", text)))
+
+
+def _sentences(document: Document) -> Iterator[_Sentence]:
+    """Yield the sentences that may be understood alone, before any parse."""
+    places, text = structure(document), document.text
+    parts, plain = places.sections, prose.read(text)
+    items = iter([*_introduced(places), (len(text), len(text))])
+    item = next(items)
+    for left, right in segmentation.each_sentence(text, "en"):
+        while item[1] <= left:
+            item = next(items)
+        if item[0] <= left:
+            continue
+        if _PLACEHOLDER.search(text, left, right):
+            continue
+        line = text[text.rfind("\n", max(0, left - 200), left) + 1 : left].strip()
+        start, end = plain.within(left, right)
+        while start < end and plain.text[start].isspace():
+            start += 1
+        sentence = _ASIDE.sub("", " ".join(plain.text[start:end].split()))
+        if line[:1] not in ("#", "|") and _may_stand_alone(sentence):
+            yield _Sentence(sentence, left, right, section_at(parts, left).path)
+
+
+def _introduced(places: Structure) -> Iterator[tuple[int, int]]:
+    """Yield the places of items that continue an introduction, or answer the question that heads them."""
+    for found in places.lists:
+        if found.introduction or found.section.endswith("?"):
+            yield from ((item.start, item.end) for item in found.items)
+
+
+def _may_stand_alone(sentence: str) -> bool:
+    words = sentence.split()
+    if not SHORTEST <= len(words) <= LONGEST or sentence[-1] != "." or _ODD.search(sentence):
+        return False
+    if (
+        re.search(r"[^.A-Z][a-z]\.\s", sentence)
+        or _JOINED.search(sentence)
+        or english_phrases.CONNECTIVE.match(sentence)
+    ):
+        return False
+    if not (sentence[0].isupper() or re.match(r"\w+[._]\w", sentence)):
+        return False
+    return _UNKNOWN.isdisjoint(re.findall(r"[a-z]+", sentence.lower()))
+
+
+def _of_sentence(
+    document: Document, sentence: _Sentence, words: Sequence[Word], about: Mapping[str, Topic], usage: _Usage
+) -> Iterator[SourceClaim]:
+    """Yield the claims of a parsed sentence that is understood with its topic."""
+    tree = Tree(sentence.text, words)
+    clause = english_clauses.clause(tree) if words else None
+    if clause is None or not _is_sound(tree, clause):
+        return
+    topic = about[sentence.path]
+    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]
+    for draft in drafts:
+        question = topic.led(draft.question, draft.known)
+        if draft.score >= ENOUGH and not english_phrases.gives(question, draft.answer):
+            yield SourceClaim(
+                document.id,
+                sentence.start,
+                sentence.end,
+                document.text[sentence.start : sentence.end],
+                draft.type,
+                question,
+                draft.answer,
+                sentence.text,
+                draft.subject,
+                "en",
+                draft.attribute,
+                sentence.path,
+                english_phrases.entities(tree),
+                draft.score,
+            )
+
+
+def _is_sound(tree: Tree, clause: Clause) -> bool:
+    """Return whether the sentence is one clause with a specific subject, and its parse looks right."""
+    words = tree.words
+    if any(word.dep in ("dep", "intj", "meta") for word in words):
+        return False
+    if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
+        return False
+    if any(words[c].dep == "conj" and words[c].tag[:2] != "VB" for c in tree.children[clause.verb]):
+        return False
+    if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
+        return False
+    if len(clause.before) == 1 or (words[0].text == "As" and words[1].tag == "VBN"):  # "As mentioned, …"
+        return False
+    lead = range(clause.subject[0] if clause.subject else clause.verb)
+    if any(_refers(tree, p) for p in lead):
+        return False
+    if words[0].tag == "RB" and words[0].dep == "advmod" and words[0].head == clause.verb:  # "Alternatively, …"
+        return False
+    if clause.subject and [tree.low(p) for p in clause.subject] in (["you"], ["we"]):
+        return True
+    return not clause.subject or _is_specific(tree, clause.subject)
+
+
+def _refers(tree: Tree, place: int) -> bool:
+    """Return whether a word needs what was said before; "that" before a clause does not, nor "so that"."""
+    low = tree.low(place)
+    if low in ("so", "first", "second", "third", "next", "one", "but"):
+        return tree.words[place].tag in ("RB", "CC") or (low == "one" and tree.words[place].tag != "CD")
+    return english_clauses.points_that(tree, place) or low in _REFERRING
+
+
+def _is_specific(tree: Tree, places: Indices) -> bool:
+    """Return whether a subject says by itself what it is: a noun, no pronoun, not "the course" without more."""
+    words = tree.words
+    head = next((p for p in places if words[p].head not in places), places[0])
+    if words[head].tag[:2] != "NN" or any(english.is_bare(tree, p) for p in places):
+        return False
+    if any(words[p].tag in ("PRP", "WP", "WDT", "EX") for p in places) and words[head].tag[:3] != "NNP":
+        return False
+    if any(words[p].dep == "appos" for p in places):
+        return False
+    before = {tree.low(p) for p in places if p < head}
+    if before & _VAGUE or tree.low(places[0]) in ("its", "their", "his", "her"):
+        return False
+    if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
+        return False
+    return words[head].lemma.lower() not in english.EMPTY or len(_content(tree, places)) > 2
+
+
+def _is_only_ordered(tree: Tree, head: int) -> bool:
+    """Return whether all that specifies a noun is its rank among others: "the main exception"."""
+    others = [c for c in tree.children[head] if tree.words[c].dep not in ("det", "punct", "predet")]
+    return all(tree.low(c) in _ORDERING or tree.words[c].tag in ("JJR", "JJS") for c in others)
+
+
+def _content(tree: Tree, places: Sequence[int]) -> list[int]:
+    words = tree.words
+    return [
+        p
+        for p in places
+        if words[p].tag[:2] in ("NN", "VB", "JJ", "CD", "FW") and words[p].lemma.lower() not in english.EMPTY
+    ]
+
+
+def _known(tree: Tree, places: Sequence[int]) -> frozenset[str]:
+    return frozenset(tree.words[p].lemma.lower() for p in places)
+
+
+def _told(tree: Tree, question: str) -> frozenset[str]:
+    """Return the words of a question, and the lemmas of those that the sentence has too."""
+    said = frozenset(re.findall(r"[\w.-]+", question.lower()))
+    return said | {word.lemma.lower() for word in tree.words if word.text.lower() in said}
+
+
+def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
+    """Yield definitions, numbers, times, places, persons and objects."""
+    found = list(_definitions(tree, clause))
+    for asked in english.asked_of(tree):
+        kind = _type(asked)
+        if not kind or (found and tree.words[clause.verb].lemma == "be") or not _is_precise(tree, asked, kind):
+            continue
+        question = _begun(tree, asked)
+        if asked.wh == "who" and not _is_person(tree, asked.answer, usage.common):
+            is_thing = _asks_for_subject(tree, asked)
+            question = _of_thing(tree, asked, question, usage.common) if is_thing else ""
+        if question:
+            subject, attribute = _about(tree, asked, topic)
+            known = _told(tree, question)
+            question = _without_capital(tree, question, usage)
+            found.append(_Draft(question, tree.text(asked.answer), kind, subject, attribute, known, asked.score))
+    facts = [draft for draft in found if draft.type == "fact"]
+    others = {draft.question: draft for draft in found if draft.type != "fact"}
+    yield from others.values()
+    if facts and not others:  # several facts of one sentence would stand and fall together
+        yield max(facts, key=lambda draft: draft.score)
+
+
+def _without_capital(tree: Tree, question: str, usage: _Usage) -> str:
+    """Return the question with the sentence's first word in lower case, where it is a common word and no entity."""
+    first = tree.words[0]
+    if first.entity or not first.text[1:].islower() or first.text in usage.names:
+        return question
+    if first.text.lower() not in usage.common:
+        return question
+    return re.sub(rf"\b{re.escape(first.text)}\b(?! [A-Z])", first.text.lower(), question, count=1)
+
+
+def _of_thing(tree: Tree, asked: Asked, question: str, common: Container[str]) -> str:
+    """Return the question by "what" where what the parser took for a person is none; "" where it may be one."""
+    names = [tree.low(p) for p in asked.answer if tree.words[p].tag[:2] == "NN"]
+    head = tree.words[_head(tree, asked.answer)]
+    if head.text.lower() in english.SOMEBODY:
+        return ""
+    is_known = len(names) > 1 and any(name in common for name in names)
+    if asked.wh != "who" or asked.kind != "subject" or not is_known:
+        return ""
+    return re.sub(r"\bwho\b", "what", question, count=1)
+
+
+def _begun(tree: Tree, asked: Asked) -> str:
+    """Return the question as after a comma: only a name keeps its capital at the beginning."""
+    before = asked.clause.before
+    if before:
+        return english.inside(tree, before, asked.question)
+    return english.lowered(asked.question)
+
+
+def _type(asked: Asked) -> QuestionType | None:
+    """Return the type of a question, None for those that often fail."""
+    if asked.kind == "number":
+        return None
+    return "number" if re.search(r"how (?:many|much|often)|when$", asked.wh) else "fact"
+
+
+def _definitions(tree: Tree, clause: Clause) -> Iterator[_Draft]:
+    """Ask what the subject is, where the sentence says what kind of thing it is: "is a machine that …"."""
+    words, verb = tree.words, clause.verb
+    head = tree.child(verb, "attr")
+    if head is None or head not in clause.rest or not clause.subject or clause.before or clause.between:
+        return
+    places = [*clause.subject, *clause.rest]
+    vague = any(tree.low(p) == "only" or tree.low(p) in _QUANTIFIERS for p in tree.below(head) if p < head)
+    vague = vague or any(tree.low(p) in ("different", "same", "other", "similar") for p in clause.rest if p < head)
+    if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
+        return
+    if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
+        return
+    if words[clause.subject[0]].tag == "PRP$" or re.search(
+        rf"{english.DOER.pattern}$", tree.low(_head(tree, clause.subject))
+    ):
+        return
+    is_kind = words[verb].lemma == "be" and words[verb].tag in ("VBZ", "VBP") and _names_a_kind(tree, head)
+    subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
+    if is_kind and 3 <= len(clause.rest) <= 30 and not english_phrases.holds(subject, tree.text(clause.rest)):
+        known = _known(tree, clause.subject)
+        score = 5.0 + any(words[p].tag[:3] == "NNP" for p in clause.subject)
+        bare = _bare(tree, clause.subject)
+        question = f"what {tree.low(verb)} {subject}?"
+        yield _Draft(question, tree.text(clause.rest), "definition", bare, "", known, score)
+
+
+def _names_a_kind(tree: Tree, head: int) -> bool:
+    """Return whether a noun is told from others by what follows it or is compounded with it."""
+    determiner = tree.child(head, "det")
+    begins = tree.low(determiner) in ("a", "an", "the") if determiner is not None else tree.words[head].tag == "NNS"
+    told = any(
+        (c > head and tree.words[c].dep in ("prep", "relcl", "acl")) or tree.words[c].dep in ("compound", "nmod")
+        for c in tree.children[head]
+    )
+    return begins and told
+
+
+def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
+    """Return whether one answer fits, and it is a fact."""
+    words = tree.words
+    low = {tree.low(p) for p in asked.remaining}
+    if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _loose_relative(tree, asked.remaining):
+        return False
+    if any(_refers(tree, p) for p in (*asked.remaining, *asked.answer)):
+        return False
+    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low) or _is_cut(tree, asked):
+        return False
+    if kind == "number" or asked.wh in ("where", "why"):
+        direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
+        return _content_enough(tree, asked, 2) and _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
+    if asked.wh == "who" or "whom" in asked.wh:
+        is_told = asked.wh in ("who", "by whom") and bool(asked.clause.subject)
+        return is_told and _content_enough(tree, asked, 3)
+    if any(words[p].entity in ("DATE", "TIME", "MONEY", "PERCENT") for p in asked.answer):
+        return False
+    if any(tree.low(p) in _QUANTIFIERS for p in asked.answer if p < _head(tree, asked.answer)):
+        return False
+    is_one = asked.kind == "object" and words[asked.answer[0]].tag == "DT" and _content_enough(tree, asked, 5)
+    is_thing = len(_content(tree, asked.answer)) >= (1 if is_one else 2)
+    is_thing = is_thing and len(asked.answer) <= 14
+    if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
+        return False
+    return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
+
+
+def _is_cut(tree: Tree, asked: Asked) -> bool:
+    """Return whether the answer is a part of an enumeration, or has lost the end of it."""
+    words = tree.words
+    if any(words[p].dep in ("conj", "appos") and words[p].head in asked.answer for p in asked.remaining):
+        return True
+    commas = any(words[p].text == "," for p in asked.answer)
+    return commas and not any(words[p].dep in ("cc", "relcl", "acl", "advcl", "amod") for p in asked.answer)
+
+
+def _is_only_one(tree: Tree, asked: Asked) -> bool:
+    """Return whether the question holds no other time or amount than the one it asks for."""
+    words = tree.words
+    when = asked.wh.endswith("when") or asked.wh == "how often"
+    if when and not {"next", "last", "past", "coming", "today"}.isdisjoint(tree.low(p) for p in asked.answer):
+        return False
+    if when and any(words[p].entity in ("DATE", "TIME") or tree.low(p) in ("every", "each") for p in asked.remaining):
+        return False
+    if asked.wh == "how much" and any(words[p].entity == "MONEY" for p in asked.remaining):
+        return False
+    if asked.wh == "how often" and not _MAYBE.isdisjoint(tree.low(p) for p in asked.clause.between):
+        return False
+    named = any(words[p].tag in ("CD", "NNP", "NNPS") or tree.low(p) in ("every", "each", "noon") for p in asked.answer)
+    return named or not when
+
+
+def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
+    """Return whether "what …" has one answer: what happens is said in full, by no form of "be"."""
+    verb = asked.clause.verb
+    is_state = tree.words[verb].lemma == "be" or tree.words[verb].tag == "VBG"
+    may_be = not _MAYBE.isdisjoint(tree.words[p].lemma.lower() for p in asked.clause.between)
+    if is_state or may_be:
+        return False
+    head = _head(tree, asked.answer)
+    if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
+        return False
+    if re.search(rf"{english.DOER.pattern}$", tree.low(head)):  # who or what: grammar leaves it open
+        return False
+    return _content_enough(tree, asked, 4) and _is_specific(tree, asked.answer)
+
+
+def _asks_for_object(tree: Tree, asked: Asked) -> bool:
+    """Return whether "what does …" has one answer: of all that one can or will do, few things are the only ones."""
+    clause = asked.clause
+    helpers = {tree.words[p].lemma.lower() for p in clause.between}
+    addressed = not clause.subject or any(tree.low(p) in ("you", "we") for p in clause.subject)
+    if not _is_near(tree, asked) or ("will" in helpers and not clause.before):
+        return False
+    if addressed:
+        ours = bool(clause.subject) and tree.low(clause.subject[0]) == "we" and tree.words[clause.verb].tag == "VBP"
+        asks = (
+            ours
+            or bool(helpers & {"must", "should", "shall", "can"})
+            or tree.words[clause.verb].lemma in ("need", "have")
+        )
+        asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
+        outside = [p for p in asked.remaining if p not in clause.before]
+        return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
+    subject_head = _head(tree, clause.subject)
+    is_called = tree.words[clause.verb].lemma == "be" and tree.words[_head(tree, asked.answer)].dep == "attr"
+    if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
+        return False  # "the logos are the only ones …": a remark; "the purpose of the visit is …" is asked about
+    following = asked.answer[-1] + 1
+    if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
+        return False  # "what does it have to help …?" asks for a duty
+    others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
+    names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
+    told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
+    return _MAYBE.isdisjoint(helpers) and told and _content_enough(tree, asked, 3)
+
+
+def _is_conditioned(tree: Tree, clause: Clause) -> bool:
+    """Return whether a clause by "if", "when", "before" … says when the verb holds."""
+    return any(
+        tree.words[c].dep == "advcl" and tree.words[tree.below(c)[0]].tag in ("IN", "WRB") and c in clause.rest
+        for c in tree.children[clause.verb]
+    )
+
+
+def _head(tree: Tree, places: Indices) -> int:
+    """Return the word of a phrase that governs its others."""
+    return next((p for p in places if tree.words[p].head not in places), places[0])
+
+
+def _loose_relative(tree: Tree, places: Indices) -> bool:
+    """Return whether a question would drag along an aside: ", which …"."""
+    return any(tree.words[p].tag in ("WDT", "WP") and p and tree.low(p - 1) == "," for p in places)
+
+
+def _is_near(tree: Tree, asked: Asked) -> bool:
+    """Return whether the gap that an object leaves follows the verb, or the infinitive that completes it."""
+    words, verb = tree.words, asked.clause.verb
+    head = _head(tree, asked.answer)
+    governor = words[head].head
+    before = asked.answer[0] - 1
+    if before != governor and not (words[before].head == governor and words[before].dep in ("prt", "advmod", "neg")):
+        return False
+    idiom = words[head].tag == "NN" and tree.child(head, "det", "poss", "amod", "compound") is None
+    if any(words[c].dep in ("xcomp", "ccomp") and c > head for c in tree.children[governor]):
+        return False  # "enables staff to travel": whom, to do what
+    if words[governor].lemma == "play" and words[head].lemma in ("role", "part"):
+        return False
+    if idiom and words[governor].lemma in _LIGHT:  # "keeps track of it"
+        return False
+    if governor == verb:
+        return True
+    completes = words[governor].dep == "xcomp" and words[governor].head == verb and words[governor].tag == "VB"
+    return completes and words[verb].tag != "VBN" and tree.child(verb, "dobj", "attr", "acomp") is None
+
+
+def _content_enough(tree: Tree, asked: Asked, least: int) -> bool:
+    counted = len(asked.wh.partition("how many ")[2].split())
+    return len(_content(tree, asked.remaining)) + counted >= least
+
+
+def _ends_well(tree: Tree, asked: Asked) -> bool:
+    """Return whether what follows an object is an adverbial, so that the question closes up over the gap."""
+    if asked.kind == "subject":
+        return True
+    after = [p for p in asked.clause.rest if p > asked.answer[-1] and p in asked.remaining]
+    if not after:
+        return True
+    word = tree.words[after[0]]
+    return word.tag in ("IN", "TO", "WRB", "RB", ",") and word.dep not in ("relcl", "acl", "cc", "conj")
+
+
+def _is_person(tree: Tree, places: Indices, common: Container[str]) -> bool:
+    """Return whether the answer is the full name of a person, alone: no word of it is `common` in lower case."""
+    words = tree.words
+    names = [p for p in places if words[p].entity == "PERSON" and words[p].tag == "NNP"]
+    return (
+        len(names) >= 2
+        and len(names) >= len(places) - 1
+        and all(words[p].text[1:].islower() and words[p].text.lower() not in common for p in names)
+    )
+
+
+def _about(tree: Tree, asked: Asked, topic: Topic) -> tuple[str, str]:
+    """Return what the claim is about and what it says of it: of "the fee of the hall", the hall and its fee."""
+    clause = asked.clause
+    counted = "how many" in asked.wh
+    attribute = tree.text([p for p in asked.answer if tree.words[p].tag[:2] == "NN"]) if counted else ""
+    if asked.kind == "subject" or not clause.subject:
+        title = topic.section or topic.document
+        return (title.text if title else "", attribute)
+    subject = clause.subject
+    head = next((p for p in subject if tree.words[p].head == clause.verb), subject[0])
+    of = next((c for c in tree.children[head] if tree.low(c) == "of" and c in subject), None)
+    if of is not None and tree.child(of, "pobj") is not None and tree.words[clause.verb].lemma == "be":
+        owner = [p for p in tree.below(of) if p != of]
+        return _bare(tree, owner), attribute or _bare(tree, [p for p in subject if p < of])
+    return _bare(tree, subject), attribute
+
+
+def _bare(tree: Tree, places: Indices) -> str:
+    """Return a noun phrase without its article."""
+    kept = [p for p in places if not (p == places[0] and tree.words[p].tag in ("DT", "PRP$"))]
+    return tree.text(kept) if kept else ""
+
+
+def _exceptions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
+    """Yield what is not so: "unless …", "except …", and what a negated verb denies."""
+    unless = next((c for c in tree.children[clause.verb] if _mark(tree, c) == "unless"), None)
+    negated = tree.child(clause.verb, "neg")
+    if unless is not None:
+        yield from _unless(tree, clause, unless, negated)
+    elif negated is not None and tree.low(negated) in ("not", "n't", "n’t", "never"):
+        yield from _denied(tree, clause, negated, topic)
+
+
+def _mark(tree: Tree, place: int) -> str:
+    mark = tree.child(place, "mark")
+    return tree.low(mark) if mark is not None and tree.words[place].dep == "advcl" else ""
+
+
+_SCOPED = candidate.word_set(
+    "until just only necessarily always all every each everyone because since but than as any either"
+)
+
+
+def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[_Draft]:
+    """Ask whether what is denied is so; the answer is no, and the claim."""
+    places = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
+    if any(tree.low(p) in _SCOPED or tree.low(p) in _HEDGED for p in places) or len(_content(tree, places)) < 2:
+        return
+    if len(_content(tree, places)) < 3 and not any(tree.words[p].tag[:2] == "NN" for p in clause.subject):
+        return
+    modal = any(tree.words[p].tag == "MD" for p in clause.between) or tree.words[clause.verb].lemma in ("need", "have")
+    if any(tree.low(p) == "you" for p in clause.subject) and not modal:  # what the reader is or does
+        return
+    if not clause.subject and tree.words[clause.verb].lemma in _NO_BAN:
+        return
+    if clause.before and tree.low(clause.before[0]) in ("though", "although", "while", "whereas"):
+        return
+    if any(_refers(tree, p) for p in places) or _loose_relative(tree, places) or not clause.rest:
+        return
+    line = _polar(tree, clause, negated)
+    if line:
+        subject = _bare(tree, clause.subject) if clause.subject else ""
+        title = topic.section or topic.document
+        statement = english.inside(tree, [0, 1], tree.sentence)
+        known = _known(tree, places)
+        score = 3.0 + min(len(_content(tree, places)), 6) * 0.5
+        yield _Draft(
+            line,
+            f"No, {statement}".rstrip("."),
+            "exception",
+            subject or (title.text if title else ""),
+            "",
+            known,
+            score,
+        )
+
+
+def _polar(tree: Tree, clause: Clause, negated: int | None) -> str:
+    """Return the clause as a question that is answered by yes or no, without its negation; "" where it has no form."""
+    words, verb = tree.words, clause.verb
+    helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == verb]
+    between = [p for p in clause.between if p != negated]
+    rest = [p for p in clause.rest if p != negated]
+    if not clause.subject:
+        middle = [p for p in between if words[p].lemma != "do" and tree.low(p) != "please"]
+        pieces: tuple[str | Indices, ...] = ("should you", middle, words[verb].text.lower(), rest)
+    else:
+        subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
+        if words[verb].lemma == "be" and not helpers:
+            pieces = (english.full(words[verb]), subject, between, rest)
+        elif helpers:
+            pieces = (english.full(words[helpers[0]]), subject, [p for p in between if p != helpers[0]], [verb], rest)
+        elif words[verb].tag in english_clauses.DO:
+            pieces = (english_clauses.DO[words[verb].tag], subject, between, words[verb].lemma, rest)
+        else:
+            return ""
+    line = tree.joined(*pieces)
+    if before := tree.joined(clause.before):
+        line = f"{english.inside(tree, clause.before, before)}, {line}"
+    return line.rstrip(" .,;:!") + "?"
+
+
+def _unless(tree: Tree, clause: Clause, unless: int, negated: int | None) -> Iterator[_Draft]:
+    """Ask in what case the main clause is otherwise; the answer is the condition."""
+    condition = tree.below(unless)
+    if condition[0] <= clause.verb or not english_clauses.unbroken(condition) or not clause.subject:
+        return
+    rest = [p for p in clause.rest if p < condition[0]]
+    main = Clause(clause.before, clause.subject, clause.between, clause.verb, rest)
+    line = _polar(tree, main, negated)
+    answer = [p for p in condition if p != tree.child(unless, "mark") and p in clause.rest]
+    kept = [*clause.before, *clause.subject, *clause.between, clause.verb, *rest]
+    if any(_refers(tree, p) for p in (*kept, *answer)):
+        return
+    if not line or clause.before or len(answer) < 3 or len(_content(tree, kept)) < 3:
+        return
+    if negated is None:
+        subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
+        head, found, tail = line.partition(f" {subject} ")
+        line = f"{head}{found}not {tail}" if found else ""
+    if line:
+        yield _Draft(
+            f"in what case {line}",
+            tree.text(answer),
+            "exception",
+            _bare(tree, clause.subject),
+            "",
+            _known(tree, kept),
+            7.0,
+        )

@@ -1,0 +1,399 @@
+"""Claims of what English documents hold besides sentences: key–value lines, tables, lists and defined terms."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ragviz.claims import candidate, english_lists
+from ragviz.claims.english_clauses import Tree
+from ragviz.claims.english_phrases import entities, holds
+from ragviz.claims.english_topics import Topic
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
+from ragviz.records import Document, QuestionType, Word
+from ragviz.text.words import parse
+
+LONGEST_VALUE = 25
+"""Words of a value, meaning or cell at most; a longer one holds several facts."""
+MOST_ITEMS = 12
+"""Items of a list that is asked for at most."""
+
+# Labels of remarks: what follows is no value of theirs.
+_LABELS = candidate.word_set(
+    "note notes tip tips warning warnings important caution example examples hint info remember attention update"
+    " question answer q a yes no pros cons first second third next finally source see todo"
+)
+_VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
+_NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
+_CODE = re.compile(r"\w[._]\w|[a-z][A-Z]|\(\)|^--?\w")
+_YES_NO = re.compile(
+    r"(?:yes|no|true|false|y|n|x|n/?a|none|tbd|-+|—|–|✓|✔|✗|✘|✅|❌|any|optional|required)\.?", re.IGNORECASE
+)
+_REFERS = re.compile(
+    r"\b(?:this|that|these|those|it|they|them|here|there|above|below|following|previous|same|other|we|our|us|i|my|he|she)\b|[?…]"
+    r"|https?:|\s[,.;:](?:\s|$)|\(\s*\)",
+    re.IGNORECASE,
+)
+_ATTRIBUTES = frozenset(
+    {"", "attribute", "property", "feature", "aspect", "criterion", "characteristic", "parameter", "item"}
+)
+"""Titles of a first column that names what is compared, not things."""
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_CONTACT = re.compile(r"\b(?:contacts?|e-?mails?|mail|address|addresses|questions?|help|support)\b", re.IGNORECASE)
+_SHELLS = candidate.word_set(
+    "item description detail note comment value use information content text remark entry meaning"
+)
+"""Titles of columns that say only that something is said."""
+_NAMES = candidate.word_set("name title id number no code key term value label")
+_YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-/–]\d{2,4})?|Q[1-4](?: (?:19|20)\d\d)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A piece of text with its tree."""
+
+    text: str
+    tree: Tree
+
+    @property
+    def words(self) -> Sequence[Word]:
+        """The words of the piece."""
+        return self.tree.words
+
+    @property
+    def head(self) -> int:
+        """The place of the word that governs the others."""
+        return self.tree.root
+
+    def is_noun_phrase(self) -> bool:
+        """Return whether the piece is one noun phrase that names something."""
+        words = self.words
+        if (
+            not words
+            or words[self.head].tag[:2] != "NN"
+            or any(word.tag in _VERBS or word.tag == "TO" for word in words)
+        ):
+            return False
+        if words[0].tag in ("VBG", "VBN") and words[0].dep not in ("amod", "compound"):
+            return False
+        return words[0].tag not in ("IN", "WRB", "WP", "RB", "CC", "PRP", "PRP$", "EX") and "," not in self.text
+
+    def is_sentence(self) -> bool:
+        """Return whether a finite verb governs the piece, or it is a command, or several sentences."""
+        if (
+            not self.words
+            or self.words[self.head].tag in _VERBS
+            or self.words[0].tag in ("VB", "VBP")
+            or re.search(r"\w{3}[.;] \S", self.text)
+        ):
+            return True
+        return any(word.head == self.head and word.dep in ("nsubj", "nsubjpass", "aux") for word in self.words)
+
+    def is_plural(self) -> bool:
+        """Return whether the noun that governs the piece is plural."""
+        head = self.words[self.head] if self.words else None
+        return head is not None and head.tag in ("NNS", "NNPS") and head.text.lower() != head.lemma.lower()
+
+    def lemmas(self) -> frozenset[str]:
+        """Return the lemmas of the words."""
+        return frozenset(word.lemma.lower() for word in self.words)
+
+
+_FRAME = ("The ", " is here.")
+
+
+def _unframed(text: str, words: Sequence[Word]) -> list[Word]:
+    """Return the words of a piece from its parse as the subject of a sentence; none where it is not the subject."""
+    last = next((place for place, word in enumerate(words) if word.start >= len(_FRAME[0]) + len(text)), len(words))
+    inner = range(1, last)
+    outside = [place for place in inner if words[place].head not in inner]
+    if last == len(words) or len(outside) != 1 or words[outside[0]].dep != "nsubj" or words[last].text != "is":
+        return []
+    shift = len(_FRAME[0])
+    return [
+        replace(
+            words[place],
+            start=words[place].start - shift,
+            end=words[place].end - shift,
+            head=place - 1 if place == outside[0] else words[place].head - 1,
+        )
+        for place in inner
+    ]
+
+
+class _Pieces:
+    """Parses of all pieces of a document that questions are made of, made at once."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        distinct = list(dict.fromkeys(texts))
+        parsed = dict(zip(distinct, parse(distinct, "en"), strict=True))
+        # Alone, "opening hours" and "paid leave" may be read as verbs with their objects.
+        doubtful = [text for text, words in parsed.items() if words and words[0].tag in ("VBG", "VBN", "VBD")]
+        framed = zip(doubtful, parse([f"{_FRAME[0]}{text}{_FRAME[1]}" for text in doubtful], "en"), strict=True)
+        parsed |= {text: inner for text, words in framed if (inner := _unframed(text, words))}
+        self._parsed = {text: _Parsed(text, Tree(text, words)) for text, words in parsed.items()}
+
+    def __getitem__(self, text: str) -> _Parsed:
+        return self._parsed[text]
+
+
+def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> Iterator[SourceClaim]:
+    """Yield the claims of a document's structure, kind by kind."""
+    pairs = [pair for pair in found.key_values if _is_pair(pair)]
+    terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
+    tables = [table for table in found.tables if table.rows]
+    lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
+    pieces = _Pieces(
+        [
+            *(text for pair in pairs for text in (_inside(pair.key), pair.value)),
+            *(text for term in terms for text in (_inside(term.term), term.meaning)),
+            *(_inside(title) for table in tables for title in table.header),
+            *(_inside(row.cells[0]) for table in tables for row in table.rows),
+            *(text for place in lists for text in (_introduction(place), *map(_item, place.items))),
+        ]
+    )
+    for claim in (
+        *(claim for pair in pairs for claim in _of_pair(pair, pieces, about[pair.section])),
+        *(claim for term in terms for claim in _of_term(term, pieces, about[term.section])),
+        *(claim for table in tables for claim in _of_table(table, pieces, about[table.section])),
+        *(claim for place in lists for claim in _of_list(place, pieces, about[place.section])),
+    ):
+        yield replace(claim, document_id=document.id, quote=document.text[claim.start : claim.end])
+
+
+def _claim(
+    place: KeyValue | Definition | Row | ListPlace,
+    section: str,
+    type_: QuestionType,
+    question: str,
+    answer: str,
+    subject: str,
+    attribute: str,
+    statement: str,
+    score: float,
+    entities: Sequence[str] = (),
+) -> SourceClaim:
+    """Return a claim that has yet to be told its document and quote."""
+    return SourceClaim(
+        "", place.start, place.end, "", type_, question, answer, statement, subject, "en", attribute, section,
+        tuple(dict.fromkeys(entities)), score,
+    )  # fmt: skip
+
+
+def _inside(title: str) -> str:
+    """Return a key or title as inside a sentence: "Opening hours" → "opening hours", but "API", "Moodle" stay.
+
+    A single capitalised word, or several, may be a name: only where a word in lower case follows is the first lowered.
+    """
+    title = title.strip().rstrip(".:")
+    first, _, rest = title.partition(" ")
+    if title.isupper() and " " in title:
+        return title.lower()
+    is_plain = first[1:].islower() and (not rest or not re.search(r"(?:^|\s)[A-Z]", rest))
+    return title[:1].lower() + title[1:] if is_plain else title
+
+
+def _is_pair(pair: KeyValue) -> bool:
+    """Return whether the line may state a value of an attribute."""
+    words = pair.key.lower().split()
+    if not pair.alone or len(words) > 6 or len(pair.value.split()) > LONGEST_VALUE or words[0] in _LABELS:
+        return False
+    if not (pair.key[0].isupper() or (pair.is_marked and pair.key[0].isalpha())):
+        return False
+    if "/" in pair.key:
+        return False
+    return not _REFERS.search(pair.key) and not _REFERS.search(pair.value) and not pair.value.endswith((":", "?", ","))
+
+
+def _subject(topic: Topic) -> tuple[str, frozenset[str]]:
+    """Return what a line or row is about, as a question names it, and its words; "" without a title."""
+    title = topic.section or topic.document
+    return (title.text, title.words) if title else ("", frozenset())
+
+
+def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for the value: "What are the opening hours of …?"; for what a code word is by "What is …?"."""
+    key, value = pieces[_inside(pair.key)], pieces[pair.value]
+    subject, _ = _subject(topic)
+    answer = pair.value.strip().rstrip(".;")
+    if not subject or not _says_something(value):
+        return
+    if _CODE.search(pair.key) and " " not in pair.key:
+        if not value.is_sentence() and len(answer.split()) >= 3 and value.words[0].tag == "DT":
+            question = topic.led(f"what is “{pair.key}”?", {pair.key.lower()})
+            yield _claim(
+                pair,
+                pair.section,
+                "definition",
+                question,
+                answer,
+                pair.key,
+                "",
+                f"{pair.key}: {answer}",
+                6.0,
+                [pair.key],
+            )
+        return
+    if (
+        any(word.tag in ("CD", "JJR", "RBR") for word in key.words)
+        or value.words[0].dep == "mark"
+        or pair.key.isupper()
+    ):
+        return
+    if key.words[:1] and key.words[0].tag in ("IN", "TO", "VB", "VBP"):
+        return
+    if _EMAIL.fullmatch(answer) and not _CONTACT.search(pair.key):
+        question = topic.led(f"what is the email address of {pair.key}?", key.lemmas())
+        yield _claim(
+            pair, pair.section, "fact", question, answer, pair.key, "email address", f"{pair.key}: {answer}", 7.0
+        )
+        return
+    if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
+        return
+    question = topic.led(f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.lemmas())
+    if holds(question, answer) or question[:2] == "Wh":
+        return
+    type_: QuestionType = "number" if any(c.isdigit() for c in answer) else "fact"
+    names = [subject, *_names(value)]
+    yield _claim(pair, pair.section, type_, question, answer, subject, key.text, f"{pair.key}: {answer}", 7.0, names)
+
+
+def _is_datum(value: _Parsed) -> bool:
+    """Return whether a value is a number, a name or a few words; more are a remark under a heading of its own."""
+    named = any(word.tag[:3] == "NNP" or word.tag == "CD" or word.entity for word in value.words)
+    return named or len(value.words) <= 3
+
+
+def _has_of(key: _Parsed) -> bool:
+    return any(word.tag == "IN" for word in key.words)
+
+
+def _says_something(value: _Parsed) -> bool:
+    return bool(value.words) and not _YES_NO.fullmatch(value.text.strip())
+
+
+def _names(piece: _Parsed) -> Sequence[str]:
+    return entities(piece.tree)
+
+
+def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask what a term is; its meaning is a noun phrase, not a remark about it."""
+    name, meaning = pieces[_inside(term.term)], pieces[term.meaning]
+    answer = term.meaning.rstrip(".;")
+    if not (name.is_noun_phrase() or _CODE.search(term.term)) or meaning.is_sentence() or _REFERS.search(answer):
+        return
+    if meaning.words[-1].tag in ("IN", "TO", "DT", "CC", "PRP$"):
+        return
+    if len(answer.split()) < 3 or meaning.words[meaning.head].tag[:2] != "NN" or holds(answer, term.term):
+        return
+    text = name.text if name.is_noun_phrase() else f"“{term.term}”"
+    question = topic.led(f"what {'are' if name.is_plural() else 'is'} {text}?", name.lemmas())
+    yield _claim(
+        term,
+        term.section,
+        "definition",
+        question,
+        answer,
+        term.term,
+        "",
+        f"{term.term}: {answer}",
+        7.0,
+        [term.term, *_names(meaning)],
+    )
+
+
+def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for the cells of rows that are told apart by their first cell."""
+    labels = [row.cells[0].casefold() for row in table.rows]
+    if len(set(table.header)) < len(table.header):
+        return
+    for row in table.rows:
+        label = row.cells[0]
+        if labels.count(label.casefold()) > 1 or not _can_label(label) or not topic.words:
+            continue
+        for title, cell in list(zip(table.header, row.cells, strict=True))[1:]:
+            yield from _of_cell(table, row, title, cell, pieces, topic)
+
+
+def _can_label(label: str) -> bool:
+    if not (label[0].isalnum() or _CODE.search(label)):
+        return False
+    return bool(re.search(r"[^\W\d_]{2}", label)) and len(label.split()) <= 8 and not _REFERS.search(label)
+
+
+def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for a cell: "what is the price of the ticket “day”?".
+
+    Where the first column is of attributes ("Feature", "") or the column is a year, the row is what is asked for.
+    """
+    if (
+        not re.search(r"\w", cell[:1] + cell[-1:])
+        or _YES_NO.fullmatch(cell)
+        or len(cell.split()) > LONGEST_VALUE
+        or _REFERS.search(cell)
+    ):
+        return
+    column, first = pieces[_inside(title)], pieces[_inside(table.header[0])]
+    label, kind = row.cells[0], ""
+    by_row = bool(_YEAR.fullmatch(title)) or first.text.lower() in _ATTRIBUTES
+    named, other = (pieces[_inside(label)], title) if by_row else (column, label)
+    if not title:
+        return
+    is_shell = bool(named.words) and named.words[named.head].lemma.lower() in _SHELLS
+    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or not first.text or is_shell:
+        under = f" under “{title}”" if len(table.header) > 2 else ""
+        question, attribute = f"what is listed for “{label}”{under}?", title
+    else:
+        kind = f"the {first.text} " if not by_row and _is_kind(first) else ""
+        quoted = title if _YEAR.fullmatch(title) else f"“{other}”"
+        joint = "for" if _has_of(named) or _YEAR.fullmatch(title) else "of"
+        question = f"what {'are' if named.is_plural() else 'is'} the {named.text} {joint} {kind}{quoted}?"
+        attribute = named.text
+    answer = cell.rstrip(".;")
+    question = topic.led(question, {word.lower() for word in re.findall(r"\w+", question)})
+    if not holds(question, answer):
+        statement = f"{label}, {title}: {answer}"
+        yield _claim(row, table.section, "table", question, answer, other, attribute, statement, 8.0, [label])
+
+
+def _is_kind(first: _Parsed) -> bool:
+    """Return whether the title of the first column says what its cells are: a ticket, not a name."""
+    lemma = first.words[first.head].lemma.lower() if first.words else ""
+    return first.is_noun_phrase() and not first.is_plural() and len(first.words) <= 3 and lemma not in _NAMES
+
+
+def _item(item: Item) -> str:
+    """Return an item as part of an answer: its key or term where it has one, without closing marks."""
+    text = re.split(r"(?<=\w):\s|\s[-–—]+\s", item.text, maxsplit=1)[0] if len(item.text.split()) > 6 else item.text
+    return re.sub(r"(?:[,;]\s*(?:and|or)|[.,;])$", "", text.strip()).strip()
+
+
+def _introduction(place: ListPlace) -> str:
+    return place.introduction.rstrip(" :.") + "." if place.introduction else ""
+
+
+def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+    """Ask for all items: what the introducing sentence lacks, or what its plural noun stands for."""
+    items = [_item(item) for item in place.items]
+    if any(not item or len(item.split()) > 12 or item.endswith("?") or _REFERS.search(item) for item in items):
+        return
+    introduction = _introduction(place)
+    if introduction:
+        asked = english_lists.question_of(pieces[introduction].tree)
+        known = pieces[introduction].lemmas()
+    else:
+        asked = known = None
+    if not asked or known is None:
+        return
+    question, subject = asked
+    if not topic.missing(known) and not re.search(r"[A-Z]", question[1:]):
+        return
+    title, _ = _subject(topic)
+    answer = "; ".join(items)
+    statement = f"{introduction.rstrip('.')}: {answer}"
+    names = [name for item in items for name in _names(pieces[item])]
+    yield _claim(
+        place, place.section, "list", topic.led(question, known), answer, subject or title, "", statement, 8.0, names
+    )

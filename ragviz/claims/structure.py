@@ -1,0 +1,434 @@
+"""Typed places of a document: key–value lines, tables, lists and defined terms, in any language.
+
+All is read as it stands in the text, from Markdown and what files are parsed to, in time linear in its length. Code,
+verbatim HTML, front matter and headings hold none of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+
+from ragviz.claims.sections import FRONT_MATTER, Section, section_at, sections
+from ragviz.index.headings import headings, verbatim
+from ragviz.records import Document
+from ragviz.text import prose
+
+MOST_LINES = 20
+"""Lines over which a meaning goes on at most."""
+LONGEST_KEY = 60
+"""Characters of a key or defined term at most; a longer text before a colon is a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValue:
+    """A line "key: value" at [start, end), without its marker; `key` and `value` are plain text.
+
+    `is_marked`: the key is bold or code. `is_item`: the line is an item of a list. `alone`: its paragraph or item
+    begins with a key. A value goes on over the lines that follow in its paragraph or item without a key.
+    """
+
+    start: int
+    end: int
+    key: str
+    value: str
+    section: str
+    is_marked: bool
+    is_item: bool
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a table at [start, end), its line; `cells` are plain text, as many as the table has columns."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table at [start, end) with its header; `caption` is the line that introduces it, "" without one."""
+
+    start: int
+    end: int
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    caption: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a list at [start, end), without its marker and with what is nested in it; `text` is its own."""
+
+    start: int
+    end: int
+    text: str
+    items: tuple[Item, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlace:
+    """A list at [start, end), with the paragraph before it when that ends in a colon.
+
+    `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one.
+    """
+
+    start: int
+    end: int
+    introduction: str
+    items: tuple[Item, ...]
+    is_ordered: bool
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A term with its meaning at [start, end): "**Term** – meaning", "term:: meaning", a line ": meaning" below it."""
+
+    start: int
+    end: int
+    term: str
+    meaning: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The typed places of a document, each kind in order. An item of a list can be a key–value line as well."""
+
+    sections: tuple[Section, ...]
+    key_values: tuple[KeyValue, ...]
+    tables: tuple[Table, ...]
+    lists: tuple[ListPlace, ...]
+    definitions: tuple[Definition, ...]
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the text without its end; `content` begins after the marker of an item, at `at`."""
+
+    start: int
+    end: int
+    content: str
+    at: int
+    marker: str = ""
+    indent: int = 0
+    kind: str = "prose"  # or "blank", "heading", "skipped", "item", "row", "rule"
+
+
+@dataclass(slots=True)
+class _Open:
+    """An item of a list that is being read."""
+
+    line: _Line
+    end: int
+    texts: list[str]
+    children: list[_Open] = field(default_factory=list)
+
+
+_MARKER = re.compile(
+    r"(?P<indent>[ \t　]*)(?:>[ \t]?)*(?P<marker>(?:[-*+•·▪◦‣][ \t]+(?:\[[ xX]\][ \t]+)?"
+    r"|\(?(?:\d{1,3}|[a-zA-Z])[.)][ \t]+|[（(](?:\d{1,2}|[一二三四五六七八九十]{1,3})[）)][ \t　]*"
+    r"|\d{1,3}(?:、|[.．](?=[\u4e00-\u9fff]))[ \t　]*|[①-⑳][ \t　]*))(?=\S)"
+)
+_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_PIPE = re.compile(r"(?<!\\)\|")
+_INTRODUCES = re.compile(r"[:：][*_]*$")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^\Wa-z])|(?<=[。！？])")
+
+_BOLD_KEY = re.compile(
+    r"(?P<mark>\*\*|__|`)(?P<key>[^*_`\n]{1,80}?)(?P<inside>[:：]?)[ \t]*(?P=mark)[ \t]*(?P<colon>[:：]?)[ \t]*"
+    r"(?P<value>\S.*)"
+)
+_PLAIN_KEY = re.compile(r"(?P<key>[^\W_][^:：|\n]{0,80}?)[ \t]*(?P<colon>：|:(?=[ \t]))[ \t]*(?P<value>\S.*)")
+_SENTENCE_IN_KEY = re.compile(r"[.!?;。！？；，,](?:\s|$|(?<=[。！？；，]))|[“”\"\[\]{}<>=]")
+_DASHED = re.compile(
+    r"(?P<mark>\*\*|__)(?P<term>[^*_\n]{1,80}?)(?P=mark)[ \t]*(?:\([^()\n]{1,40}\)[ \t]*)?"
+    r"[ \t](?:[-–—]{1,3}|――|——)[ \t](?P<meaning>\S.*)"
+)
+_DOUBLE_COLON = re.compile(r"(?P<term>[^\s:][^:\n]{0,80}?)[ \t]*::[ \t]+(?P<meaning>\S.*)")
+_MEANING_LINE = re.compile(r"[ \t]{0,3}:[ \t]+(?P<meaning>\S.*)")
+
+
+def plain(source: str) -> str:
+    """Return a piece of Markdown as a person reads it, on one line."""
+    return " ".join(prose.read(source).text.split())
+
+
+@lru_cache(maxsize=8)
+def structure(document: Document) -> Structure:
+    r"""Return the typed places of a document; those of the documents read last are kept.
+
+    >>> text = "# Desk\n\n**Hours**: 9 to 17\n\nIt lends:\n\n- maps\n- tents"
+    >>> found = structure(Document("", "", text, (), "en", "text/markdown", "", 0))
+    >>> [(place.key, place.value) for place in found.key_values], [item.text for item in found.lists[0].items]
+    ([('Hours', '9 to 17')], ['maps', 'tents'])
+    """
+    parts = tuple(sections(document))
+    if not parts:
+        return Structure((), (), (), (), ())
+    lines = list(_lines(document))
+    return Structure(
+        parts,
+        tuple(_key_values(lines, parts)),
+        tuple(_tables(lines, parts)),
+        tuple(_lists(document.text, lines, parts)),
+        tuple(_definitions(lines, parts)),
+    )
+
+
+def _lines(document: Document) -> Iterator[_Line]:
+    """Yield every line with its kind."""
+    text = document.text
+    matter = FRONT_MATTER.match(text)
+    is_prose = document.media_type not in ("text/x-tex", "application/json", "application/jsonl", "application/xml")
+    skipped = [(0, matter.end())] if matter else []
+    skipped += list(verbatim(text)) if is_prose else [(0, len(text))]
+    ranges = iter([*skipped, (len(text) + 1, len(text) + 1)])
+    heads = iter([*headings(document), (len(text) + 1, len(text) + 1)])
+    skip, head = next(ranges), next(heads)
+    for match in re.finditer(r"[^\n]*(?:\n|\Z)", text):
+        start = match.start()
+        end = start + len(match.group().rstrip("\r\n"))
+        if match.end() == start:
+            break
+        while skip[1] <= start:
+            skip = next(ranges)
+        while head[1] <= start:
+            head = next(heads)
+        yield _line(text[start:end], start, end, skip[0] <= start, head[0] <= start)
+
+
+def _line(raw: str, start: int, end: int, is_skipped: bool, is_heading: bool) -> _Line:
+    content = raw.strip()
+    at = start + len(raw) - len(raw.lstrip())
+    indent = len(raw.expandtabs(4)) - len(raw.expandtabs(4).lstrip())
+    line = _Line(start, end, content, at, indent=indent)
+    if is_skipped or not content:
+        line.kind = "skipped" if is_skipped else "blank"
+    elif is_heading:
+        line.kind = "heading"
+    elif "|" in raw and _RULE.fullmatch(raw):
+        line.kind = "rule"
+    elif match := _MARKER.match(raw):
+        line.kind, line.marker = "item", match["marker"].strip()
+        line.at, line.content = start + match.end(), raw[match.end() :].rstrip()
+    elif _PIPE.search(raw):
+        line.kind = "row"
+    return line
+
+
+def _path(parts: Sequence[Section], at: int) -> str:
+    return section_at(parts, at).path
+
+
+def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
+    """Yield the key–value lines; a line is `alone` where its whole paragraph is made of them."""
+    paragraph: list[tuple[_Line, tuple[str, str, bool] | None]] = []
+    for line in [*lines, _Line(0, 0, "", 0, kind="blank")]:
+        if line.kind == "prose" or (line.kind == "item"):
+            pair = _pair(line.content)
+            if line.kind == "item":
+                yield from _of_paragraph(paragraph, parts)
+                paragraph = []
+            paragraph.append((line, pair))
+            continue
+        yield from _of_paragraph(paragraph, parts)
+        paragraph = []
+
+
+def _of_paragraph(
+    paragraph: Sequence[tuple[_Line, tuple[str, str, bool] | None]], parts: Sequence[Section]
+) -> Iterator[KeyValue]:
+    """Yield the pairs of a paragraph or item; lines without a key continue the value before them."""
+    alone = bool(paragraph) and paragraph[0][1] is not None
+    number = 0
+    while number < len(paragraph):
+        line, pair = paragraph[number]
+        number += 1
+        if not pair:
+            continue
+        key, value, marked = pair
+        last, values = line, [value]
+        while number < len(paragraph) and paragraph[number][1] is None:
+            last = paragraph[number][0]
+            values.append(plain(last.content))
+            number += 1
+        end = last.at + len(last.content)
+        yield KeyValue(line.at, end, key, " ".join(values), _path(parts, line.at), marked, line.kind == "item", alone)
+
+
+def _pair(content: str) -> tuple[str, str, bool] | None:
+    """Return key, value, and whether the key is marked, of a line; None when it has no key."""
+    content = content.rstrip()
+    match = _BOLD_KEY.match(content)
+    marked = match is not None and bool(match["inside"] or match["colon"])
+    if not marked:
+        match = _PLAIN_KEY.match(content)
+    if match is None:
+        return None
+    key, value = plain(match["key"]), plain(match["value"])
+    if not key or len(key) > LONGEST_KEY or _SENTENCE_IN_KEY.search(key) or not re.search(r"\w", value):
+        return None
+    return (key, value, marked) if re.search(r"[^\W\d_]", key) else None
+
+
+def _tables(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Table]:
+    """Yield the pipe tables: a row of titles, a rule, rows."""
+    number = 1
+    while number < len(lines):
+        rule, titles = lines[number], lines[number - 1]
+        if rule.kind != "rule" or titles.kind not in ("row", "item"):
+            number += 1
+            continue
+        header = _cells(titles)
+        first = number = number + 1
+        while number < len(lines) and lines[number].kind in ("row", "rule", "item") and "|" in lines[number].content:
+            number += 1
+        if len(header) < 2 or len(header) != len(_cells(rule)):
+            continue
+        rows = tuple(
+            Row(line.start, line.end, (*cells, *[""] * (len(header) - len(cells))))
+            for line in lines[first:number]
+            if line.kind != "rule" and len(cells := _cells(line)) <= len(header)
+        )
+        caption = _caption(lines, first - 3)
+        yield Table(titles.start, lines[number - 1].end, header, rows, caption, _path(parts, titles.start))
+
+
+def _cells(line: _Line) -> tuple[str, ...]:
+    content = line.content if line.kind != "item" else f"{line.marker} {line.content}"
+    content = content.removeprefix("|")
+    if content.endswith("|") and not content.endswith("\\|"):
+        content = content[:-1]
+    return tuple(plain(cell.replace("\\|", "|")) for cell in _PIPE.split(content))
+
+
+def _caption(lines: Sequence[_Line], number: int) -> str:
+    """Return the line before a table, past one blank, when it introduces or numbers it."""
+    if number >= 0 and lines[number].kind == "blank":
+        number -= 1
+    if number < 0 or lines[number].kind != "prose":
+        return ""
+    text = plain(lines[number].content)
+    return text.rstrip(":：") if re.match(r"(?:Table|Tab\.|表)\s*\d", text) or _INTRODUCES.search(text) else ""
+
+
+def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[ListPlace]:
+    """Yield the lists with their introductions; items that stand deeper than the first are nested in the one above."""
+    number, before = 0, -1  # `before`: the last line of the paragraph that precedes
+    while number < len(lines):
+        line = lines[number]
+        if line.kind != "item":
+            before = number if line.kind == "prose" else before if line.kind == "blank" else -1
+            number += 1
+            continue
+        top, number = _items(lines, number)
+        if len(top) > 1:
+            start, introduction = _introduction(lines, before, top[0].line)
+            yield ListPlace(
+                start,
+                top[-1].end,
+                introduction,
+                tuple(_item(each) for each in top),
+                top[0].line.marker[:1] not in "-*+•·▪◦‣",
+                _path(parts, top[0].line.at),
+            )
+        before = -1
+
+
+def _items(lines: Sequence[_Line], number: int) -> tuple[list[_Open], int]:
+    """Return the items of the list that begins at a line, and the number of the first line after it."""
+    first = lines[number]
+    top: list[_Open] = []
+    blank = False
+    while number < len(lines):
+        line = lines[number]
+        nested = line.indent > first.indent + 1
+        if line.kind == "item":
+            if not nested and _style(line) != _style(first):
+                break
+            opened = _Open(line, line.end, [line.content])
+            if nested and top:
+                top[-1].children.append(opened)
+                top[-1].end = line.end
+            else:
+                top.append(opened)
+        elif line.kind == "blank":
+            pass
+        elif line.kind != "prose" or (blank and not nested):
+            break
+        else:  # the line continues an item
+            last = top[-1].children[-1] if top[-1].children else top[-1]
+            last.texts += [] if blank else [line.content]
+            last.end = top[-1].end = line.end
+        blank = line.kind == "blank"
+        number += 1
+    return top, number
+
+
+def _style(line: _Line) -> str:
+    """Return what markers of one list share: the bullet itself, or the kind of numbering."""
+    return (
+        re.sub(r"\d+", "1", re.sub("[一二三四五六七八九十]+", "一", line.marker))
+        if len(line.marker) > 1
+        else ("①" if "①" <= line.marker <= "⑳" else line.marker)
+    )
+
+
+def _item(opened: _Open) -> Item:
+    text = plain(" ".join(opened.texts))
+    return Item(opened.line.at, opened.end, text, tuple(_item(child) for child in opened.children))
+
+
+def _introduction(lines: Sequence[_Line], before: int, first: _Line) -> tuple[int, str]:
+    """Return where a list with its introduction begins, and the introducing sentence, "" without one."""
+    if before < 0 or not _INTRODUCES.search(lines[before].content):
+        return first.at, ""
+    start = before
+    while start > 0 and lines[start - 1].kind == "prose" and before - start < 8:
+        start -= 1
+    paragraph = "\n".join(line.content for line in lines[start : before + 1])
+    sentences = _SENTENCE_END.split(paragraph)
+    introduction = plain(sentences[-1]).rstrip(":： ")
+    return lines[start].at, introduction
+
+
+def _definitions(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Definition]:
+    """Yield the terms that a mark parts from their meaning, which goes on over the lines of its paragraph or item."""
+    for number, line in enumerate(lines):
+        if line.kind not in ("prose", "item"):
+            continue
+        match = _DASHED.match(line.content) or _DOUBLE_COLON.match(line.content)
+        if match:
+            yield from _defined(lines, number, line, match["term"], match["meaning"], parts)
+        elif (meaning := _MEANING_LINE.fullmatch(line.content)) and number and lines[number - 1].kind == "prose":
+            above = lines[number - 1]
+            yield from _defined(lines, number, above, above.content, meaning["meaning"], parts)
+
+
+def _continued(lines: Sequence[_Line], number: int) -> Iterator[_Line]:
+    """Yield the lines that continue the paragraph or item of a line, up to another term."""
+    for line in islice(lines, number + 1, number + 1 + MOST_LINES):
+        if line.kind != "prose" or any(each.match(line.content) for each in (_DASHED, _DOUBLE_COLON, _MEANING_LINE)):
+            return
+        yield line
+
+
+def _defined(
+    lines: Sequence[_Line], number: int, first: _Line, term: str, meaning: str, parts: Sequence[Section]
+) -> Iterator[Definition]:
+    name = plain(term)
+    if not name or len(name) > LONGEST_KEY or _SENTENCE_IN_KEY.search(name):
+        return
+    more = list(_continued(lines, number))
+    said = plain(" ".join([meaning, *(line.content for line in more)]))
+    last = more[-1] if more else lines[number]
+    if re.search(r"[^\W\d_]", name + said):
+        yield Definition(first.at, last.at + len(last.content), name, said, _path(parts, first.at))

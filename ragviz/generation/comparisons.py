@@ -1,0 +1,214 @@
+"""Comparisons: two claims that say the same of different things, as a column of a table does of its rows."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+
+from ragviz.claims.candidate import word_set
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.generation import joined_draft
+from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
+from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered, order
+from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
+from ragviz.text.stems import content_words
+
+_QUANTITY = re.compile(
+    r"(?P<before>[$€£¥]?)\s*(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(?P<unit>\D{0,20})"
+)
+_HIGHER = re.compile(r"[$€£¥%％℃°]|dollars?|euros?|percent|元|美元")
+_IN = "\0"
+_TAIL = re.compile(r" in “[^”]+”(?=\?$)")
+_DATE = re.compile(r"(?:1[5-9]|20)\d{2}(?:\s*年.*)?")
+_NO_THING = re.compile(r"\d|(?:totals?|sum|average|mean|all|other|others|合计|总计|小计|平均|其他)$", re.IGNORECASE)
+_ORDINAL = word_set("st nd rd th")
+_VAGUE = word_set(
+    "item items use details detail resource resources file files example examples name title description notes note"
+    " comments comment id no link url email e-mail phone telephone address"
+)
+_CHINESE_VAGUE = word_set("名称 姓名 说明 备注 描述 编号 序号 链接 网址 邮箱 电话 地址")
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number with its unit, "" for none."""
+
+    number: Decimal
+    unit: str
+
+
+def quantity(answer: str) -> Quantity | None:
+    """Return the number that is all of an answer, with its unit; None of dates, ranges, codes and other text.
+
+    >>> quantity("$1,250"), quantity("21 days").unit, quantity("2021"), quantity("3 to 5 days")
+    (Quantity(number=Decimal('1250'), unit='$'), 'day', None, None)
+    """
+    match = _QUANTITY.fullmatch(answer.strip().rstrip("."))
+    if match is None or _DATE.fullmatch(answer.strip()):
+        return None
+    unit = normal(match["unit"]) or match["unit"].strip()
+    if unit in _ORDINAL or len(unit.split()) > 2 or re.search(r"[/–-]", match["unit"]):
+        return None
+    return Quantity(Decimal(match["number"].replace(",", "")), match["before"] or unit)
+
+
+def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, SourceClaim]]:
+    """Yield pairs of claims with one attribute about different things: of a section, of a document, of the corpus.
+
+    Every claim is in two pairs at most: neighbours in an order that the seed decides.
+    """
+    groups: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
+    for claim in corpus.all:
+        if _is_comparable(claim):
+            groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
+    wider: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
+    for key, claims in groups.items():
+        if len({normal(claim.subject) for claim in claims}) > 1:
+            yield from _neighbours(claims, seed)
+        else:
+            wider[*key[:2], kind(claims[0].subject, key[0])].extend(claims[:1])
+    for key, claims in wider.items():
+        if key[2]:  # things of one kind: "the north desk", "the south desk"
+            yield from _neighbours(claims, seed)
+
+
+def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[SourceClaim, SourceClaim]]:
+    ordered = sorted(claims, key=lambda claim: order(claim, seed))
+    for one, other in pairwise(ordered):
+        if normal(one.subject) != normal(other.subject):
+            first, second = sorted((one, other), key=lambda claim: (claim.document_id, claim.start))
+            yield first, second
+
+
+def _is_comparable(claim: SourceClaim) -> bool:
+    named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
+    named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
+    return named and can_join(claim) and not _is_vague(claim)
+
+
+def _is_vague(claim: SourceClaim) -> bool:
+    """Return whether the attribute is one that tells everything apart, or one of no content."""
+    words = content_words(claim.attribute, claim.language)
+    return not words or words[-1] in (_CHINESE_VAGUE if claim.language == "zh" else _VAGUE)
+
+
+def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
+    """Yield comparisons of what stands in different quotes and differs."""
+    for one, other in comparable(corpus, seed):
+        if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
+            draft = _larger(one, other) or (None if _may_be_codes(one, other) else _differ(one, other))
+            if draft is not None and is_usable(draft):
+                yield draft
+    yield from _of_patterns(corpus, seed)
+
+
+def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
+    """Return whether neither quote has the other's answer or is said elsewhere; two rows may be of one table."""
+    if one.document_id == other.document_id and one.start < other.end and other.start < one.end:
+        return False
+    if holds(one.quote, other.answer) or holds(other.quote, one.answer):
+        return False
+    return all(corpus.search.count(claim.quote) == 1 for claim in (one, other))
+
+
+def _may_be_codes(one: SourceClaim, other: SourceClaim) -> bool:
+    """Return whether both answers are bare numbers, which need not measure anything."""
+    return all(re.fullmatch(r"[\d.,]+", claim.answer.strip()) for claim in (one, other))
+
+
+def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
+    """Ask which of two numbers with the same unit is the larger one."""
+    sizes = quantity(one.answer), quantity(other.answer)
+    if sizes[0] is None or sizes[1] is None or sizes[0].unit != sizes[1].unit or sizes[0].number == sizes[1].number:
+        return None
+    plural = bool(re.fullmatch(r"[a-z ]+[^s]s", _attribute(one)))
+    if not sizes[0].unit and not plural:  # it may be a code
+        return None
+    more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)
+    a, b = subject(one), subject(other)
+    if one.language == "zh":
+        question = f"{a}和{b}相比，哪一个的{_attribute(one)}数值更大？"
+        answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
+    else:
+        word = "higher" if _HIGHER.search(one.answer) else "greater"
+        which = f"which has {'more' if plural and word != 'higher' else f'the {word}'} {_attribute(one)}"
+        question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
+        answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
+    return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
+
+
+def _differ(one: SourceClaim, other: SourceClaim) -> JoinedDraft:
+    a, b = subject(one), subject(other)
+    if one.language == "zh":
+        question = f"{a}和{b}的{_attribute(one)}有什么不同？"
+        answer = f"{a}：{one.answer}；{b}：{other.answer}"
+    else:
+        question = _placed(one, other, f"how do {a} and {b} differ in {_attribute(one)}{_IN}?")
+        answer = f"{a}: {one.answer}; {b}: {other.answer}"
+    return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute)
+
+
+def _placed(one: SourceClaim, other: SourceClaim, question: str) -> str:
+    """Return an English question with what both questions say of where it holds: before it, or at `_IN`."""
+    before = {lead(claim.question)[0] for claim in (one, other)}
+    ends = {match[0] if (match := _TAIL.search(claim.question)) else "" for claim in (one, other)}
+    tail = ends.pop() if len(ends) == 1 else ""
+    text = question.replace(_IN, tail)
+    text = f"{before.pop()}{text}" if len(before) == 1 else text
+    return text[:1].upper() + text[1:]
+
+
+def _attribute(claim: SourceClaim) -> str:
+    text = bare(claim.attribute)
+    return text if claim.language == "zh" else lowered(text)
+
+
+def subject(claim: SourceClaim) -> str:
+    """Return the subject as its question has it: with its article or in its quotation marks, without a capital The."""
+    name = bare(claim.subject)
+    at = claim.question.lower().find(name.lower())
+    if at < 0:
+        return name
+    before, after = claim.question[:at], claim.question[at + len(name) :]
+    if before[-1:] in ("“", '"', "《", "「") and after[:1] in ("”", '"', "》", "」"):
+        return f"{before[-1]}{name}{after[0]}"
+    article = re.search(r"\b([Tt]he|[Aa]n?)\s$", before)
+    return f"{article[1].lower()} {name}" if article else name
+
+
+def _of_patterns(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
+    """Yield comparisons of claims whose questions differ by their subject alone: "… do each of A and B …?"."""
+    groups: dict[tuple[str, str], list[SourceClaim]] = defaultdict(list)
+    for claim in corpus.all:
+        pattern = _pattern(claim)
+        if pattern and can_join(claim):
+            groups[claim.language, pattern].append(claim)
+    for (language, _), claims in groups.items():
+        pairs = [pair for pair in _neighbours(claims, seed) if apart(*pair, corpus)]
+        found = noun_phrases([(one.question, one.subject) for one, _ in pairs], language) if pairs else ()
+        for (one, other), phrase in zip(pairs, found, strict=False):
+            if phrase is None or phrase.plural or phrase.possessive or normal(one.answer) == normal(other.answer):
+                continue
+            draft = _each(one, other, phrase)
+            if is_usable(draft):
+                yield draft
+
+
+def _pattern(claim: SourceClaim) -> str:
+    """Return the question without its subject, "" where too little is left to compare by."""
+    rest = f" {normal(claim.question)} ".replace(f" {normal(claim.subject)} ", " _ ")
+    telling = content_words(claim.question.replace(bare(claim.subject), " "), claim.language)
+    fits = not claim.attribute and claim.subject and claim.type not in ("definition", "list", "table")
+    return rest if fits and " _ " in rest and len(telling) >= 2 else ""
+
+
+def _each(one: SourceClaim, other: SourceClaim, phrase: NounPhrase) -> JoinedDraft:
+    a, b = subject(one), subject(other)
+    together = f"{a}和{b}分别" if one.language == "zh" else f"each of {a} and {b}"
+    separator = ("：", "；") if one.language == "zh" else (": ", "; ")
+    answer = separator[1].join(f"{s}{separator[0]}{claim.answer}" for s, claim in ((a, one), (b, other)))
+    return joined_draft.of_claims("comparison", (one, other), phrase.replaced(together), answer, bonus=-1.0)

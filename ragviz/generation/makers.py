@@ -1,0 +1,246 @@
+"""What makes questions for the cells of a plan: without a model of the claims of documents, or by a model.
+
+A maker says of a document what can be asked for each type (its sources, best first, at no cost), and makes questions of
+the sources that it is given.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar
+
+from ragviz.claims.extractive_claims import claims_of
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.generation import entities, joined_claims, rejection, styles, verified_by_rules
+from ragviz.generation.drafts import Ask
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.joined_draft import JoinedDraft
+from ragviz.generation.plan import Cell
+from ragviz.generation.verification import Contexts
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Request, Usage
+from ragviz.questions.question_types import STYLES, TYPES
+from ragviz.records import Question, QuestionStyle, QuestionType, Span, digest
+
+Material = TypeVar("Material")
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[Material]):
+    """What one question of the type `asked` can be made of, and the place in whose cell it counts.
+
+    `key` tells it from all other sources of its type. Of sources of one `group`, the copies 0, 1 … of one material, a
+    later one waits until the questions of the earlier ones are made; "" is no group.
+    """
+
+    asked: QuestionType
+    key: str
+    document_id: str
+    section: str
+    start: int
+    end: int
+    material: Material
+    group: str = ""
+    copy: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Generic[Material]):
+    """A question to be made: type and style of `cell`, of a source; `asked` are the texts that its group has given."""
+
+    cell: Cell
+    source: Source[Material]
+    asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Why no question was written of a source; `other_styles` whether one could be in another style."""
+
+    reason: str
+    other_styles: bool = False
+
+
+@dataclass(slots=True)
+class Meter:
+    """What the calls took that were paid through it; safe to use from many threads."""
+
+    usage: Usage = field(default_factory=Usage)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def watching(self, ask: Ask) -> Ask:
+        """Return `ask` with what it pays counted."""
+
+        def counted(client: ModelClient, request: Request[Any]) -> Completion[Any]:
+            completion = ask(client, request)
+            if not completion.cached:
+                with self._lock:
+                    self.usage += Usage.of([completion])
+            return completion
+
+        return counted
+
+
+class Maker(Protocol):
+    """Makes questions; `name` is what they name as their generator, `attempts` are those for one question in a place.
+
+    None are as many as there are sources.
+    """
+
+    name: str
+    attempts: int | None
+
+    def sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
+        """Return what questions of a type can be made of in a document, the best first."""
+        ...
+
+    def question_id(self, order: Order[Any]) -> str:
+        """Return the id that the question of an order will have."""
+        ...
+
+    def make(self, orders: Sequence[Order[Any]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
+        """Yield the question of each order, all of one type, in order; unusable ones are rejected, with the reason.
+
+        `existing` holds `rejection.normal` of the queries of existing questions; those of usable ones are added.
+        """
+        ...
+
+    def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
+        """Yield questions that were not verified when they were made, verified."""
+        ...
+
+
+SINGLE: tuple[QuestionType, ...] = tuple(name for name in TYPES if name not in joined_claims.JOINED)
+"""Types that one claim of a document is enough for."""
+
+
+class Corpus:
+    """The claims of the documents of an index, each document read once."""
+
+    def __init__(self, documents: IndexedDocuments, seed: int, passages: int) -> None:
+        """Read nothing yet; bridges are of so many `passages`."""
+        self._documents, self._seed, self._passages = documents, seed, passages
+        self._claims: dict[str, tuple[SourceClaim, ...]] = {}
+        self.joined, self.read = cache(self._joined), cache(self._entities)
+
+    def claims(self, document_id: str) -> tuple[SourceClaim, ...]:
+        """Return the claims of a document."""
+        if document_id not in self._claims:
+            self._claims[document_id] = tuple(claims_of(self._documents.by_id[document_id]))
+        return self._claims[document_id]
+
+    def _entities(self) -> entities.Claims:
+        return entities.read((document, self.claims(document.id)) for document in self._documents.by_id.values())
+
+    def _joined(self, asked: QuestionType) -> Mapping[str, Sequence[JoinedDraft]]:
+        """Return the drafts of a type that needs the claims of all documents, by the document they count for."""
+        found: dict[str, list[JoinedDraft]] = defaultdict(list)
+        by_place = joined_claims.candidates(self.read(), asked, passages=self._passages, seed=self._seed)
+        for (document_id, _), drafts in by_place.items():
+            found[document_id].extend(drafts)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A question as a colleague asks it, what its answer has to stand in, and the section it is about."""
+
+    question: Question
+    context: str
+    section: str
+
+
+class Extractive:
+    """Makes questions of the claims that documents make, by grammar and structure; rules verify them."""
+
+    name = "extractive"
+    attempts: int | None = None
+
+    def __init__(self, documents: IndexedDocuments, seed: int, passages: int, contexts: Contexts | None = None) -> None:
+        """Read nothing yet; bridges are of so many `passages`. Without `contexts` nothing is verified."""
+        self._documents, self._seed, self._contexts = documents, seed, contexts
+        self._corpus = Corpus(documents, seed, passages)
+        self.sources = cache(self._sources)
+
+    def _sources(self, document_id: str, asked: QuestionType) -> list[Source[_Draft]]:
+        if asked in SINGLE:
+            claims = [claim for claim in self._corpus.claims(document_id) if claim.type == asked]
+            found = [(claim.score, self._of_claim(claim)) for claim in claims]
+        else:
+            found = [(draft.score, self._of_joined(draft)) for draft in self._corpus.joined(asked).get(document_id, ())]
+        ordered = sorted(found, key=lambda each: (-each[0], digest(str(self._seed), each[1].key)))
+        return [source for _, source in ordered]
+
+    def _of_claim(self, claim: SourceClaim) -> Source[_Draft]:
+        question = Question(
+            digest("question", self.name, str(self._seed), claim.type, f"{claim.document_id}-{claim.start}-{claim.end}",
+                   claim.question),
+            claim.question, claim.answer, ((Span(claim.document_id, claim.start, claim.end, claim.quote),),), self.name,
+            language=claim.language, type=claim.type, parts=(claim.statement,),
+        )  # fmt: skip
+        return self._source(question, claim, f"{claim.quote}\n{claim.statement}")
+
+    def _of_joined(self, draft: JoinedDraft) -> Source[_Draft]:
+        context = "\n".join([*(claim.quote for claim in draft.claims), *draft.parts])
+        question = joined_claims.to_question(draft, self.name, self._seed)
+        return self._source(question, draft.origin, context or draft.origin.quote)
+
+    def _source(self, question: Question, at: SourceClaim, context: str) -> Source[_Draft]:
+        section = self._documents.section_of(at.document_id, at.start)
+        draft = _Draft(question, context, section)
+        return Source(question.type, question.id, at.document_id, section, at.start, at.end, draft)
+
+    def question_id(self, order: Order[_Draft]) -> str:
+        """Return the id of a claim's question in a style."""
+        own, style = order.source.material.question.id, order.cell.style
+        return own if style == "colleague" else digest(own, style)
+
+    def make(self, orders: Sequence[Order[_Draft]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
+        """Yield the question of each order; no model is called."""
+        made = [self._made(order, existing) for order in orders]
+        standing = [each for each in made if isinstance(each, Question) and each.asked]
+        verified = {question.id: question for question in self.verify(standing, meter)}
+        yield from (verified.get(each.id, each) if isinstance(each, Question) else each for each in made)
+
+    def _made(self, order: Order[_Draft], existing: set[str]) -> Question | Skipped:
+        draft, question_id, style = order.source.material, self.question_id(order), order.cell.style
+        plain = draft.question
+        text = styles.styled(plain.text, style, plain.language, section=draft.section, seed=self._seed, key=question_id)
+        if text is None:
+            return Skipped(f"cannot be put in the style “{STYLES[style].title}” without a model", other_styles=True)
+        place = ((Span(order.source.document_id, order.source.start, order.source.end),),)
+        chunks = self._documents.holding(plain.evidence or place)
+        question = replace(plain, id=question_id, text=text, style=style, source_chunks=chunks)
+        if reason := fault(plain, draft.context):
+            return replace(question, status="rejected", reason=reason)
+        normal = rejection.normal(question.query)
+        if normal in existing:
+            return Skipped("asked already")
+        existing.add(normal)
+        return question
+
+    def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
+        """Yield the questions, verified by rules."""
+        return iter(questions) if self._contexts is None else verified_by_rules.verify(questions, self._contexts)
+
+
+def fault(question: Question, context: str) -> str:
+    """Return why a question, put as a colleague asks it, is not usable; "" when it is.
+
+    `context` is what the answer has to stand in.
+    """
+    reason = rejection.reject(replace(question, answer=context) if question.unanswerable else question, context)
+    return "" if question.history and reason == "the question is too short" else reason
+
+
+TYPES_OF: Mapping[str, tuple[QuestionType, ...]] = {"extractive": tuple(TYPES), "model": tuple(TYPES)}
+"""Generator → the types that it makes."""
+STYLES_OF: Mapping[str, tuple[QuestionStyle, ...]] = {
+    "extractive": tuple(name for name, spec in STYLES.items() if not spec.needs_model),
+    "model": tuple(STYLES),
+}
+"""Generator → the styles that it writes."""

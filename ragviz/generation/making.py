@@ -1,0 +1,235 @@
+"""Making the questions that a plan lacks: in batches, stored as they come, counted in the plan's record."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from ragviz.errors import ModelError
+from ragviz.generation import plan_record, rejection
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.makers import Maker, Meter, Order, Skipped
+from ragviz.generation.model_questions import FAILED
+from ragviz.generation.plan_record import PlanRecord, kind_of_reason
+from ragviz.generation.source_search import SourceSearch
+from ragviz.models.spending import Spending
+from ragviz.questions.question_types import TYPES
+from ragviz.records import Edit, Progress, Question, QuestionSet, QuestionType, silent
+from ragviz.text.keys import without_keys
+from ragviz.workspace import Workspace
+
+BATCH = 20
+"""Questions of one type that are made together, before it is counted what is missing."""
+USEFUL_SHARE, DOUBT = 0.05, 0.01
+"""A generation stops, or makes no more of one type, when a model with a usable question of every twentieth try would
+do so badly once in a hundred times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every
+try, this stops a model with one in twenty in 8 % of long generations, and one with one in ten in none of 1,500
+simulated ones."""
+SHARE_OF_STORING = 0.05
+"""Share of the time that is spent on storing the record of a generation, at most, once it is long."""
+
+
+ALL, KEPT = "all", ""
+"""Key of the outcomes of all types; outcome of a question that is kept."""
+Item = TypeVar("Item")
+
+
+class Making(SourceSearch):
+    """Makes what a plan lacks, stores it, and counts it in the plan's record."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        question_set: QuestionSet,
+        record: PlanRecord,
+        maker: Maker,
+        documents: IndexedDocuments,
+        edit: Edit,
+        spending: Spending,
+    ) -> None:
+        existing = workspace.store.questions(question_set.id)
+        super().__init__(record, maker, documents, existing)
+        self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
+        self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
+        self._texts = {rejection.normal(question.query) for question in existing if question.text}
+        self.made: list[Question] = []
+        self._waiting: list[Question] = []
+        self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)  # reasons, KEPT for none, by type
+        self._stored, self._pause = 0.0, 0.0
+        self._progress: Progress = silent
+
+    def run(self, progress: Progress) -> None:
+        """Make the questions that are missing: in their cells, else in their documents, else anywhere."""
+        self._progress = progress
+        self._tell("Writing questions")
+        self._verify_again()
+        searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
+        for search, is_bounded in searches + ([(self.any_type, False)] if self.record.any_type else []):
+            tries = Counter[int]()
+            while orders := self.orders(search, self.lacking(tries if is_bounded else None)):
+                tries.update(number for number, _ in orders)
+                for first in range(0, len(orders), BATCH):
+                    for same in _grouped(orders[first : first + BATCH], lambda each: each[1].cell.type):
+                        if not self._is_useless(same[0][1].cell.type):
+                            self._make(same)
+                    if time.monotonic() - self._stored > self._pause:
+                        self.store()
+        for row in self.record.rows:
+            if (row.missing or row.moved) and not row.reasons:
+                row.reasons[self._why_not(row.cell.type)] = row.missing + row.moved
+        self.record.state = "done"
+
+    def _why_not(self, asked: QuestionType) -> str:
+        """Return why nothing was tried for a cell of a type."""
+        title = TYPES[asked].title
+        if self._is_useless(asked):
+            return f"given up: nearly all questions of the kind “{title}” were rejected"
+        return f"nothing more there for the kind “{title}”"
+
+    def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
+        """Make the questions of orders of one type, and count them and what they took."""
+        meter, fresh = Meter(), list[tuple[int, Order[Any]]]()
+        for number, order in numbered:
+            known = self._known.get(self.maker.question_id(order))
+            if known is None:
+                fresh.append((number, order))
+            else:
+                self._count_known(number, order, known)
+        try:
+            with closing(self.maker.make([order for _, order in fresh], self._texts, meter)) as made:
+                for (number, order), question in zip(fresh, made, strict=True):
+                    self._take(number, order, question)
+        finally:
+            self.record.yielded(numbered[0][1].cell.type).add(meter.usage)
+
+    def _count_known(self, number: int, order: Order[Any], known: Question) -> None:
+        """Count a question that exists, where it is not counted yet: it was stored by a process that was killed."""
+        if known.status == "rejected":
+            self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
+        elif known.id not in self.record.places:
+            self.record.count(known.id, number, order.cell)
+
+    def _take(self, number: int, order: Order[Any], made: Question | Skipped) -> None:
+        row = self.record.rows[number]
+        if isinstance(made, Skipped):
+            row.reasons[made.reason] += 1
+            if made.other_styles:
+                self.used.discard((order.source.asked, order.source.key))
+            return
+        self.record.yielded(made.type).count(_why_rejected(made))
+        if made.status == "rejected":
+            row.reasons[kind_of_reason(made.reason)] += 1
+        else:
+            self.record.count(made.id, number, order.cell)
+        if not made.reason.startswith(FAILED):
+            self._known[made.id] = made
+            self.about[order.source.asked, order.source.group].append(made.text)
+        self.made.append(made)
+        self._waiting.append(made)
+        self._tell(made.text)
+        self._count_use(made)
+
+    def _count_use(self, made: Question) -> None:
+        """Count a try at a type of questions; raise ModelError when a model's tries at all types are useless."""
+        reason = kind_of_reason(_why_rejected(made))
+        for asked in (made.type, ALL):
+            self._outcomes[asked][reason] += 1
+        if self._is_useless(ALL):
+            raise ModelError(_why_hopeless(self.maker.name, self._outcomes[ALL]))
+
+    def _is_useless(self, asked: str) -> bool:
+        """Return whether a model gives so few usable questions of a type that no more are asked for."""
+        outcomes = self._outcomes[asked]
+        return self.maker.attempts is not None and hopeless(outcomes.total(), outcomes[KEPT])
+
+    def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
+        """Return what rows lack, without those of types that have proved useless."""
+        lacks = super().lacking(tries)
+        return {n: count for n, count in lacks.items() if not self._is_useless(self.record.rows[n].cell.type)}
+
+    def _verify_again(self) -> None:
+        """Verify what was kept though its verification failed."""
+        asked = [q for i in self.record.places if (q := self._known.get(i)) and q.asked and not q.verified_by]
+        for same in _grouped(asked, lambda question: question.type):
+            meter = Meter()
+            try:
+                for question in self.maker.verify(same, meter):
+                    if question != self._known[question.id]:
+                        self._known[question.id] = question
+                        self._waiting.append(question)
+                        if question.status == "rejected":
+                            self.record.drop(question.id, question.reason)
+            finally:
+                self.record.yielded(same[0].type).add(meter.usage)
+
+    def store(self, *, at_end: bool = False) -> None:
+        """Store the questions that wait, and the record that counts them, together; `at_end` the record in any case."""
+        if not self._waiting and not at_end:
+            return
+        started, keys = time.monotonic(), self._workspace.settings.keys
+        if at_end:
+            self.record.count_unverified(self._known)
+        store, questions = self._workspace.store, [_without_keys(question, keys) for question in self._waiting]
+        fact = plan_record.fact_with(store, self._set.id, self.record)
+        if questions:
+            store.put_questions(self._set.id, questions, edit=self._edit, facts={plan_record.FACT: fact})
+        else:
+            store.put_set_fact(self._set.id, plan_record.FACT, fact)
+        self._waiting = []
+        self._spending.settle()
+        self._stored = time.monotonic()
+        self._pause = (self._stored - started) / SHARE_OF_STORING
+
+    def _tell(self, message: str) -> None:
+        self._progress(self.record.usable, self.record.planned, "questions", message or "Writing questions")
+
+
+def _why_rejected(question: Question) -> str:
+    return question.reason if question.status == "rejected" else ""
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:
+    """Return items with the same key together, in the order of the first of each."""
+    groups: dict[Any, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[key(item)].append(item)
+    return list(groups.values())
+
+
+def _without_keys(question: Question, keys: Sequence[str]) -> Question:
+    """Return a question without keys, which a server may have echoed in it."""
+    clean = partial(without_keys, keys=keys)
+    return replace(
+        question,
+        text=clean(question.text),
+        answer=clean(question.answer),
+        reason=clean(question.reason),
+        parts=tuple(map(clean, question.parts)),
+        history=tuple((clean(asked), clean(answered)) for asked, answered in question.history),
+    )
+
+
+def hopeless(tried: int, kept: int) -> bool:
+    """Return whether so few questions were `kept` of those `tried` that it is no use to continue (`USEFUL_SHARE`).
+
+    >>> hopeless(89, 0), hopeless(90, 0), hopeless(90, 1), hopeless(0, 0)
+    (False, True, False, False)
+    """
+    from scipy.special import bdtr
+
+    return tried > 0 and bool(bdtr(kept, tried, USEFUL_SHARE) <= DOUBT)
+
+
+def _why_hopeless(model: str, outcomes: Counter[str]) -> str:
+    rejected = Counter({reason: times for reason, times in outcomes.items() if reason != KEPT})
+    [(reason, times)] = rejected.most_common(1)
+    share = f"{times} of {rejected.total()}" if times < rejected.total() else f"all {times}"
+    return (
+        f"{outcomes.total()} questions tried, {outcomes[KEPT] or 'none'} kept: those of '{model}' fail because "
+        f"{reason} ({share}). Look at the rejected ones, and choose another model or other documents."
+    )

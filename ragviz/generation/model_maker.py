@@ -1,0 +1,160 @@
+"""A model as the maker of a plan's questions: it writes them about chunks, and other calls verify them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ragviz.errors import RagvizError
+from ragviz.generation import joined_claims, makers, model_questions, related_passages, verification
+from ragviz.generation.drafts import Ask
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.makers import Meter, Order, Skipped, Source
+from ragviz.generation.model_questions import Task
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Request
+from ragviz.questions.question_types import TYPES
+from ragviz.records import Cache, Chunk, Question, QuestionType, Span, digest
+
+COPIES = 3
+"""Questions of one type that are asked about the same passages at most."""
+ATTEMPTS = 3
+"""Passages of a place that are tried for one question that is planned there, before another place is."""
+Passages = tuple[Chunk, ...]
+
+
+class ModelMaker:
+    """Writes questions by a model about chunks of the index; of several, where their claims are related."""
+
+    attempts: int | None = ATTEMPTS
+
+    def __init__(
+        self,
+        documents: IndexedDocuments,
+        seed: int,
+        passages: int,
+        client: ModelClient,
+        ask: Ask | None = None,
+        *,
+        contexts: verification.Contexts | None = None,
+        verify_ask: Ask | None = None,
+        verdicts: Cache | None = None,
+        keys: Sequence[str] = (),
+    ) -> None:
+        """Call nothing yet; without `contexts` nothing is verified. `verdicts` and `keys` are as in `verify`."""
+        self.name = client.model
+        self._documents, self._seed, self._client = documents, seed, client
+        self._ask, self._verify_ask = ask or _sent, verify_ask or ask or _sent
+        self._contexts, self._verdicts, self._keys = contexts, verdicts, keys
+        self._passages, self._corpus = passages, makers.Corpus(documents, seed, passages)
+        self._related = cache(self._by_document)
+        self.sources = cache(self._sources)
+
+    def _sources(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
+        groups = (
+            self._related(asked).get(document_id, ()) if TYPES[asked].fewest > 1 else self._single(document_id, asked)
+        )
+        return [replace(source, key=f"{source.key} {copy}", copy=copy) for copy in range(COPIES) for source in groups]
+
+    def _single(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
+        """Return each chunk for each section that it holds half of, or that holds half of it, in a drawn order.
+
+        Those with a list or table come first where one is asked for, else those that are rows of a table alone last.
+        """
+        found = list[Source[Passages]]()
+        for section in self._documents.sections(document_id):
+            whole = Span(document_id, section.start, section.end)
+            for chunk in map(self._documents.chunk, self._documents.holding(((whole,),))):
+                at, key = max(chunk.start, section.start), f"{chunk.id} {section.start}"
+                found.append(Source(asked, key, document_id, section.path, at, chunk.end, (chunk,), chunk.id))
+        wanted = self._documents.places_of(document_id, asked)
+        tables = [] if wanted else self._documents.places_of(document_id, "table")
+
+        def order(source: Source[Passages]) -> tuple[bool, bool, str]:
+            [chunk] = source.material
+            offers = any(chunk.start < end and start < chunk.end for start, end in wanted)
+            in_table = any(start <= chunk.start and chunk.end <= end for start, end in tables)
+            return not offers, in_table, digest(str(self._seed), source.key)
+
+        return sorted(found, key=order)
+
+    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source[Passages]]]:
+        """Return groups of chunks by the document of the first: with rare entities in common, or comparable claims."""
+        found: dict[str, list[Source[Passages]]] = defaultdict(list)
+        for passages in self._bridged() if asked == "bridge" else self._comparable(asked):
+            first, group = passages[0], "+".join(chunk.id for chunk in passages)
+            section = self._documents.section_of(first.document_id, first.start)
+            source = Source(asked, group, first.document_id, section, first.start, first.end, passages, group)
+            found[first.document_id].append(source)
+        return found
+
+    def _bridged(self) -> Iterator[Passages]:
+        groups = related_passages.groups(self._corpus.read(), self._documents, self._passages, self._seed)
+        return (tuple(group) for group in groups)
+
+    def _comparable(self, asked: QuestionType) -> Iterator[Passages]:
+        """Yield the chunks with the evidence of each draft that needs no model, each group once."""
+        groups = dict[str, Passages]()
+        for document_id in self._documents.by_id:
+            for draft in self._corpus.joined(asked).get(document_id, ()):
+                evidence = joined_claims.to_question(draft).evidence
+                held = [self._documents.holding((group,)) for group in evidence]
+                ids = dict.fromkeys(chunks[0] for chunks in held if chunks)
+                if len(ids) == len(evidence):
+                    groups.setdefault("+".join(ids), tuple(map(self._documents.chunk, ids)))
+        yield from groups.values()
+
+    def question_id(self, order: Order[Passages]) -> str:
+        """Return the id of the question that this model writes for an order."""
+        return model_questions.question_id(self.task(order), self.name, self._seed)
+
+    def task(self, order: Order[Passages]) -> Task:
+        """Return the task of an order."""
+        return Task(order.cell, order.source.material, tuple(filter(None, order.asked)), len(order.asked))
+
+    def make(
+        self, orders: Sequence[Order[Passages]], existing: set[str], meter: Meter
+    ) -> Generator[Question | Skipped]:
+        """Yield the question of each order, verified; when calls must stop, what was written so far, not verified.
+
+        Rejected ones come as soon as all before them have: a useless model is noticed early.
+        """
+        tasks, written = [self.task(order) for order in orders], list[Question]()
+        ask = meter.watching(self._ask)
+        try:
+            for question in model_questions.written(
+                tasks, self._documents.by_id, existing, self._client, self._seed, ask
+            ):
+                if written or question.asked:
+                    written.append(question)
+                else:
+                    yield question
+        except RagvizError:
+            yield from written
+            raise
+        yield from self.verify(written, meter)
+
+    def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
+        """Yield the questions in order; those that are asked are verified."""
+        if self._contexts is None:
+            yield from questions
+            return
+        standing = [question for question in questions if question.asked]
+        decided = dict[str, Question]()
+        try:
+            for question in verification.verify(
+                standing, self._contexts, self._client, meter.watching(self._verify_ask),
+                verdicts=self._verdicts, keys=self._keys,
+            ):  # fmt: skip
+                decided[question.id] = question
+        except RagvizError:
+            yield from (decided.get(question.id, question) for question in questions)
+            raise
+        yield from (decided.get(question.id, question) for question in questions)
+
+
+def _sent(client: ModelClient, request: Request[Any]) -> Completion[Any]:
+    return client.ask(request)

@@ -1,0 +1,357 @@
+"""Questions by a model, the claim first: it takes claims with their quotes from passages, then asks about them.
+
+A prompt is put together of instructions for the type of the question and for its style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from ragviz.errors import ModelError, UsageError
+from ragviz.generation import drafts, question_prompts, rejection
+from ragviz.generation.chosen_chunks import Group
+from ragviz.generation.drafts import Ask
+from ragviz.generation.plan import Cell
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Request
+from ragviz.questions.question_types import TYPES
+from ragviz.records import Chunk, Document, Evidence, Question, Span, digest, json_line
+from ragviz.text import language, segmentation
+from ragviz.text.quotes import places
+
+FAILED = "model failed"
+"""How the reason of a rejection begins when the call failed: the model is asked about these passages again."""
+
+MOST_PASSAGES = 5
+"""Passages that one question can need."""
+SHOWN = 60
+"""Characters of a reply's words in a reason."""
+
+
+class ClaimReply(BaseModel):
+    """A claim that a passage makes."""
+
+    passage: int = Field(description="Number of the passage.")
+    quote: str = Field(description="The words of that passage that make the claim, copied character by character.")
+    statement: str = Field(description="The claim in one sentence that is understood alone.")
+
+
+class QuestionReply(BaseModel):
+    """Claims of the passages, and a question that they answer."""
+
+    claims: list[ClaimReply]
+    question: str
+    answer: str
+
+
+class Turn(BaseModel):
+    """An earlier turn of a conversation."""
+
+    question: str
+    answer: str
+
+
+class FollowUpReply(QuestionReply):
+    """A question that is understood only after the earlier turns of its conversation."""
+
+    earlier: list[Turn] = Field(description="The earlier turns, the oldest first.")
+
+
+class Swap(BaseModel):
+    """What makes a true question unanswerable."""
+
+    what: Literal["entity", "attribute", "time"]
+    original: str = Field(description="The words of the true question.")
+    replacement: str = Field(description="The words that stand in their place.")
+
+
+class UnanswerableReply(QuestionReply):
+    """A claim, a true question that it answers, and the question with one thing swapped, which has no answer."""
+
+    true_question: str
+    swap: Swap
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A question to be written about `passages`, as many as its type needs, the first being of the cell's document.
+
+    `asked` are texts of questions that exist about these passages, not to be written again. `number` counts those of
+    the same cell and passages, from 0. `language` is the code of the language of a question in another language than
+    the passages: "" is Chinese for English ones, English for others.
+    """
+
+    cell: Cell
+    passages: Group
+    asked: tuple[str, ...] = ()
+    number: int = 0
+    language: str = ""
+
+    @property
+    def question_language(self) -> str:
+        """The code of the language that the question is written in."""
+        own = drafts.language_of(self.passages)
+        if self.cell.style != "other-language":
+            return own
+        other = self.language or ("zh" if own == "en" else "en")
+        return other if other != own else "en" if own != "en" else "zh"
+
+
+_REPLIES: Mapping[str, type[QuestionReply]] = {"follow-up": FollowUpReply, "unanswerable": UnanswerableReply}
+
+THOUGHT = 2000
+"""Tokens that a reply may take beside its quotes: statements, question, answer, and a reasoning model's thoughts."""
+
+
+def question_id(task: Task, maker: str, seed: int = 0) -> str:
+    """Return the id of the question that a model called `maker` writes for a task."""
+    chunk_ids = [chunk.id for chunk in task.passages]
+    number = [str(task.number)] if task.number else []
+    return digest("claimed question", maker, str(seed), task.cell.type, task.cell.style, *chunk_ids, *number)
+
+
+def question_request(task: Task, seed: int = 0) -> Request[Any]:
+    """Build the request to the model for a task; its reply has the type of its question's.
+
+    Raises:
+        UsageError: there are fewer or more passages than the type of the question needs.
+
+    """
+    _check_passages(task)
+    lang: Literal["en", "zh"] = "zh" if drafts.language_of(task.passages) == "zh" else "en"
+    texts = [json_line(chunk.text) for chunk in task.passages]
+    asked = json_line(list(task.asked)) if task.asked else ""
+    # The fence is made of the texts' own digest, so that no text can hold it.
+    fence = f"passages-{digest(*texts, asked)}"
+    lines = [line for number, text in enumerate(texts, start=1) for line in (f"[{number}]", text)]
+    user = "\n".join([f"<{fence}>", *lines, *([asked] if asked else []), f"</{fence}>"])
+    cell, written_in, asked_too = task.cell, task.question_language, bool(asked)
+    system = question_prompts.system(lang, fence, cell.type, cell.style, len(texts), written_in, asked=asked_too)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    most = THOUGHT + 2 * sum(len(chunk.text) for chunk in task.passages)  # the claims are quoted from them
+    return Request(messages, _REPLIES.get(task.cell.type, QuestionReply), seed=seed, max_tokens=most)
+
+
+def _check_passages(task: Task) -> None:
+    spec, count = TYPES.get(task.cell.type), len(task.passages)
+    fewest, most = (spec.fewest, spec.most) if spec else (1, MOST_PASSAGES)
+    fewest, most = max(1, fewest), max(1, most)
+    if not fewest <= count <= most:
+        needs = f"{fewest} passage{'s' * (fewest > 1)}" if fewest == most else f"{fewest} to {most} passages"
+        raise UsageError(f"A question of the type '{task.cell.type}' is written about {needs}, not {count}.")
+
+
+def blank(task: Task, maker: str, seed: int = 0) -> Question:
+    """Return a task's question without text yet."""
+    return replace(
+        drafts.blank(task.passages, maker, seed),
+        id=question_id(task, maker, seed),
+        type=task.cell.type,
+        style=task.cell.style,
+        unanswerable=task.cell.type == "unanswerable",
+    )
+
+
+def written(
+    tasks: Iterable[Task],
+    documents: Mapping[str, Document],
+    existing: set[str],
+    client: ModelClient,
+    seed: int = 0,
+    ask: Ask | None = None,
+) -> Iterator[Question]:
+    """Yield the model's question for each task, in order; the calls are concurrent, a little ahead of the consumer.
+
+    `documents` are those of the passages, by id. `existing` holds `rejection.normal` of the texts of existing
+    questions; those of usable ones are added. A question that is not usable is rejected with the reason, one whose call
+    failed with "model failed: …".
+
+    Raises:
+        ModelError: the whole endpoint fails.
+        BudgetReached: `ask` raised it.
+        UsageError: a task has too few or too many passages for its type.
+
+    """
+    waiting: list[Task] = []
+
+    def requests() -> Iterator[Request[Any]]:
+        for task in tasks:
+            request = question_request(task, seed)
+            waiting.append(task)
+            yield request
+
+    for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
+        task = waiting[number]
+        if isinstance(completion, ModelError):
+            if completion.outage:
+                raise completion
+            yield replace(blank(task, client.model, seed), status="rejected", reason=f"{FAILED}: {completion}")
+        else:
+            assert completion.parsed is not None
+            yield read(completion.parsed, task, documents, client.model, seed, existing)
+
+
+def read(
+    reply: QuestionReply,
+    task: Task,
+    documents: Mapping[str, Document],
+    maker: str,
+    seed: int = 0,
+    existing: set[str] | None = None,
+) -> Question:
+    """Return the question of a reply: its quotes are the evidence, its statements the parts; rejected where unusable.
+
+    The first claim of each passage that has one is taken whose quote can be placed. An unanswerable question has no
+    evidence; its reason says what was swapped.
+    """
+    question = replace(blank(task, maker, seed), text=reply.question.strip(), answer=reply.answer.strip())
+    question = replace(question, language=language.of_short(question.text, task.question_language))
+    if isinstance(reply, FollowUpReply):
+        turns = [(turn.question.strip(), turn.answer.strip()) for turn in reply.earlier if turn.question.strip()]
+        question = replace(question, history=tuple(turns))
+    if not question.text:
+        return _rejected(question, "the question is empty")
+    groups, parts, refused = _evidence(reply.claims, task, documents)
+    if refused:
+        return _rejected(question, refused)
+    question = replace(question, evidence=groups, parts=parts)
+    reason = _fault(question, reply, task, existing or frozenset())
+    if reason:
+        return _rejected(question, reason)
+    if existing is not None:
+        existing.add(rejection.normal(question.query))
+    if isinstance(reply, UnanswerableReply):
+        return replace(question, answer="", evidence=(), parts=(), reason=swap_words(reply.swap))
+    return question
+
+
+def swap_words(swap: Swap) -> str:
+    """Say what was swapped in a question that is unanswerable by that."""
+    return f"swapped: {_quoted(swap.original)} → {_quoted(swap.replacement)} ({swap.what})"
+
+
+def _quoted(text: str) -> str:
+    """Return words of a reply as a reason shows them: on one line, not too many."""
+    line = " ".join(text.split())
+    return f"“{line if len(line) <= SHOWN else f'{line[: SHOWN - 1]}…'}”"
+
+
+def _rejected(question: Question, reason: str) -> Question:
+    return replace(question, status="rejected", reason=reason)
+
+
+def _evidence(
+    claims: Sequence[ClaimReply], task: Task, documents: Mapping[str, Document]
+) -> tuple[Evidence, tuple[str, ...], str]:
+    """Return a group of evidence for each passage, what it says, and why there is none."""
+    groups, parts, optional = [], [], task.cell.type in ("follow-up", "unanswerable")
+    refused = ""
+    for number, chunk in enumerate(task.passages, start=1):
+        where = f"passage {number}" if len(task.passages) > 1 else "the chunk"
+        mine = [claim for claim in claims if claim.passage == number]
+        tried = [(claim, _placed(claim, chunk, documents[chunk.document_id], where)) for claim in mine]
+        found = next(((claim, span) for claim, span in tried if isinstance(span, Span)), None)
+        if found is not None:
+            groups.append((found[1],))
+            parts.append(" ".join(found[0].statement.split()))
+            continue
+        refused = next((str(why) for _, why in tried), "") or refused or f"no evidence is quoted from {where}"
+        if not optional:
+            return (), (), refused
+    return tuple(groups), tuple(parts), "" if groups else refused
+
+
+def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> Span | str:
+    """Return the only place of a claim's quote in its document, or why there is none; `where` names its passage.
+
+    A quote that stands there more than once is narrowed to one place: to the sentence around it in the passage, and to
+    that with the one before it; of several in the passage, that which shares most words with the statement.
+    """
+    inside = places(claim.quote, chunk.text)
+    if not inside:
+        return f"no evidence stands word for word in {where}"
+    if len(places(claim.quote, document.text, 2)) == 1:
+        return drafts.span(chunk, *inside[0])
+    sentences = segmentation.sentences(chunk.text, document.language)
+    said = set(rejection.words(claim.statement))
+    narrowed = []
+    for place in inside:
+        wide = next(
+            (w for w in _widened(place, sentences) if len(places(chunk.text[slice(*w)], document.text, 2)) == 1), None
+        )
+        if wide is not None:
+            narrowed.append((len(said & set(rejection.words(chunk.text[slice(*wide)]))), wide))
+    best = [wide for shared, wide in narrowed if shared == max(narrowed)[0]]
+    if len(best) == 1:
+        return drafts.span(chunk, *best[0])
+    times = len(places(claim.quote, document.text))
+    return f"its quote {_quoted(claim.quote)} stands {times} times in the document: which one is meant is not clear"
+
+
+def _widened(place: tuple[int, int], sentences: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield the sentences around a place, and these with the one before them; the shorter first."""
+    around = [n for n, (start, end) in enumerate(sentences) if start < place[1] and place[0] < end]
+    if around:
+        first, end = around[0], max(sentences[around[-1]][1], place[1])
+        for start in dict.fromkeys((first, max(0, first - 1))):
+            yield min(sentences[start][0], place[0]), end
+
+
+def _fault(question: Question, reply: QuestionReply, task: Task, existing: Container[str]) -> str:
+    """Return why a question with its evidence is not usable, "" when it is."""
+    context = "\n\n".join(chunk.text for chunk in task.passages)
+    checked = question
+    if isinstance(reply, UnanswerableReply):
+        if why := _swap_fault(question, reply, context):
+            return why
+        checked = replace(question, answer=question.evidence[0][0].text)  # it is about a true claim
+    if isinstance(reply, FollowUpReply) and not question.history:
+        return "it has no earlier turn"
+    short = question.style == "keywords" or bool(question.history)
+    if short and len(rejection.words(question.text)) < 2:
+        return "the question is too short"
+    if rejection.normal(question.query) in existing:
+        return "asked already"
+    reason = rejection.reject(checked, context)
+    return "" if short and reason == "the question is too short" else reason
+
+
+def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> str:
+    """Return why a question does not ask for what the passage does not tell, "" when it does."""
+    asked, true = (f" {rejection.normal(text)} " for text in (question.text, reply.true_question))
+    original, replacement = (rejection.normal(text) for text in (reply.swap.original, reply.swap.replacement))
+    if not original or not replacement or original == replacement:
+        return "nothing is swapped in it"
+    if asked.strip() == true.strip() or f" {original} " not in true:
+        return f"{_quoted(reply.swap.original)} was not swapped: it does not stand in the true question"
+    if question.style in ("misspelt", "other-language", "other-words"):  # then the words differ, and are judged later
+        return ""
+    if f" {replacement} " not in asked:
+        return f"{_quoted(reply.swap.replacement)}, which was swapped in, does not stand in the question"
+    if f" {replacement} " in f" {rejection.normal(context)} ":
+        return f"{_quoted(reply.swap.replacement)}, which was swapped in, stands in the passage"
+    return ""
+
+
+def placeholder(task: Task, maker: str, seed: int = 0) -> Question:
+    """Return a question about as long as the model's, for an estimate of what its verification takes."""
+    spans = tuple((drafts.span(chunk, 0, min(200, len(chunk.text))),) for chunk in task.passages)
+    question = replace(blank(task, maker, seed), text=spans[0][0].text[:100], answer=spans[0][0].text[:60])
+    if question.unanswerable:
+        return replace(question, answer="")
+    turns = ((question.text, question.answer),) if task.cell.type == "follow-up" else ()
+    return replace(question, evidence=spans, history=turns)
+
+
+REPLY, CLAIM = 60, 70
+"""Tokens of a question with its answer, and of each claim with its quote, in an estimate."""
+
+
+def reply_tokens(task: Task) -> int:
+    """Estimate the tokens of the model's reply to a task."""
+    return REPLY + CLAIM * len(task.passages)

@@ -1,0 +1,487 @@
+"""Generating questions into a question set by a plan: resumable, with progress, yields and costs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any, get_args
+
+from ragviz import stopping
+from ragviz.answers import contexts
+from ragviz.errors import UsageError
+from ragviz.generation import drafts, makers, model_questions, plan_record, verification, verifying
+from ragviz.generation import plan as planned_cells
+from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
+from ragviz.generation.makers import Maker, Order
+from ragviz.generation.making import Making
+from ragviz.generation.model_maker import ModelMaker
+from ragviz.generation.model_questions import Task
+from ragviz.generation.plan import Cell, Place
+from ragviz.generation.plan_record import PlanRecord
+from ragviz.generation.source_search import SourceSearch
+from ragviz.generation.verification import Candidate, Context
+from ragviz.index import indexing
+from ragviz.judging import asker, forecast, planning
+from ragviz.models.breaker import Breaker
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Request
+from ragviz.models.spending import Spending
+from ragviz.questions import sets
+from ragviz.questions.question_types import TYPES
+from ragviz.records import (
+    Chunk,
+    Edit,
+    GeneratorName,
+    IndexInfo,
+    Progress,
+    Question,
+    QuestionSet,
+    QuestionStyle,
+    QuestionType,
+    RunConfig,
+    digest,
+    silent,
+)
+from ragviz.text import words
+from ragviz.workspace import Workspace
+
+GENERATORS: tuple[str, ...] = get_args(GeneratorName)
+PASSAGES = 2
+"""Passages of a bridge where nobody says how many."""
+REASONS = 3
+"""Reasons of rejected questions that are listed, the most frequent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a generation is asked for: how many `kinds` and `styles`, by which generator, of which index.
+
+    `passages` is how many a bridge needs. With `fill` only what has no questions is asked about; with
+    `every_chunk` each chunk of the index is. `any_type`: nobody asked for types.
+    """
+
+    info: IndexInfo
+    generator: str
+    kinds: Mapping[QuestionType, int]
+    styles: Mapping[QuestionStyle, int]
+    seed: int = 0
+    passages: int = PASSAGES
+    fill: bool = False
+    every_chunk: bool = False
+    any_type: bool = False
+    client: ModelClient | None = None
+
+    @property
+    def maker(self) -> str:
+        """What the questions name as their generator."""
+        return self.client.model if self.client else self.generator
+
+    @property
+    def limit(self) -> int:
+        """How many questions are asked for."""
+        return sum(self.kinds.values())
+
+    @property
+    def work(self) -> str:
+        """A key of these choices."""
+        parts = [self.info.id, self.maker, self.kinds, self.styles, self.seed, self.passages, self.fill]
+        return digest(*map(str, [*parts, self.every_chunk]))
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
+
+    `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
+    generator and seed; `short` is how many are missing by type. `calls` and `dollars` are what all generations into the
+    set have paid, this one included; dollars count the calls whose model has a price.
+    """
+
+    questions: str
+    total: int
+    proposed: int
+    rejected: int
+    rejections: Mapping[str, int]
+    calls: int = 0
+    dollars: float = 0.0
+    usable: int = 0
+    limit: int = 0
+    short: Mapping[str, int] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    unverified: int = 0
+
+
+def shortfall(result: Mapping[str, Any]) -> str:
+    """Say why fewer questions exist than were planned, "" when none is missing; `result` holds `Generated`'s fields.
+
+    >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}}
+    >>> print(shortfall(result))
+    4 of 9 planned questions exist; missing are 5 bridge. Tries failed because: asked already (2). For more, add \
+documents or ask for other kinds.
+    >>> shortfall(result | {"usable": 9}), shortfall({})
+    ('', '')
+    """
+    usable, limit = result.get("usable", 0), result.get("limit", 0)
+    if usable >= limit:
+        return ""
+    missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
+    why = plan_record.reason_words(result["reasons"], REASONS)
+    return (
+        f"{usable:,} of {limit:,} planned questions exist; missing are {missing}. "
+        f"{f'Tries failed because: {why}. ' if why else ''}For more, add documents or ask for other kinds."
+    )
+
+
+def generate_questions(
+    workspace: Workspace,
+    index: str,
+    name: str,
+    *,
+    limit: int | None = None,
+    kinds: Mapping[QuestionType, int | None] | None = None,
+    styles: Mapping[QuestionStyle, float | None] | None = None,
+    generator: str = "extractive",
+    passages: int = PASSAGES,
+    seed: int = 0,
+    every_chunk: bool = False,
+    fill: bool = False,
+    verify: bool = True,
+    budget: float | None = None,
+    author: str = "",
+    progress: Progress = silent,
+) -> Generated:
+    """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
+
+    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
+    for one that the documents do not yield), `styles` counts or shares.
+    Questions that the same generator made with the same `seed` count, and none is made or paid twice: an interrupted
+    generation resumes, and a greater `limit` adds questions. What a cell of the plan cannot yield is made elsewhere, as
+    a question of the same type. Rejected questions are stored with their reason. With `fill`, only places without
+    questions are asked about; with `every_chunk`, each chunk of the index is. A model's questions are verified by other
+    calls unless `verify` is off; where those fail, the question stays, unverified, until the next generation.
+    `budget` limits the dollars ever spent on this set. All questions of one generation make one version of the set.
+
+    Raises:
+        UsageError: the index is not built; there is no such generator, type or style, or the generator cannot make it;
+            no language model is configured; numbers contradict each other; a budget is given for a model without a
+            price.
+        BudgetReached: the next call could exceed the budget; a larger budget resumes the generation.
+        ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are rejected.
+
+    """
+    info, client = _checked(workspace, index, generator, passages, budget)
+    documents = _read(workspace, info, progress)
+    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
+    record = _record(workspace, _existing(workspace, info, name), documents, choices)
+    question_set = sets.question_set(workspace, workspace.store.corpus(info.corpus_id), name)
+    spending = workspace.spending(question_set.id, budget)
+    if record.usable < record.planned:
+        progress(0, None, "", "Loading language models")
+        stopping.detached(lambda: words.load(documents.languages, phrases=True))
+    maker = _maker(workspace, question_set, documents, choices, spending, verify=verify)
+    edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
+    work = Making(workspace, question_set, record, maker, documents, edit, spending)
+    try:
+        work.run(progress)
+    finally:
+        spending.settle()
+        work.store(at_end=True)
+        workspace.store.settle_all()  # the index may hold documents that were replaced
+    return _result(workspace, question_set, record, work.made)
+
+
+def _result(workspace: Workspace, question_set: QuestionSet, record: PlanRecord, made: Sequence[Question]) -> Generated:
+    rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
+    short, reasons = Counter[str](), Counter[str]()
+    for row in record.rows:
+        if row.missing:
+            short[row.cell.type] += row.missing
+            reasons += row.reasons
+    total, paid = workspace.store.question_set(question_set.id).total, workspace.store.paid(question_set.id)
+    return Generated(
+        question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
+        record.usable, record.planned, dict(short), dict(reasons),
+        sum(given.unverified for given in record.yields.values()),
+    )  # fmt: skip
+
+
+# What is asked for
+
+
+def _checked(
+    workspace: Workspace, index: str, generator: str, passages: int, budget: float | None
+) -> tuple[IndexInfo, ModelClient | None]:
+    """Return the index to make questions from, and the model that writes them, None where none does."""
+    if generator not in GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
+    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
+    if not fewest <= passages <= most:
+        raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
+    info = workspace.store.index(index)
+    indexing.check_ready(info)
+    client = workspace.model if generator == "model" else None
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    return info, client
+
+
+def _read(workspace: Workspace, info: IndexInfo, progress: Progress) -> IndexedDocuments:
+    progress(0, None, "", "Reading documents")
+    return IndexedDocuments(workspace, info)
+
+
+def _chosen(
+    documents: IndexedDocuments,
+    info: IndexInfo,
+    client: ModelClient | None,
+    generator: str,
+    limit: int | None,
+    kinds: Mapping[QuestionType, int | None] | None,
+    styles: Mapping[QuestionStyle, float | None] | None,
+    seed: int,
+    passages: int,
+    every_chunk: bool,
+    fill: bool,
+) -> Choices:
+    """Return the choices with their counts; UsageError where they contradict each other or cannot be made."""
+    if every_chunk and fill:
+        raise UsageError("Every chunk, or only what has no questions: ask for one of them.")
+    kinds = dict(kinds or {})
+    able = makers.TYPES_OF[generator]
+    mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
+    if every_chunk and limit is None and (not kinds or None in kinds.values()):
+        limit = max(1, info.chunks) + sum(count or 0 for name, count in kinds.items() if not TYPES[name].fewest)
+        mix = {name: share for name, share in mix.items() if TYPES[name].fewest}
+    counts = planned_cells.kinds_of(limit, kinds, mix)
+    wanted = planned_cells.styles_of(styles or {}, sum(counts.values()))
+    for noun, asked, possible in (("kind", counts, able), ("style", wanted, makers.STYLES_OF[generator])):
+        for name in asked:
+            if name not in possible:
+                raise UsageError(
+                    f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
+                    "choose another, or a generator that can."
+                )
+    return Choices(info, generator, counts, wanted, seed, passages, fill, every_chunk, not kinds, client)
+
+
+def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
+    """Return the set of this name about the documents of an index; None where there is none yet."""
+    named = workspace.store.question_set_named(name)
+    return named if named is not None and named.corpus_id == info.corpus_id else None
+
+
+def _record(
+    workspace: Workspace, question_set: QuestionSet | None, documents: IndexedDocuments, choices: Choices
+) -> PlanRecord:
+    """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
+    records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
+    existing = workspace.store.questions(question_set.id) if question_set else []
+    kept = {question.id for question in existing if question.status != "rejected"}
+    fills = sum(record.fill for record in records)
+    open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
+    if choices.fill and open_fill is not None:
+        cells: Iterable[Cell] = [row.cell for row in open_fill.rows if row.cell.planned]
+        return plan_record.planned(open_fill, cells, open_fill, kept)
+    key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
+    earlier = next((record for record in records if record.key == key), None)
+    record = PlanRecord(
+        key, choices.work, choices.info.name, choices.maker, choices.seed, choices.fill, choices.any_type
+    )
+    cells = planned_cells.plan(
+        documents.outlines,
+        choices.kinds,
+        choices.styles,
+        seed=choices.seed,
+        known=STRUCTURAL,
+        asked=_asked_places(documents, existing) if choices.fill else None,
+        chunks=documents.chunk_places() if choices.every_chunk else (),
+    )
+    if not cells and not choices.fill:
+        raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
+    return plan_record.planned(record, cells, earlier, kept)
+
+
+def _asked_places(documents: IndexedDocuments, questions: Iterable[Question]) -> Counter[Place]:
+    """Count the questions about each place, those that are rejected left out."""
+    return Counter(
+        (document_id, documents.section_of(document_id, start))
+        for question in questions
+        if question.status != "rejected"
+        for document_id, start in dict.fromkeys(_starts(question))
+        if document_id in documents.by_id
+    )
+
+
+def _starts(question: Question) -> Iterator[tuple[str, int]]:
+    """Yield document and character of each piece of evidence; of a question without any, of its source chunks."""
+    for group in question.evidence:
+        for span in group:
+            if not span.stale:
+                yield span.document_id, span.start
+    if not question.evidence:
+        for chunk_id in question.source_chunks:
+            if place := Chunk.parse_id(chunk_id):
+                yield place[:2]
+
+
+def _maker(
+    workspace: Workspace,
+    question_set: QuestionSet,
+    documents: IndexedDocuments,
+    choices: Choices,
+    spending: Spending,
+    *,
+    verify: bool,
+) -> Maker:
+    """Return what makes the questions, and verifies them unless `verify` is off."""
+    contexts = verifying.contexts_of(workspace, choices.info, spending) if verify else None
+    client = choices.client
+    if client is None:
+        return makers.Extractive(documents, choices.seed, choices.passages, contexts)
+    return ModelMaker(
+        documents,
+        choices.seed,
+        choices.passages,
+        client,
+        _asker(workspace, question_set, client, spending),
+        contexts=contexts,
+        verify_ask=verifying.asking(workspace, question_set, client, spending),
+        verdicts=workspace.store.cache(verifying.VERDICTS),
+        keys=workspace.settings.keys,
+    )
+
+
+def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
+    """Open the client; return the function that calls it within the budget, and stops a useless model."""
+    client.open()
+    store, config = workspace.store, RunConfig("", question_set.id)
+    work = planning.Plan(config, store.cache("bank"), answerer=client, spending=spending, patience=0)
+    return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions")
+
+
+# Before anything is made
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The plan of a generation, with what exists of it, and what making the rest takes."""
+
+    record: PlanRecord
+    forecast: forecast.Forecast
+
+
+def foresee_questions(
+    workspace: Workspace,
+    index: str,
+    name: str,
+    *,
+    limit: int | None = None,
+    kinds: Mapping[QuestionType, int | None] | None = None,
+    styles: Mapping[QuestionStyle, float | None] | None = None,
+    generator: str = "extractive",
+    passages: int = PASSAGES,
+    seed: int = 0,
+    every_chunk: bool = False,
+    fill: bool = False,
+    verify: bool = True,
+) -> Preview:
+    """Draw the plan that `generate_questions` would follow, and estimate what it would take and what of it is paid.
+
+    Creates no set, and calls a model only to measure its pace. Counts the calls that write each missing question once,
+    and those that verify it; where this model has made questions of a type before, as many for each kept one as then.
+
+    Raises:
+        UsageError: as `generate_questions`.
+
+    """
+    info, client = _checked(workspace, index, generator, passages, None)
+    documents = _read(workspace, info, silent)
+    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
+    question_set = _existing(workspace, info, name)
+    record = _record(workspace, question_set, documents, choices)
+    missing = record.planned - record.usable
+    if client is None:
+        return Preview(record, forecast.Forecast(questions=missing))
+    maker = ModelMaker(documents, seed, passages, client)
+    existing = workspace.store.questions(question_set.id) if question_set else []
+    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing)]
+    requests = [model_questions.question_request(task, seed) for task in tasks]
+    cached = client.cached(requests)
+    written = [
+        _expected(client, task, request, documents, seed)
+        if is_paid
+        else model_questions.placeholder(task, client.model)
+        for task, request, is_paid in zip(tasks, requests, cached, strict=True)
+    ]
+    unpaid = [pair for pair, is_paid in zip(zip(tasks, requests, strict=True), cached, strict=True) if not is_paid]
+    prompt = sum(contexts.estimate(message["content"]) for _, request in unpaid for message in request.messages)
+    reply = sum(model_questions.reply_tokens(task) for task, _ in unpaid)
+    checks = forecast.Forecast(0)
+    if verify:
+        passages_of = {question.id: task.passages for question, task in zip(written, tasks, strict=True)}
+        checks = verification.foresee(
+            [question for question in written if question.asked],
+            partial(_contexts_expected, documents, passages_of),
+            client,
+            verdicts=workspace.store.cache(verifying.VERDICTS),
+        )
+    tokens = prompt + checks.prompt_tokens, reply + checks.completion_tokens
+    calls = len(unpaid) + checks.total - checks.cached
+    return Preview(
+        record,
+        forecast.Forecast(
+            questions=missing,
+            calls={"question": len(requests), **checks.calls} if requests else {},
+            cached=sum(cached) + checks.cached,
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            cost=client.price(*tokens),
+            seconds=forecast.duration({client: (calls, tokens[1])} if calls else {}, client.concurrency, probe=True),
+        ),
+    )
+
+
+def _foreseen(
+    record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Sequence[Question]
+) -> list[Order[Any]]:
+    """Return the orders that the missing questions will take, by the share of each type that was kept so far."""
+    tries = {name: given.made / given.kept for name, given in record.yields.items() if given.kept}
+    search = SourceSearch(record, maker, documents, existing)
+    lacking = {
+        number: math.ceil(count * tries.get(record.rows[number].cell.type, 1.0))
+        for number, count in search.lacking().items()
+    }
+    orders = []
+    for look in (search.in_cell, search.in_document, search.anywhere):
+        while found := search.orders(look, lacking):
+            orders += [order for _, order in found]
+            for number, _ in found:
+                lacking[number] -= 1
+    return orders
+
+
+def _expected(
+    client: ModelClient, task: Task, request: Request[Any], documents: IndexedDocuments, seed: int
+) -> Question:
+    """Return the question of a reply that is paid already."""
+    reply = client.ask(request).parsed
+    assert reply is not None
+    return model_questions.read(reply, task, documents.by_id, client.model, seed)
+
+
+def _contexts_expected(
+    documents: IndexedDocuments, passages: Mapping[str, Sequence[Chunk]], questions: Sequence[Question]
+) -> dict[str, Context]:
+    """Return contexts as large as those of a verification, without a search."""
+    any_chunks = [chunk for document_id in islice(documents.by_id, 20) for chunk in documents.chunks(document_id)]
+    candidates = tuple(Candidate("", chunk.text) for chunk in any_chunks[: 2 * verifying.CANDIDATES])
+    return {
+        question.id: Context(candidates=candidates)
+        if question.unanswerable
+        else Context(tuple(chunk.text for chunk in passages[question.id]))
+        for question in questions
+    }

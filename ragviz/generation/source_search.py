@@ -1,0 +1,151 @@
+"""Finding what the questions that a plan lacks can be made of: in their cells, in their documents, anywhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.makers import Maker, Order, Source
+from ragviz.generation.model_questions import FAILED
+from ragviz.generation.plan import Cell
+from ragviz.generation.plan_record import PlanRecord
+from ragviz.questions.question_types import TYPES
+from ragviz.records import Question, QuestionType, Span, digest
+
+
+class SourceSearch:
+    """Finds the sources of the questions that a plan lacks."""
+
+    def __init__(
+        self, record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Iterable[Question]
+    ) -> None:
+        self.record, self.maker, self.documents = record, maker, documents
+        self.used: set[tuple[str, str]] = set()
+        self._queues: dict[tuple[Any, ...], _Queue] = {}
+        self.about: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for question in existing:
+            if question.generator == maker.name and not question.reason.startswith(FAILED):
+                self.about[question.type, "+".join(question.source_chunks)].append(question.text)
+
+    def orders(self, search: Callable[[int], _Queue], lacking: Mapping[int, int]) -> list[tuple[int, Order[Any]]]:
+        """Return an order for every question that is `lacking` in a row, where there is a source, with the row."""
+        orders, busy = list[tuple[int, Order[Any]]](), set[tuple[str, str]]()
+        for number, count in lacking.items():
+            row = self.record.rows[number]
+            for _ in range(count):
+                if (source := self._next(search(number), busy)) is None:
+                    break
+                chunk = row.cell.chunk
+                section = row.cell.section if chunk else source.section
+                cell = Cell(source.document_id, section, source.asked, row.cell.style, chunk=chunk)
+                orders.append((number, Order(cell, source, tuple(self.about[source.asked, source.group]))))
+        return orders
+
+    def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
+        """Return how many questions each row lacks, by its number; none where the maker has tried often enough."""
+        most = self.maker.attempts
+        return {
+            number: row.missing
+            for number, row in enumerate(self.record.rows)
+            if row.missing and (tries is None or most is None or tries.get(number, 0) < most * row.cell.planned)
+        }
+
+    def _next(self, queue: _Queue, busy: set[tuple[str, str]]) -> Source[Any] | None:
+        """Take the next source that was not used and whose group is not busy; None where there is none now."""
+        while (source := queue.peek()) is not None:
+            group = (source.asked, source.group)
+            asked_already = len(self.about[group]) if source.group else 0
+            if (source.asked, source.key) in self.used or source.copy < asked_already:
+                queue.take()
+                continue
+            if source.group and (group in busy or source.copy > asked_already):
+                return None
+            self.used.add((source.asked, source.key))
+            busy.add(group)
+            return queue.take()
+        return None
+
+    def in_cell(self, number: int) -> _Queue:
+        """Return the sources in the section of a row; where it names a chunk, those in the chunk."""
+        cell = self.record.rows[number].cell
+        return self._queue(("cell", number), lambda: self._within(cell, cell.type))
+
+    def in_document(self, number: int) -> _Queue:
+        """Return the sources in the document of a row; where it names a chunk, those of other types in the chunk."""
+        cell = self.record.rows[number].cell
+        if cell.chunk:
+            others = [name for name, spec in TYPES.items() if spec.fewest and name != cell.type]
+            return self._queue(("chunk", number), lambda: (s for name in others for s in self._within(cell, name)))
+        return self._queue(
+            ("document", cell.document_id, cell.type), lambda: self.maker.sources(cell.document_id, cell.type)
+        )
+
+    def anywhere(self, number: int) -> _Queue:
+        """Return the sources of a row's type in all documents by turns; none where it names a chunk."""
+        cell = self.record.rows[number].cell
+        if cell.chunk:
+            return self._queue(("nowhere",), lambda: ())
+        return self._queue(("anywhere", cell.type), lambda: self._by_turns(cell.type))
+
+    def any_type(self, number: int) -> _Queue:
+        """Return the sources of all types with evidence in all documents by turns, the types by turns too."""
+        if self.record.rows[number].cell.chunk:
+            return self._queue(("nowhere",), lambda: ())
+        types = [name for name, spec in TYPES.items() if spec.fewest]
+        turns = zip_longest(*(self._by_turns(name) for name in types))
+        return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
+
+    def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source[Any]]]) -> _Queue:
+        if key not in self._queues:
+            self._queues[key] = _Queue(sources())
+        return self._queues[key]
+
+    def _within(self, cell: Cell, asked: QuestionType) -> Iterator[Source[Any]]:
+        if cell.document_id not in self.documents.by_id:
+            return
+        for source in self.maker.sources(cell.document_id, asked):
+            if cell.chunk:
+                place = Span(source.document_id, source.start, source.end)
+                passages = source.group.split("+")[:1] if source.group else self.documents.holding(((place,),))
+                if cell.chunk in passages:
+                    yield source
+            elif source.section == cell.section:
+                yield source
+
+    def _by_turns(self, asked: QuestionType) -> Iterator[Source[Any]]:
+        """Yield sources of all documents, one of each in turn; first of those known to have something for the type."""
+        turns = sorted(
+            self.documents.by_id,
+            key=lambda i: (not self.documents.places_of(i, asked), digest(str(self.record.seed), asked, i)),
+        )
+        level = 0
+        while turns:
+            left = []
+            for document_id in turns:
+                sources = self.maker.sources(document_id, asked)
+                if level < len(sources):
+                    left.append(document_id)
+                    yield sources[level]
+            turns, level = left, level + 1
+
+
+class _Queue:
+    """Sources in order, of which the first can be looked at."""
+
+    def __init__(self, sources: Iterable[Source[Any]]) -> None:
+        self._left = iter(sources)
+        self._first: Source[Any] | None = None
+
+    def peek(self) -> Source[Any] | None:
+        """Return the first one, None where none is left."""
+        if self._first is None:
+            self._first = next(self._left, None)
+        return self._first
+
+    def take(self) -> Source[Any] | None:
+        """Remove and return the first one."""
+        first, self._first = self.peek(), None
+        return first

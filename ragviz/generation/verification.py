@@ -1,0 +1,495 @@
+"""The verification of questions by a model, in other calls than those that wrote them.
+
+A check is one record. What the checks ask is a pure function of questions and their contexts, so that an estimate does
+the same as the verification, with placeholders for the replies that are not paid yet. Questions are verified a window
+at a time; each check is asked about those that passed the checks before it. Nothing is asked twice: replies are cached
+by the client, and the verdicts of calls about several questions are cached for each of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel
+
+from ragviz.answers import contexts as answer_contexts
+from ragviz.errors import ModelError, RagvizError
+from ragviz.generation import verification_prompts as prompts
+from ragviz.generation.answer_agreement import agrees
+from ragviz.generation.drafts import Ask
+from ragviz.judging import forecast
+from ragviz.judging.step import LACKING
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Request
+from ragviz.records import Cache, Question, digest, json_line
+from ragviz.text.keys import without_keys
+
+WINDOW = 40
+"""Questions that are verified together."""
+CANDIDATE_TOKENS = 10_000
+"""Tokens of the passages that one call reads, estimated."""
+SHOWN = 120
+"""Characters of an answer or a quote in a reason."""
+UNVERIFIED = "not verified: "
+"""How the reason of a question begins whose verification failed: it can be verified later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that could answer a question, and the name of its document."""
+
+    document: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a question is checked against.
+
+    `passages` are the texts of the passages with its evidence, each once, in the order of the evidence; `candidates`
+    the best chunks of the retrievers, for a question that nothing is to answer. `lacking` says why it cannot be
+    verified, "" when it can.
+    """
+
+    passages: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    lacking: str = ""
+
+
+Contexts = Callable[[Sequence[Question]], Mapping[str, Context]]
+"""Questions → their contexts by id."""
+Talk = Generator[Request[Any], Any, dict[str, str]]
+"""Yields requests, is sent their replies, and returns the reasons for rejection by the question's id, "" for none.
+
+A question that the replies left out has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: what it asks about which questions, how the replies are read, and what an estimate assumes.
+
+    `talk` holds the requests about some questions, `together` at most. `placeholder` makes up a reply that lets them
+    pass. `version` is that of the prompt.
+    """
+
+    title: str
+    version: str
+    applies: Callable[[Question, Context], bool]
+    talk: Callable[[Sequence[Question], Mapping[str, Context]], Talk]
+    placeholder: Callable[[Sequence[Question]], BaseModel]
+    together: int = 1
+
+
+@dataclass(slots=True)
+class Tally:
+    """What verifications took, by type of question: calls that were paid and their dollars, in parts where shared.
+
+    `calls` by check are all calls, those included that were cached.
+    """
+
+    paid: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    dollars: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def count(self, check: str, questions: Sequence[Question], completion: Completion[Any]) -> None:
+        """Count a call about some questions."""
+        self.calls[check] += 1
+        if completion.cached:
+            return
+        for question in questions:
+            self.paid[question.type] += (1 + completion.useless) / len(questions)
+            self.dollars[question.type] += (completion.cost or 0.0) / len(questions)
+
+
+def _again(request: Request[Any], attempt: int) -> Request[Any]:
+    """Return a request; a second attempt is worded otherwise, else the cached reply would come back."""
+    return request.once_more(attempt, LACKING) if attempt else request
+
+
+def _batches(questions: Sequence[Question], size: int) -> list[Sequence[Question]]:
+    return [questions[start : start + size] for start in range(0, len(questions), size)]
+
+
+def unanswerable(question: Question) -> bool:
+    """Return whether the documents are not to answer a question."""
+    return question.unanswerable or question.kind == "unanswerable"
+
+
+def _shown(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+
+
+def _alone(questions: Sequence[Question], _: Mapping[str, Context]) -> Talk:
+    """Ask about questions without any passage; about follow-ups without their earlier turns too."""
+    entries: dict[int, Question] = {}
+    for question in questions:
+        entries[len(entries) + 1] = question
+        if question.history:
+            entries[len(entries) + 1] = replace(question, history=())
+    rows: dict[int, prompts.AloneRow] = {}
+    for attempt in range(2):
+        missing = {number: question for number, question in entries.items() if number not in rows}
+        if not missing:
+            break
+        reply: prompts.AloneReply = yield _again(prompts.alone_request(missing), attempt)
+        rows |= {row.number: row for row in reversed(reply.rows) if row.number in missing}
+    reasons = {}
+    for question in questions:
+        mine = [rows.get(number) for number, other in entries.items() if other.id == question.id]
+        if None not in mine:
+            reasons[question.id] = _alone_fault(question, [row for row in mine if row])
+    return reasons
+
+
+def _alone_fault(question: Question, rows: Sequence[prompts.AloneRow]) -> str:
+    """Return why a question is rejected for what it is without a passage; the second row is without earlier turns."""
+    whole, *without_history = rows
+    if not whole.understood:
+        unclear = f": “{_shown(whole.unclear)}” is unclear" if whole.unclear.strip() else ""
+        return f"not understood without the passage{unclear}"
+    if any(row.understood for row in without_history):
+        return "understood without the earlier turns of its conversation"
+    known = [row for row in rows if row.known and row.answer.strip() and agrees(row.answer, question)]
+    return f"answered without any document: “{_shown(known[0].answer)}”" if known and not unanswerable(question) else ""
+
+
+def _alone_placeholder(questions: Sequence[Question]) -> prompts.AloneReply:
+    understood = [each for question in questions for each in ([True, False] if question.history else [True])]
+    rows = [
+        prompts.AloneRow(number=number, understood=each, unclear="", known=False, answer="")
+        for number, each in enumerate(understood, start=1)
+    ]
+    return prompts.AloneReply(rows=rows)
+
+
+def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Ask for the answer from the passages with the evidence alone."""
+    [question] = questions
+    passages = contexts[question.id].passages
+    reply: prompts.EvidenceReply = yield prompts.evidence_request(question, passages)
+    if _says(reply, question, whole=len(passages) > 1):
+        return {question.id: ""}
+    if reply.answerable and reply.answer.strip():
+        return {question.id: f"another answer follows from its evidence: “{_shown(reply.answer)}”"}
+    missing = f": {_shown(reply.missing)} is missing" if reply.missing.strip() else ""
+    return {question.id: f"not answerable from its evidence{missing}"}
+
+
+def _says(reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> bool:
+    """Return whether a reply gives the reference answer, all of a list; any answer, where there is none."""
+    if not reply.answerable or not reply.answer.strip():
+        return False
+    return not question.answer.strip() or agrees(reply.answer, question, whole=whole or question.type == "list")
+
+
+def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Leave out each passage in turn: none may be dispensable. The first that is ends the talk."""
+    [question] = questions
+    passages = contexts[question.id].passages
+    for left_out in range(len(passages)):
+        others = [text for place, text in enumerate(passages) if place != left_out]
+        reply: prompts.EvidenceReply = yield prompts.evidence_request(question, others)
+        if _says(reply, question, whole=True):
+            return {question.id: f"can be answered without passage {left_out + 1}: “{_shown(reply.answer)}”"}
+    return {question.id: ""}
+
+
+def _candidates(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Ask which of the best chunks answer a question that none is to answer, a context of them at a time."""
+    [question] = questions
+    candidates = contexts[question.id].candidates
+    for numbered in _packed(candidates):
+        answers: dict[int, prompts.CandidateRow] = {}
+        for attempt in range(2):
+            missing = {number: text for number, text in numbered.items() if number not in answers}
+            if not missing:
+                break
+            reply: prompts.CandidatesReply = yield _again(prompts.candidates_request(question, missing), attempt)
+            answers |= {row.passage: row for row in reversed(reply.rows) if row.passage in missing}
+        if found := next((row for row in answers.values() if row.answers), None):
+            quote = f": “{_shown(found.quote)}”" if found.quote.strip() else ""
+            return {question.id: f"a chunk of “{candidates[found.passage - 1].document}” answers it{quote}"}
+        if len(answers) < len(numbered):
+            return {}
+    return {question.id: ""}
+
+
+def _packed(candidates: Sequence[Candidate]) -> Iterator[dict[int, str]]:
+    """Yield the texts of candidates by number from 1, as many at a time as one call reads."""
+    pack: dict[int, str] = {}
+    tokens = 0
+    for number, candidate in enumerate(candidates, start=1):
+        size = answer_contexts.estimate(candidate.text)
+        if pack and (tokens + size > CANDIDATE_TOKENS or len(pack) == prompts.MOST_CANDIDATES):
+            yield pack
+            pack, tokens = {}, 0
+        pack[number] = candidate.text
+        tokens += size
+    if pack:
+        yield pack
+
+
+def _no_answer(_: Sequence[Question]) -> prompts.EvidenceReply:
+    return prompts.EvidenceReply(answerable=False, answer="", missing="what the passage that is left out tells")
+
+
+CHECKS: Mapping[str, Check] = {
+    "alone": Check(
+        "Understood without the passage, not answered without the documents",
+        prompts.VERSIONS["alone"],
+        lambda question, context: True,
+        _alone,
+        _alone_placeholder,
+        together=prompts.TOGETHER,
+    ),
+    "evidence": Check(
+        "Answered from its evidence",
+        prompts.VERSIONS["evidence"],
+        lambda question, context: not unanswerable(question),
+        _evidence,
+        lambda questions: prompts.EvidenceReply(answerable=True, answer=questions[0].answer, missing=""),
+    ),
+    "left out": Check(
+        "Not answered when a passage is left out",
+        prompts.VERSIONS["evidence"],
+        lambda question, context: not unanswerable(question) and len(context.passages) > 1,
+        _left_out,
+        _no_answer,
+    ),
+    "candidates": Check(
+        "Not answered by the best chunks of the retrievers",
+        prompts.VERSIONS["candidates"],
+        lambda question, context: unanswerable(question),
+        _candidates,
+        lambda questions: prompts.CandidatesReply(
+            rows=[
+                prompts.CandidateRow(passage=number, answers=False, quote="")
+                for number in range(1, prompts.MOST_CANDIDATES + 1)
+            ]
+        ),
+    ),
+}
+"""Every check by name, in the order in which they are made: the cheapest first."""
+
+
+def verify(
+    questions: Iterable[Question],
+    contexts: Contexts,
+    client: ModelClient,
+    ask: Ask | None = None,
+    *,
+    verdicts: Cache | None = None,
+    keys: Sequence[str] = (),
+    tally: Tally | None = None,
+) -> Iterator[Question]:
+    """Yield the questions, verified, in order, a window at a time.
+
+    One that passes all checks has `verified_by`, the model. One that fails a check too, and its reason says why; it is
+    rejected, unless a person accepted it. One whose verification failed stays as it is, with a reason that begins with
+    `UNVERIFIED`. `verdicts` keeps what calls about several questions said of each; `keys` are removed from reasons.
+
+    Raises:
+        ModelError: the whole endpoint fails; the questions that were decided are yielded before.
+        BudgetReached: `ask` raised it, likewise.
+
+    """
+    asked = partial(ask, client) if ask else None
+
+    def complete(_: Check, __: Sequence[Sequence[Question]], requests: Iterable[Request[Any]]) -> Completions:
+        return client.complete_many(requests, asked)
+
+    remaining = iter(questions)
+    while window := list(islice(remaining, WINDOW)):
+        session = _Session(contexts(window), client, complete, verdicts, tally or Tally())
+        try:
+            session.run(window)
+        except RagvizError:
+            yield from (_outcome(q, session, client.model, keys) for q in window if q.id in session.reasons)
+            raise
+        yield from (_outcome(question, session, client.model, keys) for question in window)
+
+
+Completions = Iterator[Completion[Any] | ModelError]
+Complete = Callable[[Check, Sequence[Sequence[Question]], Iterable[Request[Any]]], Completions]
+"""Check, the questions of each request, requests → a completion or the error of each, in order."""
+
+
+@dataclass(slots=True)
+class _Session:
+    """The verification of a window: `reasons` of the questions that are decided, `failures` of those that cannot be."""
+
+    contexts: Mapping[str, Context]
+    client: ModelClient
+    complete: Complete
+    verdicts: Cache | None
+    tally: Tally
+    reasons: dict[str, str] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def run(self, window: Sequence[Question]) -> None:
+        """Make all checks of the questions of a window."""
+        standing = []
+        for question in window:
+            if why := self.contexts[question.id].lacking:
+                self.failures[question.id] = why
+            else:
+                standing.append(question)
+        for name, check in CHECKS.items():
+            concerned = [q for q in standing if check.applies(q, self.contexts[q.id])]
+            found = self._known(name, check, concerned)
+            unknown = [question for question in concerned if question.id not in found]
+            found |= self._talked(name, check, _batches(unknown, check.together))
+            self.reasons |= {question_id: reason for question_id, reason in found.items() if reason}
+            standing = [q for q in standing if q.id not in self.reasons and q.id not in self.failures]
+        self.reasons |= {question.id: "" for question in standing}
+
+    def _talked(self, name: str, check: Check, groups: Sequence[Sequence[Question]]) -> dict[str, str]:
+        """Return the reasons that a check's talks give: one request of each at a time, concurrently."""
+        reasons: dict[str, str] = {}
+        pending = [(some, talk, next(talk)) for some in groups for talk in [check.talk(some, self.contexts)]]
+        while pending:
+            following = []
+            requests = (request for _, _, request in pending)
+            completions = self.complete(check, [some for some, _, _ in pending], requests)
+            for (some, talk, _), completion in zip(pending, completions, strict=True):
+                if isinstance(completion, ModelError):
+                    if completion.outage:
+                        raise completion
+                    self.failures |= {question.id: str(completion) for question in some}
+                    continue
+                self.tally.count(name, some, completion)
+                try:
+                    following.append((some, talk, talk.send(completion.parsed)))
+                except StopIteration as end:
+                    reasons |= end.value
+                    self._learn(name, check, some, end.value)
+            pending = following
+        return reasons
+
+    def _known(self, name: str, check: Check, questions: Sequence[Question]) -> dict[str, str]:
+        if self.verdicts is None or check.together == 1:
+            return {}
+        keys = {question.id: self._key(name, check, question) for question in questions}
+        cached = self.verdicts.get_many(list(keys.values()))
+        return {question_id: cached[key].decode() for question_id, key in keys.items() if key in cached}
+
+    def _learn(self, name: str, check: Check, questions: Sequence[Question], reasons: Mapping[str, str]) -> None:
+        for question in questions:
+            if question.id not in reasons:
+                self.failures[question.id] = "the model left it out, asked twice"
+        if self.verdicts is not None and check.together > 1:
+            read = [question for question in questions if question.id in reasons]
+            self.verdicts.put_many({self._key(name, check, q): reasons[q.id].encode() for q in read})
+
+    def _key(self, name: str, check: Check, question: Question) -> str:
+        content = json_line([question.text, question.answer, question.history, question.unanswerable])
+        return digest("verified", name, check.version, self.client.base_url, self.client.model, content, length=32)
+
+
+def _outcome(question: Question, session: _Session, model: str, keys: Sequence[str]) -> Question:
+    reason = session.reasons.get(question.id)
+    if reason is None:
+        return unverified(question, without_keys(session.failures[question.id], keys))
+    return decided(question, model, without_keys(reason, keys))
+
+
+def decided(question: Question, verifier: str, fault: str) -> Question:
+    """Return a question after its verification, which found the `fault`, "" for none.
+
+    A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
+    """
+    status = "rejected" if fault and question.status != "accepted" else question.status
+    return replace(question, verified_by=verifier, status=status, reason=fault or _note(question))
+
+
+def unverified(question: Question, why: str) -> Question:
+    """Return a question that could not be verified, and is to be verified later."""
+    return replace(question, verified_by="", reason="; ".join(filter(None, (_note(question), f"{UNVERIFIED}{why}"))))
+
+
+def _note(question: Question) -> str:
+    """Return what a question's reason said before its verification was tried."""
+    return question.reason.partition(UNVERIFIED)[0].rstrip("; ")
+
+
+def waiting(questions: Iterable[Question]) -> list[Question]:
+    """Return the questions that are to be verified: those that are asked, and that nothing has verified."""
+    return [question for question in questions if question.asked and not question.verified_by]
+
+
+def foresee(
+    questions: Sequence[Question],
+    contexts: Contexts,
+    client: ModelClient,
+    *,
+    verdicts: Cache | None = None,
+    probe: bool = False,
+) -> forecast.Forecast:
+    """Count the calls of `verify`, as if every question passed: then the most checks are made. Makes no call.
+
+    But with `probe`, an endpoint of unknown pace is sent two small calls, to learn how long calls take.
+    """
+    dry, read_only = _DryRun(client), None if verdicts is None else _ReadOnly(verdicts)
+    for window in _batches(questions, WINDOW):
+        tally = Tally()
+        _Session(contexts(window), client, dry, read_only, tally).run(window)
+        dry.calls += tally.calls
+    return dry.forecast(len(questions), probe=probe)
+
+
+class _ReadOnly:
+    """A cache to which nothing is added: verdicts read off placeholders must not be kept."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.get_many = cache.get_many
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Keep nothing."""
+
+
+class _DryRun:
+    """Completes requests from the cache, else by the placeholders of their check."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self._client = client
+        self.calls = Counter[str]()
+        self._cached = self._unpaid = self._prompt_tokens = self._completion_tokens = 0
+
+    def __call__(
+        self, check: Check, groups: Sequence[Sequence[Question]], requests: Iterable[Request[Any]]
+    ) -> Completions:
+        for some, request in zip(groups, requests, strict=True):
+            if self._client.cached([request])[0]:
+                self._cached += 1
+                yield self._client.ask(request)
+                continue
+            reply = check.placeholder(some)
+            text = reply.model_dump_json()
+            counts = (
+                sum(answer_contexts.estimate(m["content"]) for m in request.messages),
+                answer_contexts.estimate(text),
+            )
+            self._unpaid += 1
+            self._prompt_tokens += counts[0]
+            self._completion_tokens += counts[1]
+            yield Completion(text, reply, *counts, 0.0, False, self._client.model, None)
+
+    def forecast(self, questions: int, *, probe: bool) -> forecast.Forecast:
+        """Return what was counted."""
+        tokens = (self._prompt_tokens, self._completion_tokens)
+        unpaid = {self._client: (self._unpaid, tokens[1])} if self._unpaid else {}
+        return forecast.Forecast(
+            questions=questions,
+            calls={CHECKS[name].title: count for name, count in self.calls.items()},
+            cached=self._cached,
+            prompt_tokens=tokens[0],
+            completion_tokens=tokens[1],
+            cost=self._client.price(*tokens),
+            seconds=forecast.duration(unpaid, self._client.concurrency, probe=probe),
+        )

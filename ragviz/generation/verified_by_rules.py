@@ -1,0 +1,93 @@
+"""The verification of questions without a model: what can be checked word by word. A model's checks say more.
+
+A question that passes is verified. One that does not is at fault where it was made of the documents' own words, without
+a model. Others can be right all the same, with a sum as their answer or in other words: that they leave to a model.
+
+- The reference answer stands in the passages of the evidence: every number of it, and three of five of its words.
+- Each passage is needed: the question or its answer holds a word that stands in that passage and in no other.
+- No chunk among the best of the retrievers holds all words of a question that nothing is to answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from ragviz.generation import rejection
+from ragviz.generation.answer_agreement import numbers
+from ragviz.generation.verification import WINDOW, Context, Contexts, decided, unanswerable, unverified
+from ragviz.records import Question
+from ragviz.text import language, prose
+from ragviz.text.stems import content_words, stem
+
+RULES = "rules"
+"""What a question is verified by that passed these checks."""
+EXTRACTIVE = "extractive"
+"""The generator whose answers are words of the documents."""
+UNDECIDED = "rules cannot tell"
+"""How the reason begins why rules leave a question to a model."""
+SUPPORTED = 0.6
+"""Share of the reference's words that its evidence has to hold."""
+
+
+def verify(questions: Iterable[Question], contexts: Contexts) -> Iterator[Question]:
+    """Yield the questions in order, as `verification.verify` does: verified, rejected, or left to a model."""
+    remaining = iter(questions)
+    while window := list(islice(remaining, WINDOW)):
+        of_window = contexts(window)
+        yield from (_verified(question, of_window[question.id]) for question in window)
+
+
+def _verified(question: Question, context: Context) -> Question:
+    if context.lacking:
+        return unverified(question, context.lacking)
+    found = fault(question, context)
+    if found and question.generator != EXTRACTIVE:
+        return unverified(question, f"{UNDECIDED}: {found}")
+    return decided(question, RULES, found)
+
+
+def fault(question: Question, context: Context) -> str:
+    """Return which check a question fails in its context, in words; "" when it passes."""
+    if unanswerable(question):
+        return _answered(question, context)
+    return _unsupported(question, context.passages) or _dispensable(question, context.passages)
+
+
+def _answered(question: Question, context: Context) -> str:
+    asked = set(_stems(question.query, question.language))
+    for candidate in context.candidates:
+        if asked and asked <= set(_stems(candidate.text, question.language)):
+            return f"a chunk holds all that it asks about: “{candidate.document}”"
+    return ""
+
+
+def _unsupported(question: Question, passages: Sequence[str]) -> str:
+    """Return what of the reference answer is not in its passages."""
+    text = "\n\n".join([*passages, *(prose.read(passage).text for passage in passages)])
+    if lacking := sorted(numbers(question.answer) - numbers(text)):
+        return f"its evidence does not hold a number of its answer: {lacking[0]}"
+    answer = [word for word in rejection.words(question.answer) if not any(c.isdigit() for c in word)]
+    held = set(rejection.words(text))
+    absent = [word for word in answer if word not in held]
+    if len(absent) > (1 - SUPPORTED) * len(answer):
+        return f"its answer does not stand in its evidence: “{absent[0]}” is missing"
+    return ""
+
+
+def _dispensable(question: Question, passages: Sequence[str]) -> str:
+    """Return which of several passages alone holds nothing that the question or its answer says."""
+    if len(passages) < 2:
+        return ""
+    lang = language.of_answers(question)
+    said = {*_stems(question.query, lang), *_stems(question.answer, lang)}
+    held = [said & set(_stems(passage, lang)) for passage in passages]
+    for number, mine in enumerate(held):
+        others = set().union(*(other for place, other in enumerate(held) if place != number))
+        if not mine - others:
+            return f"can be answered without passage {number + 1}: what it asks and answers stands in the others"
+    return ""
+
+
+def _stems(text: str, lang: str) -> list[str]:
+    return [stem(word) for word in content_words(text, lang)]

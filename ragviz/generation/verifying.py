@@ -1,0 +1,315 @@
+"""Verifying a question set against an index, by a model or by rules: resumable, with progress and costs."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ragviz import stopping
+from ragviz.errors import UsageError
+from ragviz.generation import verification, verified_by_rules
+from ragviz.generation.drafts import Ask
+from ragviz.generation.verification import Candidate, Context, Contexts, Tally, unanswerable
+from ragviz.judging import asker, forecast, planning
+from ragviz.models.breaker import Breaker
+from ragviz.models.chat import ModelClient
+from ragviz.models.spending import Ledger, Spending
+from ragviz.records import Chunk, Edit, IndexInfo, Progress, Question, QuestionSet, RunConfig, Span, new_id, silent
+from ragviz.retrieval import gold, search
+from ragviz.retrieval.retriever import Retriever
+from ragviz.store import codecs
+from ragviz.text import language, words
+from ragviz.workspace import Workspace
+
+CANDIDATES = 20
+"""Best chunks of each retriever that are judged for a question that nothing is to answer."""
+LONGEST = 4
+"""Chunks that the passage of one piece of evidence is made of at most; of longer evidence its own words are taken."""
+MOST_CHARACTERS = 40_000
+"""Characters of one piece of evidence at most: a longer one fits in no call."""
+VERDICTS = "verification"
+"""Kind of cache that keeps verdicts of calls about several questions."""
+VERIFIERS = ("model", "rules")
+"""What a set can be verified by."""
+
+
+@dataclass(slots=True)
+class TypeYield:
+    """What became of the questions of a type, and what that took: calls that were paid, in parts where shared."""
+
+    verified: int = 0
+    faulty: int = 0
+    unverified: int = 0
+    calls: float = 0.0
+    dollars: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result of a verification: questions that passed, that failed a check, and that could not be verified.
+
+    `faulty` questions are rejected, but for those that a person accepted. `reasons` counts why questions are faulty or
+    could not be verified. `changed` were edited by somebody meanwhile, and left alone. `by_type` holds `TypeYield`s.
+    `calls` and `dollars` are what the set has cost so far, its generation included.
+    """
+
+    questions: str
+    verified: int
+    faulty: int
+    unverified: int
+    changed: int
+    reasons: Mapping[str, int]
+    by_type: Mapping[str, Any] = field(default_factory=dict)
+    calls: int = 0
+    dollars: float = 0.0
+
+
+def verify_questions(
+    workspace: Workspace,
+    questions: str,
+    index: str,
+    *,
+    verifier: str = "model",
+    model: str = "",
+    budget: float | None = None,
+    progress: Progress = silent,
+) -> Verified:
+    """Verify the proposed and accepted questions of a set that nothing has verified, against the chunks of an index.
+
+    They are stored as they are decided, so that an interrupted verification continues; what was paid is not paid again.
+    `model` names the model that verifies, by default RAGVIZ_JUDGE, else RAGVIZ_MODEL. `budget` limits the dollars ever
+    spent on this set. The edits make one version of the set.
+
+    Raises:
+        UsageError: the index is not built or of another corpus; there is no such verifier; no model is configured; a
+            budget is given for a model without a price.
+        BudgetReached: the next call could exceed the budget; a larger one continues.
+        ModelError: the endpoint is down or refuses the request.
+
+    """
+    info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
+    store = workspace.store
+    waiting = verification.waiting(store.questions(question_set.id))
+    progress(0, len(waiting), "questions", "Reading questions")
+    _load(waiting)
+    spending, tally = workspace.spending(question_set.id, budget), Tally()
+    contexts = contexts_of(workspace, info, spending)
+    if client is None:
+        outcomes = verified_by_rules.verify(waiting, contexts)
+    else:
+        ask = asking(workspace, question_set, client, spending)
+        outcomes = verification.verify(
+            waiting,
+            contexts,
+            client,
+            ask,
+            verdicts=store.cache(VERDICTS),
+            keys=workspace.settings.keys,
+            tally=tally,
+        )
+    edit = Edit(action="verified", key=f"verified {new_id()}")
+    counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
+    changed = 0
+    before = {question.id: question for question in waiting}
+    try:
+        for done, question in enumerate(outcomes, start=1):
+            saved, _ = store.put_question(question_set.id, question, codecs.version_of(before[question.id]), edit)
+            changed += not saved
+            outcome = _outcome_of(question)
+            setattr(counts[question.type], outcome, getattr(counts[question.type], outcome) + 1)
+            if outcome != "verified":
+                reasons[_kind_of(question.reason)] += 1
+            spending.settle()
+            progress(done, len(waiting), "questions", "Verifying questions")
+    finally:
+        spending.settle()
+        store.settle_all()
+    for name, count in counts.items():
+        count.calls, count.dollars = tally.paid[name], tally.dollars[name]
+    calls, dollars = store.paid(question_set.id)
+    return Verified(
+        question_set.name,
+        verified=sum(count.verified for count in counts.values()),
+        faulty=sum(count.faulty for count in counts.values()),
+        unverified=sum(count.unverified for count in counts.values()),
+        changed=changed,
+        reasons=dict(reasons),
+        by_type=dict(counts),
+        calls=calls,
+        dollars=dollars,
+    )
+
+
+def summary(result: Mapping[str, Any], most: int = 3) -> str:
+    """Say what a verification found; `result` holds `Verified`'s fields, as that of a job does.
+
+    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0}
+    >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
+    40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
+verified: HTTP 500 (1).
+    >>> summary({"verified": 0, "faulty": 0, "unverified": 0, "changed": 0, "reasons": {}})
+    'All questions that are asked are verified already.'
+    """
+    verified, faulty, unverified = (result[name] for name in ("verified", "faulty", "unverified"))
+    total = verified + faulty + unverified
+    if not total:
+        return "All questions that are asked are verified already."
+    ordered = sorted(result["reasons"].items(), key=lambda item: (-item[1], item[0]))
+    listed = "; ".join(f"{reason} ({times:,})" for reason, times in ordered[:most])
+    more = f"; {len(ordered) - most} other reasons" if len(ordered) > most else ""
+    failed = [f"{faulty:,} failed a check"] * bool(faulty) + [f"{unverified:,} could not be verified"] * bool(
+        unverified
+    )
+    sentence = f" {', '.join(failed)}: {listed}{more}." if failed else ""
+    changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
+    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}"
+
+
+def _outcome_of(question: Question) -> str:
+    """Return which count of a `TypeYield` a question adds to."""
+    if not question.verified_by:
+        return "unverified"
+    fault = question.status == "rejected" or (question.reason and question.status == "accepted")
+    return "faulty" if fault else "verified"
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without what it quotes, so that equal ones are counted together."""
+    _, marker, why = reason.partition(verification.UNVERIFIED)
+    return marker + ": ".join(why.split(": ")[:2]) if marker else reason.partition(": ")[0]
+
+
+def foresee_verification(
+    workspace: Workspace, questions: str, index: str, *, verifier: str = "model", model: str = "", probe: bool = True
+) -> forecast.Forecast:
+    """Estimate what `verify_questions` would take, and what of it is already paid; raises UsageError as it does.
+
+    Assumes that every question passes: then the most calls are made. Searches the index for the chunks that
+    unanswerable questions are judged by, for which an endpoint's embedder is paid.
+    """
+    info, question_set, client = _checked(workspace, questions, index, verifier, model, None)
+    waiting = verification.waiting(workspace.store.questions(question_set.id))
+    if client is None:
+        return forecast.Forecast(questions=len(waiting))
+    _load(waiting)
+    verdicts, paid = workspace.store.cache(VERDICTS), Ledger()
+    contexts = contexts_of(workspace, info, spending := Spending(paid))
+    estimate = verification.foresee(waiting, contexts, client, verdicts=verdicts, probe=probe)
+    spending.settle()
+    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
+
+
+def _checked(
+    workspace: Workspace, questions: str, index: str, verifier: str, model: str, budget: float | None
+) -> tuple[IndexInfo, QuestionSet, ModelClient | None]:
+    """Return the index, the set, and the model that verifies, None where rules do."""
+    if verifier not in VERIFIERS:
+        raise UsageError(f"There is no verifier '{verifier}': choose one of {', '.join(VERIFIERS)}.")
+    info, question_set = workspace.store.index(index), workspace.store.question_set(questions)
+    if info.corpus_id != question_set.corpus_id:
+        raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
+    info = search.ready(workspace, info)
+    client = client_of(workspace, model) if verifier == "model" else None
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
+    return info, question_set, client
+
+
+def client_of(workspace: Workspace, model: str = "") -> ModelClient:
+    """Return the client of the model that verifies: the one that is named, else RAGVIZ_JUDGE, else RAGVIZ_MODEL."""
+    return workspace.client(model or workspace.settings.judge or workspace.settings.model)
+
+
+def _load(questions: Sequence[Question]) -> None:
+    """Load what divides the questions' texts into words; a stop does not wait for it."""
+    languages = {language.of_answers(question) for question in questions}
+    stopping.detached(lambda: words.load(languages))
+
+
+def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> Ask:
+    """Open the client; return the function that calls it within the budget, and stops a useless model."""
+    client.open()
+    store, config = workspace.store, RunConfig("", question_set.id)
+    plan = planning.Plan(config, store.cache("bank"), judge=client, spending=spending, patience=0)
+    breaker = Breaker(store.cache("breaker"), f"{VERDICTS} {question_set.id}")
+    return breaker.watching(asker.Asker(plan), VERDICTS)
+
+
+def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:
+    """Return what finds the contexts of questions in an index; new embeddings are recorded in `spending`.
+
+    The passage of a piece of evidence are the chunks that hold it. Candidates are the best chunks of BM25, and of kNN
+    where the index has vectors.
+    """
+    retrievers: list[Retriever] = []
+
+    def contexts(questions: Sequence[Question]) -> dict[str, Context]:
+        unanswered = [question for question in questions if unanswerable(question)]
+        if unanswered and not retrievers:
+            names = ("bm25", "knn") if info.config.embedder else ("bm25",)
+            retrievers.extend(search.retriever(workspace, info, name, spending=spending) for name in names)
+        found = dict(_candidates(workspace, info, retrievers, unanswered)) if unanswered else {}
+        answered = [question for question in questions if question.id not in found]
+        return found | dict(_passages(workspace, info, answered))
+
+    return contexts
+
+
+def _candidates(
+    workspace: Workspace, info: IndexInfo, retrievers: Sequence[Retriever], questions: Sequence[Question]
+) -> Iterator[tuple[str, Context]]:
+    """Yield the context of each question that nothing is to answer: chunks of all retrievers, the best first."""
+    rankings = [retriever([question.query for question in questions], CANDIDATES) for retriever in retrievers]
+    for question, *ranked in zip(questions, *rankings, strict=True):
+        hits = {hit.chunk_id: hit for hit in sorted((h for r in ranked for h in r.hits()), key=lambda hit: hit.rank)}
+        chunks = search.with_chunks(workspace, info.corpus_id, list(hits.values()))
+        yield (
+            question.id,
+            Context(candidates=tuple(Candidate(c.document_name, c.chunk.text) for c in chunks if c.chunk)),
+        )
+
+
+def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Question]) -> Iterator[tuple[str, Context]]:
+    """Yield the context of each question with evidence: of every group the chunks that hold its first member."""
+    spans = {question.id: [_member(group) for group in question.evidence] for question in questions}
+    ids = sorted({span.document_id for some in spans.values() for span in some if span is not None})
+    cuts = {
+        document_id: [(Chunk.make_id(document_id, start, end), start, end) for start, end, _ in rows.tolist()]
+        for document_id, rows in workspace.store.cuts(info.build, ids).items()
+    }
+    texts = {document.id: document.text for document in workspace.store.document_texts(info.corpus_id, list(cuts))}
+    for question in questions:
+        places = [_place(span, cuts, texts) for span in spans[question.id]]
+        long = [place[2] - place[1] for place in places if place is not None and place[2] - place[1] > MOST_CHARACTERS]
+        if not question.evidence:
+            yield question.id, Context(lacking="it has no evidence: find it, or mark it as unanswerable")
+        elif None in places:
+            number = places.index(None) + 1
+            yield question.id, Context(lacking=f"evidence {number} is stale, or in no chunk of index '{info.name}'")
+        elif long:
+            sentence = f"its evidence of {long[0]:,} characters is too long for a call: mark the words that it rests on"
+            yield question.id, Context(lacking=sentence)
+        else:
+            distinct = dict.fromkeys(place for place in places if place is not None)
+            yield question.id, Context(tuple(texts[document_id][start:end] for document_id, start, end in distinct))
+
+
+def _member(group: Sequence[Span]) -> Span | None:
+    return next((span for span in group if not span.stale), None)
+
+
+def _place(
+    span: Span | None, cuts: Mapping[str, Sequence[gold.Cut]], texts: Mapping[str, str]
+) -> tuple[str, int, int] | None:
+    """Return document, start and end of the chunks that hold a span; of itself where these are many."""
+    if span is None or span.document_id not in texts:
+        return None
+    [chunk_ids] = gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))
+    held = [cut for cut in cuts.get(span.document_id, ()) if cut[0] in set(chunk_ids)]
+    if not held:
+        return None
+    if len(held) > LONGEST:
+        return span.document_id, span.start, span.end
+    return span.document_id, min(cut[1] for cut in held), max(cut[2] for cut in held)
