@@ -15,6 +15,7 @@ MAKERS: Mapping[str, str] = {
     "import": "imported",
     "extractive": "made without a model",
     "model": "written by a model",
+    "log": "asked by people",
 }
 """Generator of a question → who made it, on the pages."""
 
