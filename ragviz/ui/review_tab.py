@@ -94,30 +94,35 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
 
 
 def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
-    """Return the questions that pass the filters of the address: status, side of the split, words; rejected ones last.
+    """Return the questions that pass the filters of the address, those that no run asks last.
 
-    The side is asked for where the set has a split.
+    Status and words can always be chosen; side of the split, type and style where questions have one.
     """
-    widths = [6, 2, 2] if question_set.split else [3, 2]  # five statuses are whole at 1024
-    left, *sides, right = st.columns(widths, vertical_alignment="bottom")
-    with left:
-        status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
-        st.segmented_control(
-            "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
-            on_change=lambda: address.put(status=st.session_state["status-filter"]),
-        )  # fmt: skip
+    status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
+    st.segmented_control(
+        "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
+        on_change=lambda: address.put(status=st.session_state["status-filter"]),
+    )  # fmt: skip
+    offered = _types_and_styles(questions)
+    columns = iter(st.columns([*([2] * (len(offered) + bool(question_set.split))), 3], vertical_alignment="bottom"))
+    matches = list(questions)
+    if question_set.split:
+        with next(columns):
+            side = split_tab.choose_filter()
+        matches = [q for q in matches if split_tab.passes(q, side)]
+    for name, titles in offered.items():
+        chosen = address.bound(name, "", address.one_of(titles), f"one of {', '.join(filter(None, titles))}")
+        value = next(columns).selectbox(
+            name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
+        )
+        matches = [q for q in matches if value in ("", getattr(q, name))]
     st.session_state["find-filter"] = find = st.query_params.get("find", "")
-    right.text_input(
+    next(columns).text_input(
         "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
         on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
     )  # fmt: skip
     words = find.casefold()
-    matches = [q for q in questions if words in q.text.casefold() or words in q.answer.casefold()]
-    if sides:
-        with sides[0]:
-            side = split_tab.choose_filter()
-        matches = [q for q in matches if split_tab.passes(q, side)]
-    matches = _of_type_and_style(questions, matches)
+    matches = [q for q in matches if words in q.text.casefold() or words in q.answer.casefold()]
     if reviewer := st.query_params.get("reviewer", ""):
         waiting = set(reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), reviewer))
         matches = [q for q in matches if q.id in waiting]
@@ -128,23 +133,15 @@ def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[
     return sorted(kept, key=lambda q: not q.asked)
 
 
-def _of_type_and_style(questions: Sequence[Question], matches: list[Question]) -> list[Question]:
-    """Return the matches of the type and style chosen; each is asked for where questions of the set have one."""
+def _types_and_styles(questions: Sequence[Question]) -> dict[str, dict[str, str]]:
+    """Return the types and the styles that questions have, with their titles, and "" for any; neither without any."""
     named = {"type": ("Any type", TYPE_TITLES), "style": ("Any style", STYLE_TITLES)}
-    said = {name: {getattr(q, name) for q in questions} for name in named}
-    offered = {name: [key for key in named[name][1] if key and key in said[name]] for name in named}
-    offered = {name: keys for name, keys in offered.items() if keys}
-    if not offered:
-        return matches
-    for column, (name, keys) in zip(st.columns([2, 2, 6]), offered.items(), strict=False):
-        with column:
-            titles = {"": named[name][0]} | {key: named[name][1][key].capitalize() for key in keys}
-            chosen = address.bound(name, "", address.one_of(keys), f"one of {', '.join(keys)}")
-            value = st.selectbox(
-                name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
-            )
-        matches = [q for q in matches if value in ("", getattr(q, name))]
-    return matches
+    offered = {}
+    for name, (any_of_them, titles) in named.items():
+        said = {getattr(question, name) for question in questions}
+        if keys := [key for key in titles if key and key in said]:
+            offered[name] = {"": any_of_them} | {key: titles[key].capitalize() for key in keys}
+    return offered
 
 
 def is_stale(question: Question) -> bool:
