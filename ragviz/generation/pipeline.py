@@ -174,10 +174,14 @@ def generate_questions(
 
     """
     info, client = _checked(workspace, index, generator, passages, budget)
+    corpus = workspace.store.corpus(info.corpus_id)
+    # A set that is there is looked up first: one that is deleted while documents are read is not created again.
+    is_there = workspace.store.question_set_named(name) is not None
+    found = sets.question_set(workspace, corpus, name) if is_there else None
     documents = _read(workspace, info, progress)
     choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
     record = _record(workspace, _existing(workspace, info, name), documents, choices)
-    question_set = sets.question_set(workspace, workspace.store.corpus(info.corpus_id), name)
+    question_set = found or sets.question_set(workspace, corpus, name)
     spending = workspace.spending(question_set.id, budget)
     if record.usable < record.planned:
         progress(0, None, "", "Loading language models")

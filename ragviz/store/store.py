@@ -688,7 +688,8 @@ class Store:
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
-                changes.record_version(connection, set_id, edit, {question.id: row.body})
+                if codecs.question_to_json(question) != row.body:
+                    changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
 

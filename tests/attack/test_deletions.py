@@ -142,13 +142,15 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
     if subject == "corpus":
         assert after == {}
     else:
-        gone = {"index": {"indexes", "cuts"}, "questions": {"question_sets", "questions"}, "run": set()}[subject]
-        if subject == "index" and kind != "questions":  # the index had paid; the set that is written pays as well
-            gone |= {"payments"}
-        assert {name for name, count in before.items() if after.get(name, 0) < count} - {"revisions"} == gone | {"jobs"}
-        growing = (
-            {"questions", "payments"} if kind == "questions" else set()
-        )  # the set stays, with its questions so far
+        of_set = {"question_sets", "questions", "set_versions", "question_changes"}
+        gone = {"index": {"indexes", "cuts", "payments"}, "questions": of_set, "run": set()}[subject]
+        fewer = {name for name, count in before.items() if after.get(name, 0) < count} - {"revisions"}
+        if kind == "questions":  # the index had paid; the set that is written pays as well, as soon as it is written
+            assert fewer - {"payments"} == gone - {"payments"} | {"jobs"}
+        else:
+            assert fewer == gone | {"jobs"}
+        # the set stays, with its questions so far
+        growing = {"questions", "payments", "set_facts", *of_set} if kind == "questions" else set()
         assert all(after[name] <= before.get(name, 0) for name in set(after) - growing), (before, after)
     indexes = [path for path in (workspace.settings.home / "indexes").iterdir() if any(path.iterdir())]
     assert bool(indexes) == (subject in ("questions", "run"))

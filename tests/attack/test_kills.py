@@ -354,10 +354,14 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Leave out what models replied, how long they took, and what questions cost: their scores are compared."""
+    """Leave out what models replied, how long they took, and what questions cost: their scores are compared.
+
+    Versions of question sets are left out too: an edit that is killed and repeated can be two versions.
+    """
     paid = re.compile(r'"(?:calls|prompt_tokens|completion_tokens|dollars)": [\d.e-]+')
     took = re.compile(r'(\["\w+", "[^"]*", "[^"]*", \d+, \d+), [\d.e-]+, [^,]+, (?:true|false)')
-    return {table: texts for table, texts in lines.items() if table not in ("cache", "judgements", "runs")} | {
+    left_out = ("cache", "judgements", "runs", "set_versions", "question_changes")
+    return {table: texts for table, texts in lines.items() if table not in left_out} | {
         "runs": sorted(" ".join(re.findall(r"'(?:name|status)': '[^']*'", text)) for text in lines["runs"]),
         "verdicts": sorted(took.sub(r"\1", text) for text in lines["verdicts"]),
         "set_facts": sorted(paid.sub("", text) for text in lines["set_facts"]),
