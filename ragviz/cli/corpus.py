@@ -97,11 +97,11 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     """Delete documents from a corpus."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpus(name)
-    ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
-    if len(ids) < len(set(documents)):
-        raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
-    console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them becomes stale.", yes)
-    with staleness.refreshing(workspace.store, corpus) as refreshed:
+    with staleness.refreshing(workspace.store, corpus) as refreshed:  # also what an interrupted command left
+        ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
+        if len(ids) < len(set(documents)):
+            raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
+        console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them becomes stale.", yes)
         corpora.delete_documents(workspace, corpus, ids)
     _report_stale(refreshed)
 

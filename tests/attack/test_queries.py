@@ -19,10 +19,11 @@ from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa:
 READ = {  # the parameters that each page reads, beside `corpus` and those of links from it
     "documents": "document at part index tab",
     "index": "index query tab chunker size overlap embedder similarity backend es-type es-m es-ef",
-    "questions": "set status find question edit in-table tab index",
+    "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
+    "health": "set index check question tab earlier later chunk",
     "run": "index set run preset retriever constant k reranker budget",
-    "results": "run k per rank document kind outcome cause find metric question tab rescued broken if-k if-constant "
-    "if-threshold if-budget confidence present step",
+    "results": "run k per rank document kind type style by outcome cause find metric question tab rescued broken if-k "
+    "if-constant if-threshold if-budget confidence present step",
     "inspect": "run runs k question claim tab bank answerable f1 of side other rank document kind outcome cause find "
     "metric point stream slice by",
     "compare": "runs k metric other side question primary effect curve expense by point stream slice",
