@@ -56,7 +56,8 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
     calls, paid = store.paid(question_set.id)
     note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
-    judged = f"{by_status['proposed']}\u00a0proposed, {by_status['rejected']}\u00a0rejected"
+    said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
+    judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     kinds = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with widgets.tiles():

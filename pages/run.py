@@ -415,8 +415,10 @@ def cost(config: RunConfig) -> None:
         st.caption(reads)
     if config.split:
         st.caption(f"{config.split}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
-    if rejected := question_set.counts.get("rejected", 0):
-        st.caption(f"{wording.counted(rejected, 'rejected question')} left out.")
+    left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
+    if any(left_out.values()):
+        counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]
+        st.caption(f"{' and '.join(counted)} left out.")
     if proposed := question_set.counts.get("proposed", 0):
         of_set = " in the set" if config.split else ""
         st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")

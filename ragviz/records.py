@@ -709,6 +709,8 @@ class Edit:
     key: str = ""
 
 
+SYSTEM = "system:"
+"""How the key of an edit begins that follows from a change of documents."""
 EDITED, DELETED = Edit(), Edit(action="deleted")
 
 
@@ -716,7 +718,8 @@ EDITED, DELETED = Edit(), Edit(action="deleted")
 class SetVersion:
     """A version of a question set: what made it of the one before, and how many `questions` that changed.
 
-    `undoes` is the number of the version that it takes back, None when it takes none back.
+    `undoes` is the number of the version that it takes back, None when it takes none back. One `by_system` followed
+    from a change of documents: nobody takes it back.
     """
 
     number: int
@@ -725,6 +728,7 @@ class SetVersion:
     action: str
     questions: int
     undoes: int | None = None
+    by_system: bool = False
 
 
 @dataclass(frozen=True, slots=True)

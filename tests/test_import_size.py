@@ -76,7 +76,7 @@ def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_pat
     assert (imported, problems) == (ROWS, 0)
     assert peak < MOST_BYTES
     assert seconds < MOST_SECONDS
-    assert silence < 10  # until storing begins, a cancellation is heard
+    assert silence < 30  # until storing begins, a cancellation is heard; storing is one transaction
     assert workspace.store.question_set("s").total == ROWS
 
 

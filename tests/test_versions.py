@@ -199,3 +199,15 @@ def test_facts_of_a_set_are_kept_and_counted_as_changes(workspace, question_set)
     assert store.revisions(question_set.id) == (before + 1,)
     store.put_set_fact(question_set.id, "plan", None)
     assert store.set_fact(question_set.id, "plan") is None
+
+
+def test_what_followed_from_documents_is_not_taken_back(workspace, question_set):
+    store, corpus = workspace.store, workspace.store.corpus("notes")
+    corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
+    [info] = store.documents(corpus.id)
+    store.put_questions(question_set.id, [replace(question("a"), evidence=((Span(info.id, 12, 15, "3 m"),),))])
+    corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
+    assert store.history.versions(question_set.id)[0].by_system
+    assert versions.undo(store, latest(workspace, question_set)).number == 1
+    with pytest.raises(UsageError, match="no edit of 'asked'"):
+        versions.undo(store, latest(workspace, question_set))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragviz.errors import UsageError
 from ragviz.judging import banks
 from ragviz.questions import interchange, splits
-from ragviz.records import SIDES, Corpus, QuestionSet, Run, Split
+from ragviz.records import SIDES, Corpus, Edit, QuestionSet, Run, Split
 from ragviz.workspace import Workspace
 
 
@@ -29,7 +29,8 @@ def import_questions(
     if imported.questions:
         target, is_split = question_set(workspace, corpus, name), any(q.split for q in imported.questions)
         split = Split("imported") if is_split and target.split is None else None
-        workspace.store.put_questions(target.id, imported.questions, split)
+        edit = Edit(workspace.settings.person, f"imported {file_name}")
+        workspace.store.put_questions(target.id, imported.questions, split, edit)
         workspace.store.settle_all()  # a document may have been replaced since it was read
         if is_split and split is None:
             kept = {question.id: question.split for question in workspace.store.questions(target.id)}

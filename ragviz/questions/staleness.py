@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from ragviz.errors import Deleted, NotFoundError
-from ragviz.records import Corpus, Document, Edit, Question, QuestionSet, QuestionStatus, Span, new_id
+from ragviz.records import SYSTEM, Corpus, Document, Edit, Question, QuestionSet, QuestionStatus, Span, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.evidence import reanchored
 from ragviz.store.store import Store
@@ -63,7 +63,7 @@ def refresh(store: Store, corpus: Corpus) -> list[Refreshed]:
     done = []
     for question_set in store.question_sets(corpus.id):
         set_aside, released = [], []
-        edit = Edit(action="stale questions set aside, or released", key=new_id())
+        edit = Edit(action="stale questions set aside, or released", key=f"{SYSTEM}{new_id()}")
         for question in store.questions(question_set.id):
             found = _now(store, question_set, question, here, document_of)
             if found == question or not store.put_question(question_set.id, found, version_of(question), edit)[0]:

@@ -57,12 +57,13 @@ def _what(change: QuestionChange) -> tuple[str, ...]:
 
 
 def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
-    """Return the version that `undo` takes back: the newest that is not taken back, and takes none back itself.
+    """Return the version that `undo` takes back: the newest that a person made, and that is not taken back.
 
     `versions` are all of a set, the newest first.
     """
     undone = {version.undoes for version in versions}
-    return next((v for v in versions if v.undoes is None and v.number not in undone), None)
+    made = (version for version in versions if version.undoes is None and not version.by_system)
+    return next((version for version in made if version.number not in undone), None)
 
 
 def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:

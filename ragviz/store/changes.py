@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from ragviz.errors import UsageError
-from ragviz.records import Chunk, Document, Edit, Question
+from ragviz.records import SYSTEM, Chunk, Document, Edit, Question, new_id
 from ragviz.store import codecs, schema
 from ragviz.store.codecs import T
 
@@ -174,7 +174,8 @@ def settle(
         moved.setdefault(values["set"], {})[values["question"]] = values["old"]
     for set_id, before in moved.items():
         count_change(connection, set_id)
-        record_version(connection, set_id, Edit(action="evidence moved with its documents"), before)
+        edit = Edit(action="evidence moved with its documents", key=f"{SYSTEM}{new_id()}")
+        record_version(connection, set_id, edit, before)
 
 
 def record_version(connection: Connection, set_id: str, edit: Edit, before: Mapping[str, str]) -> None:

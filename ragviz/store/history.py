@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
-from ragviz.records import Question, QuestionChange, SetVersion
+from ragviz.records import SYSTEM, Question, QuestionChange, SetVersion
 from ragviz.store import changes, codecs, schema
 
 Rows = Callable[[sa.Select[Any]], Sequence[Row[Any]]]
@@ -102,7 +102,8 @@ class StoreHistory:
 
 def _version(row: Row[Any], questions: int) -> SetVersion:
     undoes = int(row.edit_key.removeprefix(UNDO)) if row.edit_key.startswith(UNDO) else None
-    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes)
+    by_system = row.edit_key.startswith(SYSTEM)
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system)
 
 
 def _question_of(body: str) -> Question | None:
