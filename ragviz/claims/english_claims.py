@@ -183,6 +183,8 @@ def _is_sound(tree: Tree, clause: Clause) -> bool:
     words = tree.words
     if any(word.dep in ("dep", "intj", "meta") for word in words):
         return False
+    if any(word.tag == "CC" and word.text.lower() == "but" for word in words):  # what is contrasted is easily taken
+        return False  # for the answer: "… at the west quay, but not at the east one"
     if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
         return False
     if any(words[c].dep == "conj" and words[c].tag[:2] != "VB" for c in tree.children[clause.verb]):

@@ -43,7 +43,8 @@ def joined(parts: Sequence[Candidate], language: str) -> Candidate:
     if language == "zh":
         return Candidate("；".join(stems) + "？", "；".join(part.answer for part in parts), score)
     first, *others = stems
-    others = [english.lowered(stem) if stem.split()[0].rstrip(",").lower() in FUNCTION else stem for stem in others]
+    first_words = FUNCTION | {"regarding"}
+    others = [english.lowered(stem) if stem.split()[0].rstrip(",").lower() in first_words else stem for stem in others]
     comma = "; " if any("," in stem for stem in stems) else ", "
     together = comma.join([first, *others[:-1], *(f"and {stem}" for stem in others[-1:])])
     return Candidate(together + "?", "; ".join(part.answer for part in parts), score)
