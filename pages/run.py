@@ -415,13 +415,21 @@ def cost(config: RunConfig) -> None:
         st.caption(reads)
     if config.split:
         st.caption(f"{config.split}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
+    caveats(question_set, index)
+    if proposed := question_set.counts.get("proposed", 0):
+        of_set = " in the set" if config.split else ""
+        st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
+
+
+def caveats(question_set: QuestionSet, index: IndexInfo) -> None:
+    """Draw what a run does not ask, and what its index does not hold."""
+    if behind := indexing.behind_words(workspace, index):
+        st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({behind}): what changed is not found.")
+        address.link("index", "Update the index", index=index.name)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
     if any(left_out.values()):
         counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]
         st.caption(f"{' and '.join(counted)} left out.")
-    if proposed := question_set.counts.get("proposed", 0):
-        of_set = " in the set" if config.split else ""
-        st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 
 def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:

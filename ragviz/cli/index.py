@@ -203,8 +203,7 @@ def index_list(as_json: Json = False) -> None:
             return f"not known: {error}"
 
     for info in workspace.store.indexes():
-        new, changed, gone = indexing.stale(workspace, info)
-        parts = [f"{len(new)} new, {len(changed)} changed, {len(gone)} removed"] if new or changed or gone else []
+        parts = list(filter(None, [indexing.behind_words(workspace, info)]))
         parts += ["earlier chunking rules"] if chunking.by_earlier_rules(info) else []
         behind = "; ".join(parts)
         rows.append(

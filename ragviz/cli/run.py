@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import choices, forecast, running, spending
+from ragviz.cli.lazy import choices, forecast, indexing, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import SIDES, AnswererName, ContextKind, Job, RunConfig
 from ragviz.retrieval import rerankers
@@ -79,6 +79,9 @@ def run_questions(
         raise UsageError("Give the run a name: --name NAME.")
     corpus = workspace.store.corpus(index.corpus_id)
     arguments = {"name": run_name, "config": asdict(config), "budget": budget}
+    if behind := indexing.behind_words(workspace, index):
+        told = f"Index '{index.name}' is behind its documents ({behind}): update it first, or evidence is not found."
+        console.err.print(console.printable(told), highlight=False)
     job = console.perform(workspace, "run", f"Run {run_name}", corpus, arguments)
     results.results(run_name, as_json=as_json)
     _end_with(job)

@@ -62,6 +62,12 @@ def splitter(config: IndexConfig) -> Callable[[Document], list[Chunk]]:
     return partial(chunking.split, config=config, tokenizer=tokenizer, sentences=segmentation.each_sentence)
 
 
+def behind_words(workspace: Workspace, info: IndexInfo) -> str:
+    """Say how an index differs from its corpus: "2 new, 1 changed, 0 removed"; "" where it does not."""
+    new, changed, gone = stale(workspace, info)
+    return f"{len(new):,} new, {len(changed):,} changed, {len(gone):,} removed" if new or changed or gone else ""
+
+
 def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], list[DocumentInfo], list[str]]:
     """Return how an index differs from its corpus: (new documents, changed ones, ids it holds that were deleted).
 
