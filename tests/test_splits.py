@@ -252,7 +252,7 @@ def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path
     words = file.read_text(encoding="utf-8-sig").replace("validation", "test")
     file.write_text(words, encoding="utf-8")
     _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
-    assert "Column 'split' was not kept: 'asked' has a split already." in said(err)
+    assert "The sides of the split were not kept: 'asked' has a split already." in said(err)
     assert workspace.store.questions(workspace.store.question_set("asked").id) == before
 
 

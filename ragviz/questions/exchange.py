@@ -14,7 +14,7 @@ from ragviz.errors import UsageError
 from ragviz.questions.formats import registry
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
-from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, QuestionSet, Split, digest, silent
+from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, Question, QuestionSet, Split, digest, silent
 from ragviz.store.store import plain_name
 from ragviz.workspace import Workspace
 
@@ -116,14 +116,14 @@ def import_files(
         total = len(read.documents) + len(read.questions)
         progress(0, None, "rows", f"Storing {total:,} rows")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
-        if read.has_sides and split is None:
+        edit = Edit(workspace.settings.person, f"imported from {registry.FORMATS[found].title}")
+        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit)
+        workspace.store.settle_all()  # a document may have been replaced since it was read
+        if read.has_sides and split is None and _has_other_sides(workspace, name, read.questions):
             notes.append(
                 f"The sides of the split were not kept: '{name}' has a split already. New questions are on neither "
                 "side until it is made again."
             )
-        edit = Edit(action=f"imported from {registry.FORMATS[found].title}")
-        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit)
-        workspace.store.settle_all()  # a document may have been replaced since it was read
     left_out = [problem for problem in read.problems if not problem.kept]
     return Outcome(
         questions=name,
@@ -136,6 +136,13 @@ def import_files(
         key=_kept(workspace, read.problems),
         notes=tuple(notes),
     )
+
+
+def _has_other_sides(workspace: Workspace, name: str, questions: Sequence[Question]) -> bool:
+    """Whether some of the questions name a side of the split that they are not on in the set."""
+    stored = workspace.store.questions(workspace.store.question_set(name).id)
+    sides = {question.id: question.split for question in stored}
+    return any(question.split and question.split != sides.get(question.id) for question in questions)
 
 
 def _kept(workspace: Workspace, problems: Sequence[Problem]) -> str:
