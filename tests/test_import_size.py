@@ -35,7 +35,11 @@ outcome = exchange.import_files(
     workspace, corpus, files.from_paths([(path.name, path)]), "s", progress=lambda *_: heard.append(time.monotonic())
 )
 silences = [later - earlier for earlier, later in zip(heard, heard[1:])]
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+status = Path("/proc/self/status")
+if status.exists():  # the greatest of this program alone: the other counts what the process was before it was started
+    peak = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) * 1024
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 print(json.dumps([outcome.imported, outcome.problems, peak, time.monotonic() - started, max(silences)]))
 """
 
