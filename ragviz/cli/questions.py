@@ -317,7 +317,11 @@ def questions_mend(
         else _quoted_span(workspace, question_set, quotes, documents)
     )
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
-    authoring.save(workspace.store, question_set, after, codecs.version_of(question))
+    edit = Edit(workspace.settings.person, "mended evidence")
+    authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
+    if span.text != piece.span.text:
+        told = f"The passage has other words now: check that “{question.answer}” is still the answer."
+        console.err.print(console.printable(told), highlight=False)
     _show_saved(after, as_json)
 
 

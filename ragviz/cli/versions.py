@@ -45,7 +45,14 @@ def questions_diff(
         for each in found
     ]
     drawn = [(r["id"], ", ".join(r["what"]), r["before"] or "", r["after"] or "") for r in rows]
-    console.show(rows, as_json, lambda: console.table(("id", "what", "before", "after"), drawn))
+
+    def draw() -> None:
+        if drawn:
+            console.table(("id", "what", "before", "after"), drawn)
+        else:
+            console.out.print("No question differs.")
+
+    console.show(rows, as_json, draw)
 
 
 @questions_app.command("undo")

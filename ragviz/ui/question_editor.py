@@ -119,6 +119,8 @@ def _offer(draft: Draft, proposals: Sequence[authoring.Proposal], target: str, k
         how = "Exact match" if proposal.how == "exact" else f"Similar: {proposal.alike:.0%} of the words"
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{how}: “{plain(shortened(proposal.span.text, 160))}”", width="stretch")
+            if proposal.how == "near":
+                st.caption(":orange[▲] Other words: check the answer.")
             if st.button("Use", key=f"{key}-{number}"):
                 put_in(draft, proposal.span, target)
                 st.rerun()
