@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -107,16 +106,13 @@ def test_a_double_click_starts_one_job(server: Server, page: Page, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", BUTTONS)
-def test_impatient_clicks_start_one_job_at_a_time(server: Server, page: Page, kind: str) -> None:  # noqa: F811
+def test_impatient_clicks_start_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
     """Some arrive while the page is drawn anew, some when the button is disabled."""
     before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
     label = shown_page(server, page, kind, "42")
     press_at([page], label, [0, 60, 150, 300, 500])
-    started = sorted(ended_jobs(server, before), key=lambda job: job.created)
-    assert {(job.kind, job.status) for job in started} == {(kind, "done")}, [job.error for job in started]
-    # On a busy machine the last click can be handled when the job has ended: then it rightly starts another.
-    assert all(later.created >= (earlier.finished or 0.0) for earlier, later in pairwise(started))
-    assert len(started) <= 2
+    [job] = ended_jobs(server, before)
+    assert (job.kind, job.status) == (kind, "done"), job.error
     drawn(page)
 
 
