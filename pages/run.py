@@ -421,9 +421,15 @@ def cost(config: RunConfig) -> None:
         st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 
+@st.cache_data(max_entries=16, show_spinner=False)
+def behind_words(of: cache.State) -> str:
+    """Return how an index differs from its corpus; `of` are the corpus and the index."""
+    return indexing.behind_words(workspace, store.index(of.ids[1]))
+
+
 def caveats(question_set: QuestionSet, index: IndexInfo) -> None:
     """Draw what a run does not ask, and what its index does not hold."""
-    if behind := indexing.behind_words(workspace, index):
+    if behind := behind_words(cache.state(index.corpus_id, index.id)):
         st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({behind}): what changed is not found.")
         address.link("index", "Update the index", index=index.name)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}

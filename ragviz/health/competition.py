@@ -18,7 +18,7 @@ from ragviz.health.altered_index import AlteredIndex, Change, Chunks, read
 from ragviz.index import indexing
 from ragviz.metrics import ranking
 from ragviz.questions.interchange import documents_of
-from ragviz.records import IndexInfo, Progress, Question, Ranking, Retrieved, Run, silent
+from ragviz.records import Chunk, IndexInfo, Progress, Question, Ranking, Retrieved, Run, silent
 from ragviz.retrieval.retrievers import needs
 from ragviz.runs import measurements, running, searched_again
 from ragviz.workspace import Workspace
@@ -189,7 +189,8 @@ def _new_documents(
 
 
 def _document(chunk_id: str) -> str:
-    return chunk_id.rsplit("-", 2)[0]
+    parts = Chunk.parse_id(chunk_id)
+    return parts[0] if parts else ""
 
 
 def _searched(

@@ -18,12 +18,18 @@ SHOWN = 10
 """Changed questions that are drawn with both texts; the table lists all that differ."""
 
 
+@st.cache_data(max_entries=8, show_spinner=False)
+def _versions(of: cache.State) -> list[SetVersion]:
+    """Return all versions of a set, the newest first."""
+    return cache.workspace().store.history.versions(of.ids[0])
+
+
 def undo_button(question_set: QuestionSet, key: str) -> None:
     """Draw the button that takes back the newest edit of a set; nothing for a set without edits."""
     store = cache.workspace().store
     if not question_set.version:
         return
-    version = versions.undoable(store.history.versions(question_set.id))
+    version = versions.undoable(_versions(cache.state(question_set.id)))
     if version is None:
         return
     said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
@@ -41,8 +47,7 @@ def undo_button(question_set: QuestionSet, key: str) -> None:
 
 def show(question_set: QuestionSet) -> None:
     """Draw all versions of a set, the newest first, and what differs between two of them."""
-    store = cache.workspace().store
-    listed = store.history.versions(question_set.id)
+    listed = _versions(cache.state(question_set.id))
     if not listed:
         st.markdown("No edits yet. Each edit, import and generation makes a version, which can be compared and undone.")
         return
