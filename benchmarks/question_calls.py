@@ -58,7 +58,7 @@ def measured(workspace: Workspace, passages: int) -> dict[str, Any]:
     """Generate and verify; return the yield and the calls of each type."""
     started = time.monotonic()
     pipeline.generate_questions(workspace, "chunks", "q", kinds=KINDS, generator="model", passages=passages)
-    _, rows = plan_record.shown(workspace.store, workspace.store.question_set("q"))
+    rows = plan_record.shown(workspace.store, workspace.store.question_set("q")).yields
     by_type = {
         row["type"]: {
             "planned": row["planned"],

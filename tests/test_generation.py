@@ -501,6 +501,76 @@ def test_another_kind_stands_in_where_nobody_asked_for_kinds(workspace):
     assert fixed.reasons == {"nothing more there for the kind “fact”": 3}
 
 
+def stages(seen: list[tuple[int, int | None, str, str]]) -> list[str]:
+    """The units of progress in order, each once."""
+    units = [unit for _, _, unit, _ in seen]
+    return [unit for before, unit in zip([None, *units[:-1]], units, strict=True) if unit != before]
+
+
+@pytest.mark.model
+def test_progress_is_told_by_stage_and_each_can_be_cancelled(workspace):
+    names = [f"{n}.md" for n in range(5)]
+    build(workspace, "five", {name: [ENGLISH.replace("hall", f"hall {n}")] for n, name in enumerate(names)})
+    kinds, seen = {"table": 5, "comparison": 2}, list[tuple[int, int | None, str, str]]()
+    pipeline.generate_questions(workspace, "five", "whole", kinds=kinds, progress=lambda *told: seen.append(told))
+    assert stages([told for told in seen if told[2]]) == ["documents", "kinds", "questions"]
+    read = [(done, total) for done, total, unit, _ in seen if unit == "documents"]
+    assert read == [(done, 5) for done in range(5)], "claims are found document by document"
+    assert all(name in " ".join(message for *_, message in seen) for name in names)
+    joined = [(done, total, message) for done, total, unit, message in seen if unit == "kinds"]
+    assert joined[-1] == (0, 1, "Joining claims: comparison")
+    made = [(done, total) for done, total, unit, _ in seen if unit == "questions"]
+    assert made == sorted(made), "the count never goes back"
+    assert (made[0], made[-1]) == ((0, 7), (7, 7))
+    assert {done for done, _ in made} == set(range(8)), "one by one"
+
+    for number, told in enumerate(seen):
+        if told[2] and (number == 0 or seen[number - 1][2] != told[2]):
+
+            def stop(*now, at=told):
+                if now == at:
+                    raise Cancelled("Stopped; what was finished is kept.")
+
+            with pytest.raises(Cancelled):
+                pipeline.generate_questions(workspace, "five", "stopped", kinds=kinds, progress=stop)
+    assert pipeline.generate_questions(workspace, "five", "stopped", kinds=kinds).usable == 7
+
+
+MENU = "Home\n\nSign in\n\nAbout us"
+
+
+@pytest.mark.model
+def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspace, command_line):
+    build(workspace, "menu", {"rules.md": [ENGLISH], "menu.txt": [MENU]})
+    made = pipeline.generate_questions(workspace, "menu", "q", limit=4)
+    reason = made.nothing["menu.txt"]
+    assert (made.usable, list(made.nothing), made.unplanned) == (4, ["menu.txt"], 0)
+    assert reason.startswith("yields no claim: 3 lines, no sentence; planned: ")
+    assert pipeline.unasked_words(asdict(made)) == [f"No question is about menu.txt: {reason}."]
+    shown = plan_record.shown(workspace.store, workspace.store.question_set("q"))
+    assert shown.nothing == made.nothing
+    code, out, err = command_line("questions", "generate", "--index", "menu", "--name", "q", "--limit", "4")
+    assert (code, f"No question is about menu.txt: {reason}." in " ".join(err.split())) == (0, True), err
+    code, out, err = command_line("questions", "plan", "q", "--json")
+    assert (code, json.loads(out)["nothing"]) == (0, made.nothing), err
+    one = pipeline.generate_questions(workspace, "menu", "one", kinds={"table": 1})
+    assert (one.unplanned, one.nothing) == (1, {})
+    assert pipeline.unasked_words(asdict(one)) == [
+        "No question is planned about 1 document: the limit of 1 does not reach for all."
+    ]
+
+
+@pytest.mark.model
+def test_a_document_that_yields_another_kind_is_asked_about_all_the_same(workspace):
+    """One fact and one number are planned, one for each document; both hold tables alone, of three cells each."""
+    build(workspace, "works", {"rooms.md": [ENGLISH], "halls.md": [ENGLISH.replace("hall", "annex")]})
+    made = pipeline.generate_questions(workspace, "works", "q", limit=2)
+    asked = [question for question in questions_of(workspace) if question.asked]
+    assert len({span.document_id for question in asked for [span] in question.evidence}) == 2
+    assert {question.type for question in asked}.isdisjoint({"fact"})
+    assert (made.usable, made.nothing) == (2, {})
+
+
 # Records
 
 
@@ -571,6 +641,34 @@ def test_what_is_shown_sums_several_generations():
     assert rows[1]["reasons"] == "asked already (3)"
     assert plan_record.by_document(rows) == {"b.md": {"fact": (1, 0)}, "d.md": {"fact": (3, 2)}}
     assert Row(cell(count=2), made=1, moved=1).missing == 0
+
+
+def test_planned_is_made_here_and_elsewhere_and_missing_cell_by_cell():
+    """By hand: of a's three facts one is made there, one in b, one as a list in a; of b's two one alone."""
+    record = planned(fresh(), [cell("a", count=3), cell("b", count=2)], None, ())
+    record.count("q1", 0, record.rows[0].cell)
+    record.count("q2", 0, cell("b"))
+    record.count("q3", 0, cell("a", kind="list", section=""))
+    record.count("q4", 1, record.rows[1].cell)
+    record.rows[1].reasons["asked already"] += 1
+    rows = plan_record.cell_rows([record], {"a": "a.md", "b": "b.md"})
+    named = {(row["document"], row["type"]): row for row in rows}
+    facts_of_a, facts_of_b = named["a.md", "fact"], named["b.md", "fact"]
+    assert [facts_of_a[name] for name in ("planned", "made", "elsewhere", "missing")] == [3, 1, 2, 0]
+    assert facts_of_a["where"] == "1 in a.md, as list; 1 in b.md > s"
+    assert [facts_of_b[name] for name in ("planned", "made", "elsewhere", "missing")] == [2, 1, 0, 1]
+    assert (facts_of_b["where"], facts_of_b["reasons"]) == ("", "asked already")
+    for row in rows:
+        assert row["planned"] == row["made"] + row["elsewhere"] + row["missing"]
+        assert row["elsewhere"] == sum(each["count"] for each in row["instead"])
+    kinds = {row["type"]: row for row in plan_record.yield_rows([record])}
+    parts = ("planned", "in place", "elsewhere", "other kinds", "missing")
+    assert [kinds["fact"][name] for name in parts] == [5, 2, 1, 1, 1]
+    record.yielded("fact").kept = 3
+    record.drop("q2", "it failed a check")
+    now = {(row["document"], row["type"]): row for row in plan_record.cell_rows([record], {"a": "a.md", "b": "b.md"})}
+    assert [now["a.md", "fact"][name] for name in ("made", "elsewhere", "missing")] == [1, 1, 1]
+    assert now["b.md", "fact"]["made"] == 1
 
 
 # The command line

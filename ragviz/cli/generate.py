@@ -74,12 +74,14 @@ def questions_generate(
     def draw() -> None:
         line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
         console.out.print(f"'{escape(set_name)}': " + line.format(**result))
-        _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name))[1])
+        _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name)).yields)
 
     console.show(result, as_json, draw)
     if missing := pipeline.shortfall(result):
         missing += f" Cell by cell: ragviz questions plan {set_name}"
         console.err.print(console.printable(missing), highlight=False)
+    for line in pipeline.unasked_words(result):
+        console.err.print(console.printable(line), highlight=False)
     if verify and result["unverified"]:
         unverified = f"{result['unverified']:,} questions could not be verified: the same command tries them again."
         console.err.print(unverified)
@@ -100,16 +102,19 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
     """Show planned against made, cell by cell, with why the rest was not made, and what each kind yielded and cost."""
     workspace = console.open_workspace()
     question_set = workspace.store.question_set(set_name)
-    cells, yields = plan_record.shown(workspace.store, question_set)
-    if not cells:
+    made = plan_record.shown(workspace.store, question_set)
+    if not made.cells:
         raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
 
     def draw() -> None:
-        _draw_cells([row for row in cells if row["missing"] or row["elsewhere"]], "not made where planned")
-        _draw_by_document(cells, question_set.name)
-        _draw_yields(yields)
+        _draw_cells([row for row in made.cells if row["missing"] or row["elsewhere"]], "not made where planned")
+        _draw_by_document(made.cells, question_set.name)
+        _draw_yields(made.yields)
+        for line in pipeline.unasked_words({"nothing": made.nothing}):
+            console.out.print(console.printable(line), highlight=False)
 
-    console.show({"questions": question_set.name, "cells": cells, "kinds": yields}, as_json, draw)
+    body = {"questions": question_set.name, "cells": made.cells, "kinds": made.yields, "nothing": made.nothing}
+    console.show(body, as_json, draw)
 
 
 def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None:
@@ -138,18 +143,21 @@ def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:
 
 
 def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str) -> None:
-    names = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "reasons")
+    names = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "where", "reasons")
+    titles = {"made": "made here", "where": "made elsewhere in", "reasons": "why not here"}
     if rows:
-        console.table(names, [tuple(row[name] for name in names) for row in rows[:LISTED]], title)
+        columns = [titles.get(name, name) for name in names]
+        console.table(columns, [tuple(row[name] for name in names) for row in rows[:LISTED]], title)
     if len(rows) > LISTED:
         console.out.print(f"and {len(rows) - LISTED:,} more cells: --json lists all")
 
 
 def _draw_yields(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print what each kind yielded, and what it cost."""
-    names = ("type", "planned", "made", "kept", "rejected", "unverified", "missing", "calls")
-    drawn = [(*(row[name] for name in names), _cost(row), row["reasons"]) for row in rows]
-    console.table((*names, "cost", "rejected because"), drawn)
+    """Print what came of the plan of each kind, what it yielded, and what it cost."""
+    names = ("type", "planned", "in place", "elsewhere", "other kinds", "missing")
+    written = ("made", "kept", "rejected", "unverified", "calls")
+    drawn = [(*(row[name] for name in (*names, *written)), _cost(row), row["reasons"]) for row in rows]
+    console.table((*names, "written", *written[1:], "cost", "rejected because"), drawn)
 
 
 def _cost(row: Mapping[str, Any]) -> str:

@@ -7,8 +7,8 @@ the sources that it is given.
 from __future__ import annotations
 
 import threading
-from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,9 +24,11 @@ from ragviz.generation.verification import Contexts
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, Usage
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import Question, QuestionStyle, QuestionType, Span, digest
+from ragviz.records import Document, Progress, Question, QuestionStyle, QuestionType, Span, digest, silent
+from ragviz.text.segmentation import each_sentence
 
 Material = TypeVar("Material")
+_CLOSING = " \t\r\n\"'*_`)]}»”’」』）】"  # what may follow the mark that ends a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,10 @@ class Maker(Protocol):
     name: str
     attempts: int | None
 
+    def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
+        """Read ahead what the questions of cells are made of; whatever is read later reports its progress too."""
+        ...
+
     def sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
         """Return what questions of a type can be made of in a document, the best first."""
         ...
@@ -113,6 +119,10 @@ class Maker(Protocol):
         """Yield questions that were not verified when they were made, verified."""
         ...
 
+    def holds(self, document_id: str) -> str:
+        """Say in a few words what a document holds that questions could be made of."""
+        ...
+
 
 SINGLE: tuple[QuestionType, ...] = tuple(name for name in TYPES if name not in joined_claims.JOINED)
 """Types that one claim of a document is enough for."""
@@ -125,13 +135,43 @@ class Corpus:
         """Read nothing yet; bridges are of so many `passages`."""
         self._documents, self._seed, self._passages = documents, seed, passages
         self._claims: dict[str, tuple[SourceClaim, ...]] = {}
+        self._wanted: set[str] = set()
+        self._found = 0
+        self._progress: Progress = silent
         self.joined, self.read = cache(self._joined), cache(self._entities)
+
+    def prepare(
+        self, document_ids: Iterable[str], types: Sequence[QuestionType], progress: Progress
+    ) -> Iterator[QuestionType]:
+        """Read the claims of documents, of all of them where a type is to be joined; yield these types in turn.
+
+        The caller joins each as it comes. Documents without claims yet are counted, then types.
+        """
+        self._progress = progress
+        wanted = self._documents.by_id if types else [i for i in document_ids if i in self._documents.by_id]
+        self._wanted.update(wanted)
+        for document_id in wanted:
+            self.claims(document_id)
+        if types:
+            progress(0, len(types), "kinds", f"Finding what {self._found:,} claims have in common")
+            self.read()
+        for done, asked in enumerate(types):
+            progress(done, len(types), "kinds", f"Joining claims: {TYPES[asked].title}")
+            yield asked
 
     def claims(self, document_id: str) -> tuple[SourceClaim, ...]:
         """Return the claims of a document."""
         if document_id not in self._claims:
+            self._tell(document_id)
             self._claims[document_id] = tuple(claims_of(self._documents.by_id[document_id]))
+            self._found += len(self._claims[document_id])
         return self._claims[document_id]
+
+    def _tell(self, document_id: str) -> None:
+        """Report how many documents were read, of those that are wanted; of all where others are read too."""
+        total = len(self._wanted if document_id in self._wanted else self._documents.by_id)
+        name = self._documents.by_id[document_id].name
+        self._progress(len(self._claims), total, "documents", f"Finding claims, {self._found:,} so far: {name}")
 
     def _entities(self) -> entities.Claims:
         return entities.read((document, self.claims(document.id)) for document in self._documents.by_id.values())
@@ -165,6 +205,12 @@ class Extractive:
         self._documents, self._seed, self._contexts = documents, seed, contexts
         self._corpus = Corpus(documents, seed, passages)
         self.sources = cache(self._sources)
+
+    def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
+        """Find the claims of the cells' documents, and join those of all documents where a cell's type needs that."""
+        types = [asked for asked in joined_claims.JOINED if any(cell.type == asked for cell in cells)]
+        for asked in self._corpus.prepare((cell.document_id for cell in cells), types, progress):
+            self._corpus.joined(asked)
 
     def _sources(self, document_id: str, asked: QuestionType) -> list[Source[_Draft]]:
         if asked in SINGLE:
@@ -223,9 +269,35 @@ class Extractive:
         existing.add(normal)
         return question
 
+    def holds(self, document_id: str) -> str:
+        """Count the claims of a document by type; of one without any its lines and sentences."""
+        counts = Counter(claim.type for claim in self._corpus.claims(document_id))
+        if not counts:
+            return f"yields no claim: {size(self._documents.by_id[document_id])}"
+        listed = ", ".join(f"{counts[asked]:,} {TYPES[asked].title}" for asked in TYPES if counts[asked])
+        return f"yields {counts.total():,} {'claim' if counts.total() == 1 else 'claims'} ({listed})"
+
     def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
         """Yield the questions, verified by rules."""
         return iter(questions) if self._contexts is None else verified_by_rules.verify(questions, self._contexts)
+
+
+def size(document: Document) -> str:
+    r"""Count the lines with text and the sentences that end as such, in words.
+
+    >>> document = Document("d", "d.txt", "Menu\n\nHome\nSign in", (), "en", "", "", 1)
+    >>> size(document), size(replace(document, text="It rains."))
+    ('3 lines, no sentence', '1 line, 1 sentence')
+    """
+    lines = sum(bool(line.strip()) for line in document.text.splitlines())
+    ends = (
+        document.text[start:end].rstrip(_CLOSING)[-1:] for start, end in each_sentence(document.text, document.language)
+    )
+    sentences = sum(end in tuple(".!?。！？") for end in ends)
+    return ", ".join(
+        f"{count:,} {noun}{'s' * (count != 1)}" if count else f"no {noun}"
+        for count, noun in ((lines, "line"), (sentences, "sentence"))
+    )
 
 
 def fault(question: Question, context: str) -> str:

@@ -15,7 +15,7 @@ from ragviz.generation import plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Meter, Order, Skipped
 from ragviz.generation.model_questions import FAILED
-from ragviz.generation.plan_record import PlanRecord, kind_of_reason
+from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
 from ragviz.generation.source_search import SourceSearch
 from ragviz.models.spending import Spending
 from ragviz.questions.question_types import TYPES
@@ -66,10 +66,14 @@ class Making(SourceSearch):
     def run(self, progress: Progress) -> None:
         """Make the questions that are missing: in their cells, else in their documents, else anywhere."""
         self._progress = progress
-        self._tell("Writing questions")
         self._verify_again()
+        self.maker.prepare([self.record.rows[number].cell for number in self.lacking()], progress)
+        self._tell("Looking for places to ask about")
         searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
-        for search, is_bounded in searches + ([(self.any_type, False)] if self.record.any_type else []):
+        if self.record.any_type:
+            searches = [*searches[:2], (self.unasked_document, True), *searches[2:], (self.any_type, False)]
+        for search, is_bounded in searches:
+            self.unasked = frozenset(self.record.unasked())
             tries = Counter[int]()
             while orders := self.orders(search, self.lacking(tries if is_bounded else None)):
                 tries.update(number for number, _ in orders)
@@ -82,7 +86,17 @@ class Making(SourceSearch):
         for row in self.record.rows:
             if (row.missing or row.moved) and not row.reasons:
                 row.reasons[self._why_not(row.cell.type)] = row.missing + row.moved
+        unasked = self.record.unasked()
+        self.record.nothing = {
+            i: self._why_nothing(i, rows) for i, rows in unasked.items() if i in self.documents.by_id
+        }
         self.record.state = "done"
+
+    def _why_nothing(self, document_id: str, rows: Sequence[Row]) -> str:
+        """Return why no question is about a document, though the `rows` planned some."""
+        kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows if row.cell.planned))
+        reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
+        return f"{self.maker.holds(document_id)}; planned: {kinds}; {reasons}"
 
     def _why_not(self, asked: QuestionType) -> str:
         """Return why nothing was tried for a cell of a type."""
@@ -93,6 +107,7 @@ class Making(SourceSearch):
 
     def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""
+        self._tell(f"Writing questions: {TYPES[numbered[0][1].cell.type].title}")
         meter, fresh = Meter(), list[tuple[int, Order[Any]]]()
         for number, order in numbered:
             known = self._known.get(self.maker.question_id(order))
@@ -131,7 +146,7 @@ class Making(SourceSearch):
             self.about[order.source.asked, order.source.group].append(made.text)
         self.made.append(made)
         self._waiting.append(made)
-        self._tell(made.text)
+        self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
         self._count_use(made)
 
     def _count_use(self, made: Question) -> None:
@@ -155,10 +170,13 @@ class Making(SourceSearch):
     def _verify_again(self) -> None:
         """Verify what was kept though its verification failed."""
         asked = [q for i in self.record.places if (q := self._known.get(i)) and q.asked and not q.verified_by]
+        done = 0
         for same in _grouped(asked, lambda question: question.type):
             meter = Meter()
             try:
                 for question in self.maker.verify(same, meter):
+                    self._progress(done, len(asked), "questions", "Verifying what was not verified")
+                    done += 1
                     if question != self._known[question.id]:
                         self._known[question.id] = question
                         self._waiting.append(question)
@@ -186,7 +204,7 @@ class Making(SourceSearch):
         self._pause = (self._stored - started) / SHARE_OF_STORING
 
     def _tell(self, message: str) -> None:
-        self._progress(self.record.usable, self.record.planned, "questions", message or "Writing questions")
+        self._progress(self.record.usable, self.record.planned, "questions", message)
 
 
 def _why_rejected(question: Question) -> str:

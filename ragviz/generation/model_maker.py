@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,10 +14,11 @@ from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Meter, Order, Skipped, Source
 from ragviz.generation.model_questions import Task
+from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Cache, Chunk, Question, QuestionType, Span, digest
+from ragviz.records import Cache, Chunk, Progress, Question, QuestionType, Span, digest
 
 COPIES = 3
 """Questions of one type that are asked about the same passages at most."""
@@ -52,6 +53,12 @@ class ModelMaker:
         self._passages, self._corpus = passages, makers.Corpus(documents, seed, passages)
         self._related = cache(self._by_document)
         self.sources = cache(self._sources)
+
+    def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
+        """Relate the passages of all documents, where a cell's type needs several; a single one needs no reading."""
+        types = [asked for asked, spec in TYPES.items() if spec.fewest > 1 and any(c.type == asked for c in cells)]
+        for asked in self._corpus.prepare((), types, progress):
+            self._related(asked)
 
     def _sources(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
         groups = (
@@ -154,6 +161,10 @@ class ModelMaker:
             yield from (decided.get(question.id, question) for question in questions)
             raise
         yield from (decided.get(question.id, question) for question in questions)
+
+    def holds(self, document_id: str) -> str:
+        """Count the lines and sentences of a document."""
+        return f"holds {makers.size(self._documents.by_id[document_id])}"
 
 
 def _sent(client: ModelClient, request: Request[Any]) -> Completion[Any]:

@@ -54,6 +54,8 @@ PASSAGES = 2
 """Passages of a bridge where nobody says how many."""
 REASONS = 3
 """Reasons of rejected questions that are listed, the most frequent first."""
+NAMED = 10
+"""Documents without questions that are named; `ragviz questions plan --json` names all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,9 @@ class Generated:
     """Result of a generation: `total` questions in the set now, `proposed` and `rejected` ones of this generation.
 
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
-    generator and seed; `short` is how many are missing by type. `calls` and `dollars` are what all generations into the
+    generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
+    planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
+    documents. `calls` and `dollars` are what all generations into the
     set have paid, this one included; dollars count the calls whose model has a price.
     """
 
@@ -113,6 +117,29 @@ class Generated:
     short: Mapping[str, int] = field(default_factory=dict)
     reasons: Mapping[str, int] = field(default_factory=dict)
     unverified: int = 0
+    nothing: Mapping[str, str] = field(default_factory=dict)
+    unplanned: int = 0
+
+
+def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
+    """Say which documents have no question, a line each, and why; `result` holds `Generated`'s fields.
+
+    >>> unasked_words({"nothing": {"menu.md": "yields no claim: 3 lines, no sentence"}, "unplanned": 2, "limit": 9})
+    ['No question is about menu.md: yields no claim: 3 lines, no sentence.', 'No question is planned about 2 more \
+documents: the limit of 9 does not reach for all.']
+    """
+    nothing, unplanned = result.get("nothing", {}), result.get("unplanned", 0)
+    lines = [f"No question is about {name}: {reason}." for name, reason in list(nothing.items())[:most]]
+    if len(nothing) > most:
+        lines.append(f"No question is about {len(nothing) - most:,} more documents for which some were planned.")
+    if unplanned:
+        noun = "document" if unplanned == 1 else "documents"
+        more = " more" if nothing else ""
+        lines.append(
+            f"No question is planned about {unplanned:,}{more} {noun}: the limit of {result['limit']:,} does not reach "
+            "for all."
+        )
+    return lines
 
 
 def shortfall(result: Mapping[str, Any]) -> str:
@@ -195,10 +222,16 @@ def generate_questions(
         spending.settle()
         work.store(at_end=True)
         workspace.store.settle_all()  # the index may hold documents that were replaced
-    return _result(workspace, question_set, record, work.made)
+    return _result(workspace, question_set, record, work.made, documents)
 
 
-def _result(workspace: Workspace, question_set: QuestionSet, record: PlanRecord, made: Sequence[Question]) -> Generated:
+def _result(
+    workspace: Workspace,
+    question_set: QuestionSet,
+    record: PlanRecord,
+    made: Sequence[Question],
+    documents: IndexedDocuments,
+) -> Generated:
     rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
     short, reasons = Counter[str](), Counter[str]()
     for row in record.rows:
@@ -210,7 +243,15 @@ def _result(workspace: Workspace, question_set: QuestionSet, record: PlanRecord,
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
         record.usable, record.planned, dict(short), dict(reasons),
         sum(given.unverified for given in record.yields.values()),
+        plan_record.nothing_of([record], {i: document.name for i, document in documents.by_id.items()}),
+        0 if record.fill else _unplanned(record, documents),
     )  # fmt: skip
+
+
+def _unplanned(record: PlanRecord, documents: IndexedDocuments) -> int:
+    """Count the documents with text that the plan has no question for, and that no question is about."""
+    reached = {row.cell.document_id for row in record.rows if row.cell.planned or row.made or row.taken}
+    return sum(outline.document_id not in reached for outline in documents.outlines if outline.characters)
 
 
 # What is asked for

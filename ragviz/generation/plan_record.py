@@ -90,7 +90,8 @@ class PlanRecord:
     """The record of a generation; `key` names it, `work` the choices that it was last asked for.
 
     `any_type`: what no cell of a type can yield is made as another type, because nobody asked for types.
-    `places` is the number of the row of each kept question, by id.
+    `places` is the number of the row of each kept question, by id, `planned_in` that of the row that asked for it,
+    where it is another. `nothing` says of each document that a question was planned for and that has none, by id, why.
     """
 
     key: str
@@ -104,6 +105,8 @@ class PlanRecord:
     rows: list[Row] = field(default_factory=list)
     yields: dict[QuestionType, Yield] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
+    planned_in: dict[str, int] = field(default_factory=dict)
+    nothing: dict[str, str] = field(default_factory=dict)
     _numbers: dict[tuple[str, ...], int] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -133,22 +136,42 @@ class PlanRecord:
         else:
             self.rows[planned].moved += 1
             self.rows[actual].taken += 1
+            self.planned_in[question_id] = planned
         self.places[question_id] = actual
 
     def drop(self, question_id: str, reason: str) -> None:
         """Count a question no more, because its verification rejected it after all."""
-        row = self.rows[self.places.pop(question_id)]
+        number = self.places.pop(question_id)
+        row, planned = self.rows[number], self.planned_in.pop(question_id, None)
         given = self.yielded(row.cell.type)
         given.kept -= 1
         given.rejected[kind_of_reason(reason)] += 1
         row.reasons[kind_of_reason(reason)] += 1
-        if row.made:
-            row.made -= 1
-            return
-        row.taken -= 1
-        planned = next((each for each in self.rows if each.moved and each.cell.type == row.cell.type), None)
         if planned is not None:
-            planned.moved -= 1
+            row.taken -= 1
+            self.rows[planned].moved -= 1
+        elif row.taken > sum(self.places[each] == number for each in self.planned_in):  # one is beyond the plan
+            row.taken -= 1
+        else:
+            row.made -= 1
+
+    def unasked(self) -> dict[str, list[Row]]:
+        """Return the rows of each document that questions were planned for and that has none, by its id."""
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            rows[row.cell.document_id].append(row)
+        return {
+            document_id: own
+            for document_id, own in rows.items()
+            if any(row.cell.planned for row in own) and not any(row.made or row.taken for row in own)
+        }
+
+    def stand_ins(self) -> dict[int, Counter[Cell]]:
+        """Return the cells in which questions were made in place of those that a row planned, by the row's number."""
+        found: dict[int, Counter[Cell]] = defaultdict(Counter)
+        for question_id, number in self.planned_in.items():
+            found[number][replace(self.rows[self.places[question_id]].cell, planned=1)] += 1
+        return found
 
     def count_unverified(self, questions: Mapping[str, Question]) -> None:
         """Count the kept questions by type that nothing has verified."""
@@ -182,7 +205,7 @@ def planned(
     type; more than are planned are beyond the plan.
     """
     cells = list(cells)
-    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={})
+    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, planned_in={}, nothing={})
     if earlier is None:
         return record
     is_same = earlier.work == record.work and [row.cell for row in earlier.rows if row.cell.planned] == cells
@@ -256,13 +279,15 @@ def fact_with(store: Store, set_id: str, record: PlanRecord) -> dict[str, Any]:
 def _encoded(record: PlanRecord) -> dict[str, Any]:
     body = {
         name: getattr(record, name)
-        for name in ("key", "work", "index", "generator", "seed", "fill", "any_type", "state")
-    }
+        for name in (
+            "key", "work", "index", "generator", "seed", "fill", "any_type", "state", "places", "planned_in", "nothing",
+        )
+    }  # fmt: skip
     rows = [[*astuple(row.cell), row.made, row.moved, row.taken, dict(row.reasons)] for row in record.rows]
     yields = {  # `asdict` breaks counters
         name: {part.name: getattr(given, part.name) for part in fields(given)} for name, given in record.yields.items()
     }
-    return body | {"rows": rows, "yields": yields, "places": record.places}
+    return body | {"rows": rows, "yields": yields}
 
 
 def _decoded(body: Mapping[str, Any]) -> PlanRecord:
@@ -285,12 +310,16 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
     `names` are those of documents by id. Rows are ordered by document, section, type and style.
     """
     cells: dict[tuple[str, ...], Row] = {}
-    for row in (row for record in records for row in record.rows):
-        same = cells.setdefault(_key(row.cell), Row(replace(row.cell, planned=0)))
-        cells[_key(row.cell)] = Row(
-            replace(same.cell, planned=same.cell.planned + row.cell.planned), same.made + row.made,
-            same.moved + row.moved, same.taken + row.taken, same.reasons + row.reasons,
-        )  # fmt: skip
+    instead: dict[tuple[str, ...], Counter[Cell]] = defaultdict(Counter)
+    for record in records:
+        stand_ins = record.stand_ins()
+        for number, row in enumerate(record.rows):
+            same = cells.setdefault(_key(row.cell), Row(replace(row.cell, planned=0)))
+            cells[_key(row.cell)] = Row(
+                replace(same.cell, planned=same.cell.planned + row.cell.planned), same.made + row.made,
+                same.moved + row.moved, same.taken + row.taken, same.reasons + row.reasons,
+            )  # fmt: skip
+            instead[_key(row.cell)] += stand_ins.get(number, Counter())
     types, styles = list(TYPES), list(STYLES)
     ordered = sorted(
         cells.values(),
@@ -299,12 +328,18 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
             styles.index(row.cell.style), row.cell.chunk,
         ),
     )  # fmt: skip
-    return [_shown(row, names) for row in ordered]
+    return [_shown(row, instead[_key(row.cell)], names) for row in ordered]
 
 
-def _shown(row: Row, names: Mapping[str, str]) -> dict[str, Any]:
+def _shown(row: Row, instead: Mapping[Cell, int], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row for display: planned = made + elsewhere + missing; `instead` is what was made elsewhere, where."""
     cell = row.cell
-    return {
+    where = [
+        {"document": names.get(other.document_id, "(deleted)"), "section": other.section, "type": other.type,
+         "style": other.style, "count": count}
+        for other, count in sorted(instead.items(), key=lambda item: (-item[1], _key(item[0])))
+    ]  # fmt: skip
+    shown = {
         "document": names.get(cell.document_id, "(deleted)"),
         "section": cell.section,
         "type": cell.type,
@@ -313,10 +348,33 @@ def _shown(row: Row, names: Mapping[str, str]) -> dict[str, Any]:
         "planned": cell.planned,
         "made": row.made,
         "elsewhere": row.moved,
+        "instead": where,
         "in place of others": row.taken,
         "missing": row.missing,
         "reasons": reason_words(row.reasons) if row.missing or row.moved else "",
     }
+    return shown | {"where": _where_words(shown)}
+
+
+def _where_words(row: Mapping[str, Any], most: int = 3) -> str:
+    """Say where questions were made in place of those that a row of `cell_rows` planned, and as what.
+
+    >>> there = {"document": "b.md", "section": "Pay", "type": "fact", "style": "colleague", "count": 2}
+    >>> other = there | {"document": "a.md", "section": "", "type": "list", "count": 1}
+    >>> row = {"document": "a.md", "type": "fact", "style": "colleague", "elsewhere": 4, "instead": [there, other]}
+    >>> _where_words(row)
+    '2 in b.md > Pay; 1 in a.md, as list; 1 in a place that was not recorded'
+    """
+    told = []
+    for other in row["instead"]:
+        place = " > ".join(filter(None, (other["document"], other["section"])))
+        kind = [TYPES[other["type"]].title] if other["type"] != row["type"] else []
+        kind += [STYLES[other["style"]].title] if other["style"] != row["style"] else []
+        told.append((other["count"], f"{other['count']} in {place}" + (f", as {', '.join(kind)}" if kind else "")))
+    words = [text for _, text in told[:most]]
+    words += [f"{left} in other places"] if (left := sum(count for count, _ in told[most:])) else []
+    unknown = row["elsewhere"] - sum(count for count, _ in told)
+    return "; ".join([*words, *([f"{unknown} in a place that was not recorded"] if unknown > 0 else [])])
 
 
 def reason_words(reasons: Mapping[str, int], most: int = 3) -> str:
@@ -355,20 +413,30 @@ def by_document(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, tuple[
 
 
 def yield_rows(records: Iterable[PlanRecord]) -> list[dict[str, Any]]:
-    """Return the yield of every type and what it cost, of several generations together; planned ones too."""
+    """Return the yield of every type and what it cost, of several generations together; planned ones too.
+
+    Of those planned, "in place" were made in their cells, "elsewhere" as the same type in other cells, "other kinds"
+    as other types; the rest is missing. "made" are all that were written of the type, of which some were kept.
+    """
     sums: dict[QuestionType, Yield] = defaultdict(Yield)
-    plans = Counter[QuestionType]()
-    missing = Counter[QuestionType]()
+    plans, missing, here, others = (Counter[QuestionType]() for _ in range(4))
     for record in records:
         for asked, given in record.yields.items():
             sums[asked] = sums[asked] + given
-        for row in record.rows:
-            plans[row.cell.type] += row.cell.planned
-            missing[row.cell.type] += row.missing
+        stand_ins = record.stand_ins()
+        for number, row in enumerate(record.rows):
+            asked = row.cell.type
+            plans[asked] += row.cell.planned
+            missing[asked] += row.missing
+            here[asked] += row.made
+            others[asked] += sum(n for cell, n in stand_ins.get(number, {}).items() if cell.type != asked)
     return [
         {
             "type": asked,
             "planned": plans[asked],
+            "in place": here[asked],
+            "elsewhere": plans[asked] - here[asked] - others[asked] - missing[asked],
+            "other kinds": others[asked],
             "made": sums[asked].made,
             "kept": sums[asked].kept,
             "rejected": sums[asked].rejected.total(),
@@ -385,8 +453,31 @@ def yield_rows(records: Iterable[PlanRecord]) -> list[dict[str, Any]]:
     ]
 
 
-def shown(store: Store, question_set: QuestionSet) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the cells and the yields of all generations into a set; both empty where there was none."""
+def nothing_of(records: Iterable[PlanRecord], names: Mapping[str, str]) -> dict[str, str]:
+    """Return why documents have no question though some were planned for them, by name.
+
+    Those that another generation made questions of are left out.
+    """
+    records = list(records)
+    asked = {row.cell.document_id for record in records for row in record.rows if row.made or row.taken}
+    told = {i: reason for record in records for i, reason in record.nothing.items() if i in names and i not in asked}
+    return {names[document_id]: told[document_id] for document_id in sorted(told, key=names.__getitem__)}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What all generations into a set planned and made: rows of cells and of types, and documents without questions.
+
+    `nothing` says of each of these documents, by name, why.
+    """
+
+    cells: list[dict[str, Any]]
+    yields: list[dict[str, Any]]
+    nothing: dict[str, str]
+
+
+def shown(store: Store, question_set: QuestionSet) -> Shown:
+    """Return what all generations into a set planned and made; everything is empty where there was none."""
     records = records_of(store, question_set.id)
     names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
-    return cell_rows(records, names), yield_rows(records)
+    return Shown(cell_rows(records, names), yield_rows(records), nothing_of(records, names))

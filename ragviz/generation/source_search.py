@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from typing import Any
 
@@ -24,6 +24,7 @@ class SourceSearch:
     ) -> None:
         self.record, self.maker, self.documents = record, maker, documents
         self.used: set[tuple[str, str]] = set()
+        self.unasked: Collection[str] = ()  # documents without a question when the present search began
         self._queues: dict[tuple[Any, ...], _Queue] = {}
         self.about: dict[tuple[str, str], list[str]] = defaultdict(list)
         for question in existing:
@@ -83,6 +84,17 @@ class SourceSearch:
             ("document", cell.document_id, cell.type), lambda: self.maker.sources(cell.document_id, cell.type)
         )
 
+    def unasked_document(self, number: int) -> _Queue:
+        """Return the sources of other types with evidence in the document of a row; none where it has a question."""
+        document_id = self.record.rows[number].cell.document_id
+        if self.record.rows[number].cell.chunk or document_id not in self.unasked:
+            return self._queue(("nowhere",), lambda: ())
+        types = [name for name, spec in TYPES.items() if spec.fewest]
+        turns = zip_longest(*(self.maker.sources(document_id, name) for name in types))
+        return self._queue(
+            ("unasked", document_id), lambda: (source for turn in turns for source in turn if source is not None)
+        )
+
     def anywhere(self, number: int) -> _Queue:
         """Return the sources of a row's type in all documents by turns; none where it names a chunk."""
         cell = self.record.rows[number].cell
@@ -116,11 +128,17 @@ class SourceSearch:
                 yield source
 
     def _by_turns(self, asked: QuestionType) -> Iterator[Source[Any]]:
-        """Yield sources of all documents, one of each in turn; first of those known to have something for the type."""
-        turns = sorted(
-            self.documents.by_id,
-            key=lambda i: (not self.documents.places_of(i, asked), digest(str(self.record.seed), asked, i)),
-        )
+        """Yield sources of all documents, one of each in turn; first of those that no question is about yet.
+
+        Then of those known to have something for the type.
+        """
+        unasked = self.unasked
+
+        def order(document_id: str) -> tuple[bool, bool, str]:
+            drawn = digest(str(self.record.seed), asked, document_id)
+            return document_id not in unasked, not self.documents.places_of(document_id, asked), drawn
+
+        turns = sorted(self.documents.by_id, key=order)
         level = 0
         while turns:
             left = []

@@ -210,7 +210,7 @@ def _names(corpus_id: str) -> dict[str, str]:
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
-def _shown(of: cache.State) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _shown(of: cache.State) -> plan_record.Shown:
     store = cache.workspace().store
     return plan_record.shown(store, store.question_set(of.ids[0]))
 
@@ -220,18 +220,20 @@ def planned_and_made(question_set: QuestionSet) -> None:
 
     Nothing is drawn for a set into which nothing was generated.
     """
-    cells, yields = _shown(cache.state(question_set.id, question_set.corpus_id))
+    made = _shown(cache.state(question_set.id, question_set.corpus_id))
+    cells = made.cells
     if not cells:
         return
     heading.section("Planned and made")
     planned, missing = sum(row["planned"] for row in cells), sum(row["missing"] for row in cells)
-    moved = sum(row["elsewhere"] for row in cells)
+    here, moved = sum(row["made"] for row in cells), sum(row["elsewhere"] for row in cells)
     st.markdown(
-        f"{planned - missing:,} of {planned:,} planned questions exist"
-        + (f", {moved:,} of them elsewhere than planned" if moved else "")
-        + "."
+        f"{planned - missing:,} of {planned:,} planned questions exist. {planned:,} planned = {here:,} made in their "
+        f"cells + {moved:,} made elsewhere + {missing:,} missing."
     )
-    _yields(yields)
+    for line in pipeline.unasked_words({"nothing": made.nothing}):
+        st.markdown(f":orange[▲] {plain(line)}")
+    _yields(made.yields)
     _by_document(cells, "plan-made")
     lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
     if lacking:
@@ -280,18 +282,20 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
             "Kind": [TYPE_TITLES[row["type"]] for row in cells],
             "Style": [STYLE_TITLES[row["style"]] for row in cells],
             "Planned": [row["planned"] for row in cells],
-            "Made": [row["made"] for row in cells],
+            "Made here": [row["made"] for row in cells],
             "Elsewhere": [row["elsewhere"] for row in cells],
             "Missing": [row["missing"] for row in cells],
             "Why": [row["reasons"] for row in cells],
         }
     )
+            "Made elsewhere in": [row["where"] for row in cells],
     columns: dict[str, Any] = {
         "Document": st.column_config.TextColumn(width=150),
         "Section": st.column_config.TextColumn(width=180),
         "Why": st.column_config.TextColumn(width="large"),
     }
     with widgets.above_table("plan-lacking"):
+        "Made elsewhere in": st.column_config.TextColumn(width="large"),
         st.markdown(f"{wording.counted(len(rows), 'cell')} of the plan did not yield what was planned", width="stretch")
         widgets.table_button(rows, f"{name}-not-made", "plan-lacking-file")
     height = widgets.height_of(len(rows), 6, widgets.TWO_LINES)
@@ -299,12 +303,17 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
 
 
 def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
-    """Draw what each kind yielded, why the rest was rejected, and what it cost."""
+    """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
     paid = any(row["calls"] for row in yields)
+_OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
+"""What came of the planned questions of a kind: the first is the sum of the others."""
+
+
     rows = pd.DataFrame(
         {
             "Kind": [TYPE_TITLES[row["type"]] for row in yields],
-            **{name.capitalize(): [row[name] for row in yields] for name in ("planned", "missing", "made", "kept")},
+            **{name.capitalize(): [row[name] for row in yields] for name in _OF_PLAN},
+            **{title: [row[name] for row in yields] for title, name in (("Written", "made"), ("Kept", "kept"))},
             "Rejected": [row["rejected"] for row in yields],
             **({"Not verified": [row["unverified"] for row in yields]} if any(r["unverified"] for r in yields) else {}),
             **({"Calls": [row["calls"] for row in yields]} if paid else {}),
@@ -318,6 +327,10 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
         "Rejected because": st.column_config.TextColumn(width="large"),
         "Tokens": st.column_config.NumberColumn(format="localized"),
     }
+        "In place": st.column_config.NumberColumn(help="Made in the cell that planned them."),
+        "Elsewhere": st.column_config.NumberColumn(help="Made as the same kind in another section or document."),
+        "Other kinds": st.column_config.NumberColumn(help="Made as another kind, where nobody asked for kinds."),
+        "Written": st.column_config.NumberColumn(help="All that were written of the kind, rejected ones too."),
     widgets.table(rows, "plan-yields", columns=columns, height="content", alt="What each kind yielded")
 
 
@@ -365,9 +378,11 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
         if result.get("unverified") and job.arguments.get("verify", True):
             count = wording.counted(result["unverified"], "question")
             st.markdown(f":orange[▲] {count} could not be verified: generating again tries them again.")
+        for line in pipeline.unasked_words(result, 3):
+            st.markdown(f":orange[▲] {plain(line)}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             address.link("questions", "Review the questions", set=result["questions"], tab="Review")
-            address.link("questions", "Planned and made", set=result["questions"], tab="Generate")
+            address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")
             if st.button("Close", key="close-generated", type="tertiary"):
                 job_panel.dismiss(job)
                 st.rerun()
