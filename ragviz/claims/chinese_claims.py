@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from ragviz.claims import candidate, chinese_sentence, chinese_sentences, chinese_words
 from ragviz.claims.chinese_sentence import Draft
-from ragviz.claims.sections import SEPARATOR, Section, section_at, title_of
+from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, title_of
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.claims.structure import Definition, KeyValue, ListPlace, Row, Structure, Table, structure
+from ragviz.claims.structure import CSV_TYPES, Definition, KeyValue, ListPlace, Row, Structure, Table, structure
 from ragviz.index.headings import headings, verbatim
 from ragviz.records import Document, QuestionType
 from ragviz.text import keyphrases, prose, segmentation
@@ -87,7 +87,7 @@ def is_proper(text: str) -> bool:
 
 _NUMBERING = re.compile(
     r"^(?:第\s*[\d一二三四五六七八九十百零]+\s*(?:部分|[章节条编篇回])\s*|[（(]?[\d一二三四五六七八九十]{1,3}[)）、.．]\s*|\d+(?:\.\d+)+\.?\s*|\d+\s+"
-    r"|附录\s*[A-Z\d一二三四五六七八九十]*\s*|[\W_]+)+"
+    r"|附录\s*[A-Z\d一二三四五六七八九十]*\s*|(?:[^\w《“「『]|_)+)+"
 )
 _GENERIC = candidate.word_set(
     "概述 概览 简介 介绍 说明 其他 其它 附录 附则 总则 背景 前言 引言 导言 目录 常见问题 注意事项 联系方式"
@@ -98,9 +98,13 @@ _GENERIC = candidate.word_set(
     " 所需材料 目的 适用范围"
 )
 _GENRE = re.compile(
-    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助)*(?:说明书?|手册|指南|文档|规程|规范|规约"
-    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|（[^（）]*）|\([^()]*\))+$"
+    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助|教学|发布|更新|会议)*(?:说明书?|手册|指南|文档|规程|规范|规约"
+    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|大纲|纪要|常见问题(?:与?解答)?|（[^（）]*）|\([^()]*\))+$"
 )
+
+
+_FORM = re.compile("(?:须知|指南|说明|信息|概况|情况|资料|参数|规格|数据|政策|规则|方式)$")
+"""Endings of headings that say how something is written about, and not what."""
 
 
 def _title(heading: str) -> str:
@@ -110,12 +114,30 @@ def _title(heading: str) -> str:
     return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
 
 
+def _first_line(document: Document) -> str:
+    """Return the first line of a plain text where it can only be its title: a short noun phrase on a line of its own."""
+    if document.media_type != "text/plain":
+        return ""
+    line, _, rest = document.text.lstrip("\ufeff \n").partition("\n")
+    line = line.strip()
+    letters = chinese_words.codes(chinese_words.read(line)) if 2 <= len(line) <= 30 else ""
+    nominal = re.fullmatch(r"[NAVMTKCUX]*N", letters) and not re.search("[，。；：？！,;:?!]", line)
+    return line if nominal and rest.strip() else ""
+
+
+def _file_of_table(document: Document) -> str:
+    """Return the Chinese name of a CSV file, which has no other title."""
+    name = name_of(document) if document.media_type in CSV_TYPES else ""
+    return name if re.search("[\u4e00-\u9fff]{2}", name) else ""
+
+
 class _Reader:
     """Makes claims of the places of one document."""
 
     def __init__(self, document: Document, title: str) -> None:
         self._document = document
-        subject = _NUMBERING.sub("", title).strip()
+        named = title or _first_line(document) or _file_of_table(document)
+        subject = _NUMBERING.sub("", named).strip()
         self._title = subject if _title(subject) else ""
         self._about = (_GENRE.sub("", subject) or subject) if _title(subject) else ""
 
@@ -129,6 +151,12 @@ class _Reader:
                 return f"{self._about}的{title}"
             return title
         return self._about
+
+    def _owner(self, section: str) -> str:
+        """Return what the keys under a heading are of: the document where the heading only names a form of text."""
+        path, _, last = section.rpartition(SEPARATOR)
+        is_form = self._about and path and _FORM.search(_title(last))
+        return self._about if is_form else self.topic(section)
 
     def _asked(self, draft: Draft, section: str) -> str:
         """Return the question, with its topic before it where it needs one; "" where that is not enough."""
@@ -173,15 +201,22 @@ class _Reader:
     def key_values(self, found: Sequence[KeyValue]) -> Iterator[SourceClaim]:
         """Yield a claim of each line whose key is an attribute and whose value is a noun phrase, number or time."""
         counts = Counter((pair.section, pair.key) for pair in found)
+        together: dict[str, list[bool]] = defaultdict(list)
         for pair in found:
-            topic = self.topic(pair.section)
+            together[pair.section].append(bool(_RELATIONAL.search(_unbracketed(pair.key))))
+        for pair in found:
+            topic = self._owner(pair.section)
             sure = pair.is_marked or pair.is_item or pair.alone
             if not sure or counts[pair.section, pair.key] > 1 or not topic or not is_attribute(pair.key):
                 continue
-            value = pair.value.rstrip("。；;")
-            if not is_value(value):
+            value, key = pair.value.rstrip("。；;"), pair.key.strip()
+            beside = together[pair.section]
+            if not _RELATIONAL.search(_unbracketed(key)) and 3 * sum(beside) < len(beside):
+                if is_defining(value):
+                    yield from self._means(pair.start, pair.end, key, value, pair.section)
                 continue
-            key = pair.key.strip()
+            if not is_value(value) or set(chinese_words.codes(chinese_words.read(key))) <= set("VD"):
+                continue
             joined = f"{topic}的{key}" if _RELATIONAL.search(key) else f"关于{topic}，{key}"
             wh = _wh(key, value)
             draft = Draft(f"{joined}{wh}？", value, _type(wh, value), 8.0, topic, key)
@@ -211,10 +246,9 @@ class _Reader:
         if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
             return
         topic = self.topic(table.section)
-        blank = " " if entity[-1].isascii() else ""
-        wh = _wh(attribute, cell) if is_value(cell) else "是怎样的"
+        wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
         about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
-        draft = Draft(f"{about}{entity}{blank}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
+        draft = Draft(f"{about}{entity}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
         yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
 
     # Lists
@@ -228,7 +262,7 @@ class _Reader:
             return
         if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
             return
-        asked = asked_of(found.introduction) if found.introduction else self._of_heading(found.section)
+        asked = asked_of(found.introduction) if found.introduction else self._of_heading(found, items)
         if not asked:
             return
         answer = ("；" if any(re.search("[、，,：]", item) for item in items) else "、").join(items)
@@ -236,12 +270,19 @@ class _Reader:
         draft = Draft(asked, answer, "list", 8.5 if found.introduction else 7.0, "", "")
         yield from self._usable(draft, found.start, found.end, statement, found.section)
 
-    def _of_heading(self, section: str) -> str:
-        """Ask for the list under a heading that names many: "办理护照所需材料有哪些？"."""
-        path, _, last = section.rpartition(SEPARATOR)
-        heading = _NUMBERING.sub("", last).strip(" ：:")
+    def _of_heading(self, found: ListPlace, items: Sequence[str]) -> str:
+        """Ask for the list under a heading that names many, or what is done: "还车的步骤是什么？"."""
+        path, _, last = found.section.rpartition(SEPARATOR)
+        heading = _NUMBERING.sub("", last).strip(" ：:").rstrip("？?")
         above = self.topic(path)
-        if not above or not _MANY.search(heading) or len(heading) > 16 or chinese_sentence.points(heading):
+        if _ASKING.search(heading) and len(heading) <= 40 and not chinese_sentence.points_elsewhere(heading):
+            return f"{heading}？"
+        if not above or len(heading) > 16 or chinese_sentence.points(heading):
+            return ""
+        if found.is_ordered and _is_action(heading) and sum(map(_is_action, items)) == len(items):
+            about = "" if above in heading else f"关于{above}，"
+            return f"{about}{heading}的步骤是什么？"
+        if not _MANY.search(heading):
             return ""
         wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
         return f"{above}的{heading}{wh}？" if above not in heading else f"{heading}{wh}？"
@@ -250,11 +291,14 @@ class _Reader:
 
     def definition(self, found: Definition) -> Iterator[SourceClaim]:
         """Yield a claim of a term whose meaning is a noun phrase."""
-        meaning = found.meaning.rstrip("。；;")
-        if _is_label(found.term) or not is_defining(meaning) or not is_attribute(found.term):
+        yield from self._means(found.start, found.end, found.term, found.meaning, found.section)
+
+    def _means(self, start: int, end: int, term: str, said: str, section: str) -> Iterator[SourceClaim]:
+        meaning = said.rstrip("。；;")
+        if _is_label(term) or not is_defining(meaning) or not is_attribute(term):
             return
-        draft = Draft(f"{found.term}是什么？", meaning, "definition", 8.0, found.term, "定义")
-        yield from self._usable(draft, found.start, found.end, f"{found.term}：{meaning}", found.section)
+        draft = Draft(f"{term}是什么？", meaning, "definition", 8.0, term, "定义")
+        yield from self._usable(draft, start, end, f"{term}：{meaning}", section)
 
     # Headings that ask
 
@@ -417,9 +461,18 @@ def _wh(key: str, value: str) -> str:
         return "是谁"
     if head.endswith(("地址", "地点", "位置")):
         return "在哪里"
-    if _AMOUNT.fullmatch(value) or head.endswith(("电话", "号码", "热线", "编号", "邮编")):
+    if _AMOUNT.fullmatch(value) or _COUNTED.search(head):
         return "是多少"
     return "是什么"
+
+
+_COUNTED = re.compile("(?:电话|号码|热线|编号|邮编|次数|天数|数量|金额|价格|票价|单价|售价|费用|押金)$")
+"""What is asked for by "多少", also where its value is no number: "不限", "成人40元"."""
+
+
+def _is_doing(key: str) -> bool:
+    """Return whether a key ends in a verb: "故障处理"."""
+    return chinese_words.read(_unbracketed(key))[-1].tag[0] == "v"
 
 
 # Tables
@@ -448,6 +501,12 @@ def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
         return False
     related = sum(bool(_RELATIONAL.search(_unbracketed(name))) for name in names)
     return table.header[first] in _COMPARED or 2 * related > len(names)
+
+
+def _is_action(text: str) -> bool:
+    """Return whether a text says what to do: it begins with a verb, maybe after where, with what or how."""
+    letters = chinese_words.codes(chinese_words.read(text))
+    return bool(re.match(r"(?:D|T|P[NAMTCKUV]{1,6}F?)*V", letters)) and "B" not in letters
 
 
 # Introductions of lists
@@ -479,6 +538,8 @@ def asked_of(introduction: str) -> str:
         }
         asked = many.get(verb, "分别是什么" if verb.startswith("分别") else "是什么")
         return f"{before}{asked}？"
+    if len(said) <= 16 and is_attribute(said):  # "入职材料："
+        return f"{said}{'是什么' if said.endswith(('步骤', '流程', '顺序')) else '有哪些'}？"
     return ""
 
 

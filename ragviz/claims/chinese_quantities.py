@@ -30,7 +30,7 @@ def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
         or after.startswith(("±", "×", "处"))
     ):
         return True
-    if re.search("禁止|严禁|避免|防止", sentence.between(first, place)):
+    if re.search("禁止|严禁|避免|防止|是指|系指|指的是", sentence.between(first, place)):
         return True
     if re.match(rf"以[上下][\d{DIGITS}]", after) or re.search(rf"[\d{DIGITS}][^，]{{0,3}}以[上下]$", before):
         return True  # "五十元以上二百元以下"
@@ -81,7 +81,7 @@ def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:
 def _when(text: str) -> str:
     if re.fullmatch(r"\d{4}\s*年", text):
         return "哪一年"
-    if re.fullmatch(r"(?:周|星期|礼拜).", text):
+    if re.fullmatch(r"(?:周|星期|礼拜)[一二三四五六日天]", text):
         return f"{text[:-1]}几"
     if re.search(r"[:：]|[点时]|半$", text):
         return "几点"

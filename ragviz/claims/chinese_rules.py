@@ -126,7 +126,8 @@ def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterat
     if bars in ("严禁", "禁止") and before.endswith(("内", "中", "里", "上")):
         yield Draft(f"{opening}{before}{bars}什么行为？", what, "exception", 7.0, before or opening, "禁止")
     elif opening or who:
-        if who and is_person(before) and bars[0] == "不":  # "谁禁止…" would ask who forbids it
+        told = not opening and _words_in(sentence, first, len(before)) > 1  # "员工" are all who are spoken of
+        if who and told and is_person(before) and bars[0] == "不":  # "谁禁止…" would ask who forbids it
             yield Draft(f"谁{bars}{what}？", before, "exception", 6.5, before, "禁止")
         yield Draft(f"{opening}{before}{bars}做什么？", what, "exception", 7.0, before or opening, "禁止")
 

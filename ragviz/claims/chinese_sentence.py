@@ -212,6 +212,8 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         if not owner or re.search("[将把给]", sentence.between(*sentence.clauses[led])):
             return ""
     led = min(led, first)
+    if led < clause and not owner and not re.search("[VBZP]", _codes_of(sentence, clause)):
+        return ""  # "一线城市每天120元，其他城市每天90元": the verb is left out
     goes_on = wh == "什么" and end == sentence.clauses[clause][1]
     goes_on = goes_on and bool(re.fullmatch("[NAMKCUE]+", _codes_of(sentence, clause + 1)))
     if goes_on or _is_broken(sentence, led, first, clause, last, start):
@@ -284,6 +286,8 @@ def _is_measure(sentence: Sentence, clause: int) -> bool:
     match = re.fullmatch(r"(?P<what>V?[NAU]{1,4})[BDZ]*V?[BDP]*M", sentence.codes[start:end])
     named = ("nr", "ns", "nt", "nz", "nw", "eng")
     words = sentence.words[start : start + match.end("what")] if match else ()
+    if match and words[0].text in ("其他", "其它", "其余"):
+        return False
     verb = sentence.words[end - 2].text if match and sentence.codes[end - 2] == "V" else "达"
     return verb in _REACHES and bool(match) and not any(word.tag.startswith(named) for word in words)
 

@@ -64,8 +64,12 @@ _MODAL = candidate.word_set(
 _COPULA = candidate.word_set("是 为")
 _JOINING = candidate.word_set("和 与 及 以及 或 或者 并 跟")
 _ALL = candidate.word_set(
-    "每 各 每个 各个 每年 每天 每月 每周 每次 每日 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多"
+    "每 各 每个 各个 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多"
 )
+_COMPARING = candidate.word_set(
+    "大于 小于 多于 少于 高于 低于 等于 超过 不少于 不多于 不大于 不小于 不低于 不高于 不超过 不足"
+)
+_OFTEN = candidate.word_set("每年 每天 每月 每周 每次 每日 每晚 每季度 每小时 每分钟 每学期 每学年")
 _RESULTS = candidate.word_set("好 完 掉 到 出 成 住 开 上 下 起 完成 完毕")
 """What follows a verb and says how it ends: "构造好"."""
 _CODES = {"n": "N", "v": "V", "a": "A", "d": "D", "m": "M", "q": "M", "t": "T", "r": "R", "p": "P", "c": "O", "f": "F"}
@@ -148,7 +152,7 @@ def _name(sentence: str, pending: Sequence[Word]) -> Iterator[Word]:
 
 
 def _compounds(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
-    """Join "年" and "假" where no number precedes, which jieba's dictionary lacks, and part "部位于" as "部" "位于"."""
+    """Join "年" and "假" where no number precedes, which jieba's dictionary lacks, "不少" and "于"; part "部位于"."""
     place = 0
     while place < len(words):
         word, after = words[place], words[place + 1] if place + 1 < len(words) else None
@@ -157,6 +161,9 @@ def _compounds(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
         if after and after.text == "于" and word.text.endswith("位") and len(word.text) > 1 and word.tag[0] == "n":
             yield Word(word.start, word.end - 1, word.text[:-1], "n")  # "部位" and "于": "部" and "位于"
             yield Word(word.end - 1, after.end, "位于", "v")
+            place += 1
+        elif after and after.text == "于" and word.text in ("不少", "不多", "不大", "不小", "不低", "不高"):
+            yield Word(word.start, after.end, word.text + "于", "v")
             place += 1
         elif after and measure and len(after.text) == 1 and after.tag[0] in "nav" and after.start == word.end:
             yield Word(word.start, after.end, sentence[word.start : after.end], "n")
@@ -192,11 +199,13 @@ def _code(word: Word) -> str:
         return "K"
     if text in ("等", "等等"):
         return "E"
-    for code, members in (("Z", _MODAL), ("B", _COPULA), ("C", _JOINING), ("A", _ALL)):
+    for code, members in (("Z", _MODAL), ("B", _COPULA), ("C", _JOINING), ("A", _ALL), ("T", _OFTEN), ("V", _COMPARING)):
         if text in members:
             return code
     if text in ("之", "的"):
         return "U"
+    if text == "周期":  # a time by jieba's dictionary
+        return "N"
     return _CODES.get(tag) or _CODES.get(tag[:1], "X")
 
 

@@ -108,7 +108,7 @@ def _in_name(words: Sequence[Word], place: int) -> bool:
 _SIGNS = frozenset("%#+/&-")
 _ASKING = re.compile(
     "(?:是|为|有|要|需要?)?(?:什么(?:时候|时间|地方|东西|样的?)?|(?:应该|应当|该|要)?怎么(?:样|办|做)?|怎样|如何|为什么|为何"
-    "|哪(?:里|儿|些|个|位|种|类|项|几[个项种]|年|天|一?[年天月日])?(?:时候)?|谁的?|何(?:时|地|处|人|种)"
+    "|哪(?:里|儿|些|个|位|种|类|项|几[个项种]|年|天|一?[个年天月日位种类项])?(?:时候)?|谁的?|何(?:时|地|处|人|种)"
     "|(?:百分之)?(?:多少|几)(?:个?(?:工作日|自然日|小时|分钟|星期|年|月|周|日|天|人|次|元(?![素件旦])|万元|美元|位|名|岁|秒|项|条"
     "|份|台|种|字符?)|个|[米克吨层页章节度倍家行])?|多(?:久|长时间|长|大|高|远|重|快|深))"
     "|是不是|有没有|能不能|可不可以|是否|能否|可否|吗(?=[？?]|$)|呢(?=[？?]|$)"
@@ -118,7 +118,10 @@ _CHINESE_FUNCTION = candidate.word_set(
     "是 有 为 会 要 能 能够 可以 可 应 应该 应当 必须 须 需 需要 请 请问 让 使 被 把 对 于 之 到 上 中 里 内 外 前"
     " 后 下 时 个 做 之前 之后 来 去 进行 指 叫 称 称为 叫做 所 以 分别 具体 一下 在 由 从 和 与 及 或"
 )
-_CHINESE_NEGATIVE = candidate.word_set("不 没 没有 未 无 非 不得 不能 不可 不要 不需 不用 无需 禁止 除 除了")
+_OFTEN = candidate.word_set("每年 每天 每月 每周 每次 每日 每人 每个 每小时 每晚")
+_CHINESE_NEGATIVE = candidate.word_set(
+    "不 没 没有 未 未经 尚未 并非 无 非 不得 不能 不可 不要 不需 不用 无需 不必 禁止 除 除了"
+)
 
 
 def _chinese_keywords(text: str) -> Iterator[Word]:
@@ -127,7 +130,7 @@ def _chinese_keywords(text: str) -> Iterator[Word]:
     for piece in re.finditer(r"[^\n]+", masked):
         for word in chinese_words.read(piece.group()):
             meant = word.tag[0] in _CHINESE_MEANING and any(c.isalnum() or c in _SIGNS for c in word.text)
-            meant = meant or word.tag == "eng" or word.text[0].isdigit()
+            meant = meant or word.tag == "eng" or word.text[0].isdigit() or word.text in _OFTEN
             if word.text in _CHINESE_NEGATIVE or (meant and word.text not in _CHINESE_FUNCTION):
                 yield replace(word, start=word.start + piece.start(), end=word.end + piece.start())
 
@@ -153,13 +156,13 @@ _ENGLISH_CIRCUMSTANCES = (
     "There is something about “{topic}”{above} that I still have to find out.",
 )
 _CHINESE_CIRCUMSTANCES = (
-    "我正在了解“{topic}”{above}方面的内容。",
-    "我有一个关于“{topic}”{above}的问题，想先确认清楚再继续。",
-    "我正在查“{topic}”{above}的资料，有一点还想弄明白。",
-    "关于“{topic}”{above}，有一点我还需要弄清楚。",
+    "我正在了解{topic}方面的内容。",
+    "我有一个关于{topic}的问题，想先确认清楚再继续。",
+    "我正在查{topic}的资料，有一点还想弄明白。",
+    "关于{topic}，有一点我还需要弄清楚。",
 )
 _NUMBERING = re.compile(
-    r"^(?:#+\s*|第\s*[\d一二三四五六七八九十百]+\s*[章节条部分篇]+\s*|\d+(?:\.\d+)+\.?\s*"
+    r"^(?:#+\s*|第\s*[\d一二三四五六七八九十百]+\s*[章节条部分篇]+\s*|\d+(?:\.\d+)+\.?\s*|\d{1,2}\s+(?=[\u4e00-\u9fff])"
     r"|[（(]?[\d一二三四五六七八九十]+[)）、.．]\s*|(?:chapter|section|part|appendix)\s+[\dIVXA-Z]+\b[:.\s]*)+",
     re.IGNORECASE,
 )
@@ -173,12 +176,23 @@ def _with_circumstances(text: str, language: str, section: str, chance: random.R
     topic = headings[-1] if headings else _topic(text, language)
     if not topic:
         return None
-    above = ""
-    if len(headings) > 1 and headings[-2].casefold() != topic.casefold():
-        above = f"（“{headings[-2]}”部分）" if language == "zh" else f", a part of “{headings[-2]}”"
-    patterns = _CHINESE_CIRCUMSTANCES if language == "zh" else _ENGLISH_CIRCUMSTANCES
-    opening = chance.choice(patterns).format(topic=topic, above=above)
-    return f"{opening}{'' if language == 'zh' else ' '}{text.strip()}"
+    parted = len(headings) > 1 and headings[-2].casefold() != topic.casefold()
+    if language == "zh":
+        return _chinese_circumstances(text.strip(), topic, headings[-2] if parted else "", chance)
+    above = f", a part of “{headings[-2]}”" if parted else ""
+    opening = chance.choice(_ENGLISH_CIRCUMSTANCES).format(topic=topic, above=above)
+    return f"{opening} {text.strip()}"
+
+
+_ABOUT = re.compile("^关于(?P<topic>[^，？]{2,60})，")
+
+
+def _chinese_circumstances(text: str, topic: str, above: str, chance: random.Random) -> str:
+    """Put a sentence before the question; a topic that the question begins with ("关于报销，…") moves into it."""
+    named = f"“{above}”中“{topic}”" if above else f"“{topic}”"
+    if about := _ABOUT.match(text):
+        named, text = about["topic"], text[about.end() :]
+    return chance.choice(_CHINESE_CIRCUMSTANCES).format(topic=named) + text
 
 
 def _title(heading: str) -> str:

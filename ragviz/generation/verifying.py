@@ -303,7 +303,7 @@ def _member(group: Sequence[Span]) -> Span | None:
 def _place(
     span: Span | None, cuts: Mapping[str, Sequence[gold.Cut]], texts: Mapping[str, str]
 ) -> tuple[str, int, int] | None:
-    """Return document, start and end of the chunks that hold a span; of itself where these are many."""
+    """Return document, start and end of the chunks that hold a span, with all of it; of itself where these are many."""
     if span is None or span.document_id not in texts:
         return None
     [chunk_ids] = gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))
@@ -312,4 +312,6 @@ def _place(
         return None
     if len(held) > LONGEST:
         return span.document_id, span.start, span.end
-    return span.document_id, min(cut[1] for cut in held), max(cut[2] for cut in held)
+    # A chunk can be cut inside the span's last word: what the question rests on is the span.
+    starts, ends = [cut[1] for cut in held], [cut[2] for cut in held]
+    return span.document_id, min(span.start, *starts), max(span.end, *ends)
