@@ -15,7 +15,7 @@ from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
-from ragviz.health import balance, contents, duplicates, effects, examination, material, quarantine, synthetic
+from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.words import Weights, computed, content, numbers, stated_numbers, weights_of
@@ -24,6 +24,7 @@ from ragviz.questions import sets
 from ragviz.records import (
     Answer,
     Chunk,
+    Document,
     Edit,
     EvaluatedAnswer,
     IndexConfig,
@@ -390,11 +391,19 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
     assert len(made.found["copies"].findings) == 1
     assert made.contents.unasked == ("notes.md",)
-    assert made.contents.places["table"] == 1
+    kinds = {each.kind: each for each in made.contents.places}
+    assert {name: (each.count, each.questions) for name, each in kinds.items()} == {"prose": (3, 3), "tables": (1, 0)}
     said = " ".join(contents.verdict(made.contents))
     assert "2 of 3 documents" in said
-    assert made.contents.asked_places["table"] == 0
-    assert "anything in tables: the documents hold 1, and no question has evidence in one" in said
+    assert (
+        "anything in tables: the documents hold 1, and no question has evidence in one or asks for a table cell" in said
+    )
+    assert "prose" not in said
+    texts = ["# Valve\n\n" + VALVE + "\n\n| part | weight |\n|---|---|\n| wheel | 12 kg |\n", f"# Tea\n\n{TEA}\n"]
+    texts.append("# Notes\n\nNobody asks about these notes on paint.\n")
+    table = len("| part | weight |\n|---|---|\n| wheel | 12 kg |")
+    whole = sum(map(len, texts))
+    assert kinds["tables"].share == pytest.approx(table / whole, abs=2 / whole), "by hand, but for line ends"
     assert "a change in notes.md, which no question is about" in said
     assert "no unanswerable question" in said
     running.run(workspace, "words", RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3))
@@ -412,8 +421,63 @@ def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):
     span = Span(document.id, start, start + 5, "12 kg")
     store.put_questions(asked.id, [Question("cell", "How heavy is the wheel?", "12 kg", ((span,),), "hand")])
     made = examination.examine(workspace, store.question_set("asked"))
-    assert made.contents.asked_places == {"table": 1, "list": 0, "definition": 0}
+    assert {each.kind: each.questions for each in made.contents.places} == {"prose": 3, "tables": 1}
     assert "tables" not in " ".join(contents.verdict(made.contents))
+
+
+OF_EACH = """# Desk
+
+The desk lends tools and tents to all.
+
+It is open at noon. ![the desk](desk.png)
+
+| tool | price |
+|---|---|
+| saw | 2 euros |
+
+It lends:
+
+- maps
+- tents
+
+**Deposit** – money that is held until the tool is back.
+
+**Hours**: 9 to 17
+
+```
+print("desk")
+```
+"""
+
+
+def test_what_documents_consist_of_is_counted_by_hand_and_asked_by_evidence_or_by_type():
+    """Two paragraphs, a table, a list and so on; the definition is asked of prose, and counts by its type."""
+    document = Document("desk", "desk.md", OF_EACH, (), "en", "text/markdown", "", len(OF_EACH))
+
+    def about(quote: str, kind: str = "", more: str = "") -> Question:
+        start = OF_EACH.index(quote)
+        span = Span("desk", start, start + len(quote) + len(more), quote + more)
+        return Question(f"{quote} {kind}", "?", "", ((span,),), "hand", type=kind)
+
+    found = places.kinds_in(document)
+    assert {name: len(each) for name, each in found.items()} == {
+        "prose": 2, "tables": 1, "lists": 1, "key_values": 1, "definitions": 1, "code": 1, "images": 1,
+    }  # fmt: skip
+    assert [OF_EACH[start:end] for start, end in found["images"]] == ["![the desk](desk.png)"]
+    [(start, end)] = found["tables"]
+    asked = [
+        about("| saw | 2 euros |", "fact"),  # in a table, whatever its type
+        about("It is open at noon.", "definition"),  # in prose, and asks for a definition
+        about("to all.\n\nIt is open"),  # prose
+        about("tents to all."),
+        replace(about("Deposit"), evidence=((replace(about("Deposit").evidence[0][0], stale=True),),)),
+    ]
+    kinds = places.Kinds(asked)
+    kinds.read(document)
+    assert {name: sorted(each.questions) for name, each in kinds.asked.items()} == {
+        "prose": [1, 2, 3], "tables": [0], "lists": [], "key_values": [], "definitions": [1], "code": [], "images": [],
+    }  # fmt: skip
+    assert kinds.share("tables") == pytest.approx((end - start) / len(OF_EACH))
 
 
 def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):

@@ -89,7 +89,8 @@ def _body(workspace: Workspace, question_set: QuestionSet, made: Examination) ->
             | {"questions": [asdict(f) | {"question": texts.get(f.question_id, "")} for f in found.findings]}
         )
     head = {"questions": question_set.name, "version": made.version, "index": made.index}
-    return head | {"verdict": contents.verdict(made.contents), "contents": asdict(made.contents), "checks": rows}
+    said = {"verdict": contents.verdict(made.contents), "asked_about": contents.places_words(made.contents)}
+    return head | said | {"contents": asdict(made.contents), "checks": rows}
 
 
 def _effects(summaries: Mapping[str, Summary], ids: list[str]) -> list[dict[str, Any]]:
@@ -97,7 +98,7 @@ def _effects(summaries: Mapping[str, Summary], ids: list[str]) -> list[dict[str,
 
 
 def _draw(body: Mapping[str, Any], check: str) -> None:
-    for sentence in body["verdict"]:
+    for sentence in (*body["verdict"], body["asked_about"]):
         console.out.print(console.printable(sentence), highlight=False)
     if check:
         row = next(each for each in body["checks"] if each["check"] == check)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ragviz.claims.structure import structure
 from ragviz.health import material
 from ragviz.health.material import Material
+from ragviz.health.places import KINDS, Kinds
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.records import IndexInfo, Question, QuestionSet, Run, Span
+from ragviz.records import IndexInfo, Question, QuestionSet, Run
 from ragviz.runs import measurements
 from ragviz.stats import power
 from ragviz.stats.differences import paired_differences
@@ -22,8 +21,19 @@ from ragviz.workspace import Workspace
 
 LISTED = 3
 """Documents that are named; the others are counted."""
-PLACES = {"table": "table", "list": "list", "definition": "definition"}
-"""What is counted in documents → what one is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """A kind of places of the documents (`places.KINDS`): how many, their share of the text, questions about them.
+
+    A question is about them where at least half of a piece of its evidence stands in one, or its type asks for them.
+    """
+
+    kind: str
+    count: int
+    share: float
+    questions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +41,8 @@ class Contents:
     """What a set asks of what its documents hold.
 
     `unasked` names the documents that no question is about. `types` counts the questions of each type, "" those of
-    which nobody said it; `places` the tables, lists and definitions of the documents, `asked_places` the questions with
-    evidence in one. `unanswerable` counts questions that no document answers. `noticed` is the smallest difference in
+    which nobody said it; `places` are the kinds of places that the documents hold, in order.
+    `unanswerable` counts questions that no document answers. `noticed` is the smallest difference in
     `metric` that two runs like the newest show with a power of 80 %, None where fewer than two runs are known.
     """
 
@@ -42,8 +52,7 @@ class Contents:
     chunks: int
     asked_chunks: int
     types: Mapping[str, int] = field(default_factory=dict)
-    places: Mapping[str, int] = field(default_factory=dict)
-    asked_places: Mapping[str, int] = field(default_factory=dict)
+    places: tuple[Places, ...] = ()
     unanswerable: int = 0
     noticed: float | None = None
     metric: str = ""
@@ -61,41 +70,24 @@ def contents_of(
         index.chunks if index is not None and read.index else 0,
         len({chunk_id for subject in read.subjects for chunk_id in subject.gold_chunks}),
         dict(Counter(subject.question.type for subject in read.subjects)),
-        *places_of(workspace, question_set.corpus_id, [subject.question for subject in read.subjects]),
+        places_of(workspace, question_set.corpus_id, [subject.question for subject in read.subjects]),
         sum(subject.question.kind == "unanswerable" for subject in read.subjects),
         noticed,
         metric,
     )
 
 
-def places_of(
-    workspace: Workspace, corpus_id: str, questions: Sequence[Question]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Count the tables, lists and definitions of a corpus's documents, and the questions with evidence in one."""
+def places_of(workspace: Workspace, corpus_id: str, questions: Sequence[Question]) -> tuple[Places, ...]:
+    """Count the places of each kind in a corpus's documents, and the questions about them; kinds without any not."""
+    kinds = Kinds(questions)
     documents = [d.id for d in workspace.store.documents(corpus_id) if d.status == "ok"]
-    spans: dict[str, list[tuple[str, Span]]] = {}
-    for question in questions:
-        for span in (span for group in question.evidence for span in group if not span.stale):
-            spans.setdefault(span.document_id, []).append((question.id, span))
-    counts: Counter[str] = Counter(dict.fromkeys(PLACES, 0))
-    asked: dict[str, set[str]] = {name: set() for name in PLACES}
     for document in workspace.store.document_texts(corpus_id, documents):
-        found = structure(document)
-        ranges_of = {
-            "table": [(table.start, table.end) for table in found.tables],
-            "list": [(place.start, place.end) for place in found.lists],
-            "definition": [(definition.start, definition.end) for definition in found.definitions],
-        }
-        for name, ranges in ranges_of.items():
-            counts[name] += len(ranges)
-            asked[name] |= {i for i, span in spans.get(document.id, ()) if _touches(span, ranges)}
-    return dict(counts), {name: len(ids) for name, ids in asked.items()}
-
-
-def _touches(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a span shares characters with one of some ranges, which are in order."""
-    following = bisect_right(ranges, span.start, key=lambda place: place[1])
-    return following < len(ranges) and ranges[following][0] < span.end
+        kinds.read(document)
+    return tuple(
+        Places(name, asked.places, kinds.share(name), len(asked.questions))
+        for name, asked in kinds.asked.items()
+        if asked.places
+    )
 
 
 def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None, str]:
@@ -140,16 +132,39 @@ def _noticed(contents: Contents) -> str:
 
 def _blind(contents: Contents) -> str:
     """Say what is not asked about: places of documents by type, and documents."""
-    blind = [
-        f"anything in {word}s: the documents hold {contents.places[name]:,}, and no question has evidence in one"
-        for name, word in PLACES.items()
-        if contents.places.get(name) and not contents.asked_places.get(name)
-    ]
+    blind = [_unasked_words(each) for each in contents.places if not each.questions]
     if contents.unasked:
         named = ", ".join(contents.unasked[:LISTED])
         more = f" and {len(contents.unasked) - LISTED:,} more" if len(contents.unasked) > LISTED else ""
         blind.append(f"a change in {named}{more}, which no question is about")
     return f"It cannot notice {'; '.join(blind)}." if blind else ""
+
+
+def _unasked_words(places: Places) -> str:
+    """Say that nothing is asked about a kind of places, and how much of the text that is."""
+    kind = KINDS[places.kind]
+    asks = f" or asks for a {TYPE_TITLES[kind.asked_by]}" if kind.asked_by else ""
+    return (
+        f"anything in {kind.title}: the documents hold {places.count:,}, "
+        f"and no question has evidence in one{asks} ({_percent(places.share)} of their text)"
+    )
+
+
+def places_words(contents: Contents) -> str:
+    """Say of each kind of places how much of the documents it is, and how many questions are about it."""
+    return " · ".join(
+        f"{KINDS[each.kind].title} {_percent(each.share)} of the text: {_counted(each.questions, 'question')}"
+        for each in contents.places
+    )
+
+
+def _percent(share: float) -> str:
+    """Write a share in percent.
+
+    >>> _percent(0.257), _percent(0.004), _percent(0)
+    ('26 %', 'less than 1 %', '0 %')
+    """
+    return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
 def _made_up(contents: Contents) -> str:

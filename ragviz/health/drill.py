@@ -49,7 +49,7 @@ Floats = NDArray[np.float64]
 
 FACT = "drill"
 """Name under which the last drill of a question set is kept with it."""
-VERSION = "1"
+VERSION = "2"
 """Version of what is kept, and of the rules by which it is computed."""
 OTHERS = 4
 """Wordings of a question beside its own."""
@@ -489,7 +489,7 @@ def _where(workspace: Workspace, trial: _Trial) -> dict[str, Any]:
     columns = np.column_stack([_lost(trial, part) for part in parts]) if parts else np.zeros((0, 0))
     worse, stopped = decided(columns, trial.clusters, trial.choices.metric, trial.choices.no_worse_than)
     rows = [
-        {"by": part.by, "name": part.name, "chunks": part.chunks, "questions": len(part.questions)}
+        {"by": part.by, "name": part.name, "chunks": part.chunks, "questions": len(part.questions), "share": part.share}
         | {"change": float(columns[:, number].mean()), "worse": bool(worse[number]), "stopped": bool(stopped[number])}
         for number, part in enumerate(parts)
     ]

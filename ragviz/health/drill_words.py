@@ -60,6 +60,8 @@ def _places(fact: Fact) -> Iterator[str]:
     if silent := [row["name"] for row in rows if not row["questions"]]:
         them = "them" if len(silent) == 1 else "any of them"
         yield f"It cannot notice anything in {_joined(silent, 'or')}: it asks nothing about {them}."
+        shares = [f"{row['name']} {100 * row['share']:.1f} %" for row in rows if not row["questions"]]
+        yield f"Of the documents' text that is: {', '.join(shares)}."
     for row in rows:
         if row["questions"] and not row["worse"]:
             yield (

@@ -9,14 +9,14 @@ from typing import Any
 
 from ragviz.health import contents, material
 from ragviz.health.checks import CHECKS
-from ragviz.health.contents import Contents
+from ragviz.health.contents import Contents, Places
 from ragviz.health.findings import Finding, Found
 from ragviz.records import IndexInfo, Progress, QuestionSet, Run, silent
 from ragviz.workspace import Workspace
 
 FACT = "health"
 """Name of the set fact that keeps the newest examination."""
-VERSION = 2
+VERSION = 3
 """Version of the checks: raise it when one of them finds other questions of the same set."""
 QUICK = (500, 3_000)
 """Questions and chunks up to which all checks take a few seconds."""
@@ -108,5 +108,7 @@ def from_json(body: Mapping[str, Any]) -> Examination:
         for key, each in body["found"].items()
         if key in CHECKS
     }
-    held = Contents(**body["contents"] | {"unasked": tuple(body["contents"]["unasked"])})
+    told = body["contents"]
+    places = tuple(Places(**each) for each in told["places"])
+    held = Contents(**told | {"unasked": tuple(told["unasked"]), "places": places})
     return Examination(body["state"], body["created"], body["version"], body["index"], found, held)

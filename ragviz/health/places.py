@@ -1,35 +1,58 @@
-"""Where a corpus says what kind of thing, and which of it a question set asks about: tables, lists, sections."""
+"""What documents consist of: prose, tables, lists, and so on; and which of it a question set asks about."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ragviz.claims.sections import sections
 from ragviz.claims.structure import structure
 from ragviz.health.altered_index import Chunks
-from ragviz.records import Document, Question
+from ragviz.index.headings import headings, verbatim
+from ragviz.records import Document, Question, QuestionType
 
 Range = tuple[int, int]
 
-KINDS: Mapping[str, str] = {
-    "tables": "tables",
-    "lists": "lists",
-    "key_values": "key–value lines",
-    "definitions": "definitions",
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of places: what they are called, what one is, and the type of questions that asks for it, "" for none."""
+
+    title: str
+    one: str
+    asked_by: QuestionType = ""
+
+
+KINDS: Mapping[str, Kind] = {
+    "prose": Kind("prose", "paragraph"),
+    "tables": Kind("tables", "table", "table"),
+    "lists": Kind("lists", "list", "list"),
+    "key_values": Kind("key–value lines", "key–value line"),
+    "definitions": Kind("definitions", "definition", "definition"),
+    "code": Kind("code", "block of code"),
+    "images": Kind("images", "image"),
 }
-"""Kinds of places as `structure.Structure` names them, and in words."""
+"""Kinds of places in documents. Headings are none: they are part of what they head."""
+_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|!\[\[[^\]\n]*\]\]", re.IGNORECASE)
+_FENCE = re.compile(r" {0,3}(?:```|~~~)")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_TEXT = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the corpus: its dimension ("place", "document"), name, chunks, and the questions about it by number."""
+    """A part of the corpus: its dimension ("place", "document"), name, chunks, and the questions about it by number.
+
+    `share` is its share of the characters of all documents, None where that is not counted.
+    """
 
     by: str
     name: str
     chunks: int
     questions: tuple[int, ...]
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,33 +63,107 @@ class Sections:
     asked: int
 
 
-def parts(documents: Iterable[Document], chunks: Chunks, questions: Sequence[Question]) -> tuple[list[Part], Sections]:
-    """Return the kinds of places and the documents with their questions, and what is asked of the sections.
+def kinds_in(document: Document) -> dict[str, list[Range]]:
+    """Return the places of each kind in a document, in order; those of different kinds may overlap.
 
-    A question is about a kind of place where at least half of a piece of its evidence stands in such places.
+    Prose is each paragraph, beside images, that is no heading and stands in no place of another kind.
     """
+    found, text = structure(document), document.text
+    places = {
+        name: [(place.start, place.end) for place in getattr(found, name)]
+        for name in ("tables", "lists", "key_values", "definitions")
+    }
+    places["code"] = [(start, end) for start, end in verbatim(text) if _FENCE.match(text, start)]
+    taken = merged([place for of_kind in places.values() for place in of_kind] + list(headings(document)))
+    places["images"] = [match.span() for match in _IMAGE.finditer(text)]
+    without_images = _IMAGE.sub(lambda image: " " * len(image.group()), text)
+    return {name: list(_prose(without_images, taken)) if name == "prose" else places[name] for name in KINDS}
+
+
+def _prose(text: str, taken: Sequence[Range]) -> Iterator[Range]:
+    """Yield the paragraphs between places that are taken, which are in order; those without a letter or digit not."""
+    left = 0
+    for start, end in [*taken, (len(text), len(text))]:
+        first = left
+        for gap in [*_PARAGRAPH_END.finditer(text, left, start), None]:
+            last = gap.start() if gap else start
+            if _TEXT.search(text, first, last):
+                yield first, last
+            first = gap.end() if gap else start
+        left = end
+
+
+@dataclass(slots=True)
+class Asked:
+    """How many places of a kind there are, their characters, and the questions about them by number, in order.
+
+    A question is about a kind where at least half of a piece of its evidence stands in such places, or where its type
+    asks for it.
+    """
+
+    places: int = 0
+    characters: int = 0
+    questions: dict[int, None] = field(default_factory=dict)
+
+
+class Kinds:
+    """What questions ask about of each kind of places, of documents that are read one by one."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        """Note where the evidence of the questions stands."""
+        self.characters = 0
+        self.asked = {name: Asked() for name in KINDS}
+        self._evidence: dict[str, list[tuple[int, Range]]] = {}
+        for number, question in enumerate(questions):
+            for span in (span for group in question.evidence for span in group if not span.stale):
+                self._evidence.setdefault(span.document_id, []).append((number, (span.start, span.end)))
+            for name, kind in KINDS.items():
+                if kind.asked_by and question.type == kind.asked_by:
+                    self.asked[name].questions[number] = None
+
+    def evidence(self, document_id: str) -> list[tuple[int, Range]]:
+        """Return the evidence in a document, with the number of its question."""
+        return self._evidence.get(document_id, [])
+
+    def read(self, document: Document) -> dict[str, list[Range]]:
+        """Count a document, and return its places of each kind, merged."""
+        self.characters += len(document.text)
+        found = {}
+        for name, each in kinds_in(document).items():
+            asked, places = self.asked[name], merged(each)
+            asked.places += len(each)
+            asked.characters += sum(end - start for start, end in places)
+            for number, (start, end) in self.evidence(document.id):
+                if 0 < end - start <= 2 * inside(places, (start, end)):
+                    asked.questions[number] = None
+            found[name] = places
+        return found
+
+    def share(self, name: str) -> float:
+        """Return the share of all characters that stand in places of a kind; 0 without any text."""
+        return self.asked[name].characters / self.characters if self.characters else 0.0
+
+
+def parts(documents: Iterable[Document], chunks: Chunks, questions: Sequence[Question]) -> tuple[list[Part], Sections]:
+    """Return the kinds of places and the documents with their questions, and what is asked of the sections."""
     rows_of: dict[str, list[Range]] = {}
     for document_id, place in zip(chunks.documents, chunks.spans, strict=True):
         rows_of.setdefault(document_id, []).append(place)
-    evidence: dict[str, list[tuple[int, Range]]] = {}
-    for number, question in enumerate(questions):
-        for span in (span for group in question.evidence for span in group if not span.stale):
-            evidence.setdefault(span.document_id, []).append((number, (span.start, span.end)))
-    holding, asked = dict.fromkeys(KINDS, 0), {kind: dict[int, None]() for kind in KINDS}
+    kinds, holding = Kinds(questions), dict.fromkeys(KINDS, 0)
     by_document, total, known = [], 0, 0
     for document in documents:
-        cut, mine = rows_of.get(document.id, []), evidence.get(document.id, [])
+        cut, mine = rows_of.get(document.id, []), kinds.evidence(document.id)
         by_document.append(Part("document", document.name, len(cut), tuple(dict.fromkeys(n for n, _ in mine))))
-        found = structure(document)
-        for kind in KINDS:
-            places = merged((place.start, place.end) for place in getattr(found, kind))
-            holding[kind] += sum(inside(places, each) > 0 for each in cut)
-            asked[kind] |= {n: None for n, (start, end) in mine if 2 * inside(places, (start, end)) >= end - start}
+        for name, places in kinds.read(document).items():
+            holding[name] += sum(inside(places, each) > 0 for each in cut)
         own = [(each.start, each.end) for each in sections(document)]
         total += sum(inside(merged(cut), each) > 0 for each in own)
         known += sum(inside(merged(place for _, place in mine), each) > 0 for each in own)
-    kinds = [Part("place", title, holding[kind], tuple(asked[kind])) for kind, title in KINDS.items()]
-    return kinds + by_document, Sections(total, known)
+    found = [
+        Part("place", kind.title, holding[name], tuple(sorted(kinds.asked[name].questions)), kinds.share(name))
+        for name, kind in KINDS.items()
+    ]
+    return found + by_document, Sections(total, known)
 
 
 def merged(places: Iterable[Range]) -> list[Range]:

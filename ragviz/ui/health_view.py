@@ -53,6 +53,8 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
         st.caption(plain(_basis(question_set, made)))
     if note := synthetic.banner([run.config for run in runs], list(questions.values())):
+        if asked_about := contents.places_words(made.contents):
+            st.caption(plain(asked_about))
         st.caption(f":orange[▲] {plain(note)}")
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
