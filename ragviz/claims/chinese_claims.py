@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from ragviz.claims import candidate, chinese_sentence, chinese_sentences, chinese_words
@@ -15,7 +16,7 @@ from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, titl
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.structure import CSV_TYPES, Definition, KeyValue, ListPlace, Row, Structure, Table, structure
 from ragviz.index.headings import headings, verbatim
-from ragviz.records import Document, QuestionType
+from ragviz.records import Document, QuestionType, Word
 from ragviz.text import keyphrases, prose, segmentation
 
 TELLING = 15.0
@@ -33,6 +34,10 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     if not places.sections:
         return
     reader = _Reader(document, title_of(document))
+    yield from _told_apart(list(_all(reader, places)), reader)
+
+
+def _all(reader: _Reader, places: Structure) -> Iterator[SourceClaim]:
     yield from reader.key_values(places.key_values)
     for table in places.tables:
         yield from reader.table(table)
@@ -44,9 +49,23 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     yield from reader.sentences(places)
 
 
+def _told_apart(claims: Sequence[SourceClaim], reader: _Reader) -> Iterator[SourceClaim]:
+    """Yield the claims; of one question with several answers, each with what its section is about before it."""
+    answers: dict[str, set[str]] = defaultdict(set)
+    for claim in claims:
+        answers[claim.question].add(claim.answer.casefold())
+    for claim in claims:
+        topic = reader.topic(claim.section)
+        if len(answers[claim.question]) > 1 and topic and topic not in claim.question:
+            yield replace(claim, question=f"关于{topic}，{claim.question}")
+        else:
+            yield claim
+
+
 # How much words tell
 
 _UNKNOWN = 7.0
+_COMMON = 200
 _TELLING_TAGS = "nvaijlt"
 
 
@@ -63,8 +82,8 @@ def information(text: str) -> float:
         elif word.tag[0] in _TELLING_TAGS and not re.search(r"^[\d\W]+$", word.text):
             count = chinese_words.frequency(word.text)
             rarity = math.log10(chinese_words.COUNTED / count) if count else _UNKNOWN
-            named = word.tag[:2] in ("nr", "ns", "nt", "nz")
-            total += max(rarity, 5.0) + 3.0 if named and len(word.text) > 1 else max(rarity - 1.5, 0.0)
+            named = word.tag[:2] in ("nr", "ns", "nt", "nz") and _is_name(word)
+            total += max(rarity, 5.0) + 3.0 if named else max(rarity - 1.5, 0.0)
     return total
 
 
@@ -72,14 +91,19 @@ def information(text: str) -> float:
 def names_something(text: str) -> bool:
     """Return whether a text holds a name: of a person, place or body, a quoted or a Latin one."""
     return any(
-        word.tag in ("eng", "nw") or (word.tag[:2] in ("nr", "ns", "nt", "nz") and len(word.text) > 1)
+        word.tag in ("eng", "nw") or (word.tag[:2] in ("nr", "ns", "nt", "nz") and _is_name(word))
         for word in chinese_words.read(text)
     )
 
 
+def _is_name(word: Word) -> bool:
+    """Return whether a word that jieba takes for a name is no common word, such as "高峰"."""
+    return len(word.text) > 1 and (word.tag[:2] != "nr" or chinese_words.frequency(word.text) <= _COMMON)
+
+
 def is_proper(text: str) -> bool:
     """Return whether a text holds a quoted or Latin word, or the name of a person, place or body."""
-    tags = [word.tag[:2] for word in chinese_words.read(text) if len(word.text) > 1]
+    tags = [word.tag[:2] for word in chinese_words.read(text) if _is_name(word)]
     return any(tag in ("en", "nw", "nr", "ns", "nt") for tag in tags)
 
 
@@ -95,11 +119,11 @@ _GENERIC = candidate.word_set(
     " 参考资料 参考文献 示例 例子 举例 补充说明 其他事项 其他说明 更多信息 注释 备注 定义 术语 术语定义 名词解释"
     " 基本要求 一般规定 基本规定 通用 通则 细则 要求 规定 问答 提示 警告 重要提示 特别说明 更新记录 使用说明"
     " 版本历史 更新日志 快速开始 入门 配置项 基本概念 概念 原则 步骤 流程 特点 优点 缺点 功能 职责 范围 条件 材料"
-    " 所需材料 目的 适用范围"
+    " 所需材料 目的 适用范围 名词 概况 简况"
 )
 _GENRE = re.compile(
-    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助|教学|发布|更新|会议)*(?:说明书?|手册|指南|文档|规程|规范|规约"
-    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|大纲|纪要|常见问题(?:与?解答)?|（[^（）]*）|\([^()]*\))+$"
+    r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助|教学|发布|更新|会议|调查)*(?:说明书?|手册|指南|文档|规程|规范|规约"
+    r"|须知|教程|白皮书|简介|介绍|办法|制度|条例|规定|细则|指引|章程|守则|公告|通知|帮助|帮助中心|大纲|纪要|通报|报告|常见问题(?:与?解答)?|（[^（）]*）|\([^()]*\))+$"
 )
 
 
@@ -114,14 +138,17 @@ def _title(heading: str) -> str:
     return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
 
 
+_PARTY = re.compile("[甲乙丙]方")
+
+
 def _first_line(document: Document) -> str:
-    """Return the first line of a plain text where it can only be its title: a short noun phrase on a line of its own."""
+    """Return the first line of a plain text where it can only be its title: a short noun phrase on its own line."""
     if document.media_type != "text/plain":
         return ""
     line, _, rest = document.text.lstrip("\ufeff \n").partition("\n")
     line = line.strip()
     letters = chinese_words.codes(chinese_words.read(line)) if 2 <= len(line) <= 30 else ""
-    nominal = re.fullmatch(r"[NAVMTKCUX]*N", letters) and not re.search("[，。；：？！,;:?!]", line)
+    nominal = re.fullmatch(r"P?[NAVMTKCUX]*N", letters) and not re.search("[，。；：？！,;:?!]", line)
     return line if nominal and rest.strip() else ""
 
 
@@ -139,7 +166,8 @@ class _Reader:
         named = title or _first_line(document) or _file_of_table(document)
         subject = _NUMBERING.sub("", named).strip()
         self._title = subject if _title(subject) else ""
-        self._about = (_GENRE.sub("", subject) or subject) if _title(subject) else ""
+        about = _GENRE.sub("", subject).strip().removeprefix("关于") or subject
+        self._about = about if self._title else ""
 
     def topic(self, section: str) -> str:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
@@ -158,8 +186,29 @@ class _Reader:
         is_form = self._about and path and _FORM.search(_title(last))
         return self._about if is_form else self.topic(section)
 
+    def _by_title(self, draft: Draft) -> Draft:
+        """Return the draft with the document's title for a subject that is only its last words: "博物馆"."""
+        words = chinese_words.read(draft.question)
+        letters = chinese_words.codes(words)
+        for place in range(len(words)):
+            if place and letters[place - 1] not in ",T":
+                continue
+            for end in range(min(place + 3, len(words) - 1), place, -1):
+                text = draft.question[words[place].start : words[end - 1].end]
+                fits = set(letters[place:end]) == {"N"} and letters[end] in "VZPDBUFT"
+                if fits and len(text) > 1 and text != self._about and self._about.endswith(text):
+                    at = words[place].start
+                    question = draft.question[:at] + self._about + draft.question[at + len(text) :]
+                    return replace(
+                        draft, question=question, subject=self._about if draft.subject == text else draft.subject
+                    )
+        return draft
+
     def _asked(self, draft: Draft, section: str) -> str:
         """Return the question, with its topic before it where it needs one; "" where that is not enough."""
+        if _PARTY.search(draft.question):  # who they are is said by the contract
+            about = f"关于{self._about}，{draft.question}"
+            return about if self._about and self._about not in draft.question else ""
         known = information(draft.question)
         named = names_something(draft.question)
         if known >= (NAMED if named else TELLING if section else ALONE):
@@ -175,6 +224,7 @@ class _Reader:
         return about if information(about) >= TELLING and draft.answer not in about else ""
 
     def _claim(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
+        draft = self._by_title(draft) if self._about else draft
         question = self._asked(draft, section)
         if not question:
             return
@@ -188,7 +238,7 @@ class _Reader:
             question=question,
             answer=draft.answer,
             statement=" ".join(statement.split()),
-            subject=draft.subject or self.topic(section),
+            subject=draft.subject.strip("，, ") or self.topic(section),
             language="zh",
             attribute=draft.attribute,
             section=section,
@@ -234,19 +284,28 @@ class _Reader:
         counts, titles = Counter(names), Counter(table.header)
         first = _first_named(table)
         by_column = _attributes_are_rows(table, names)
+        columns = range(len(table.header))
+        measures = {
+            n for n in columns if sum(bool(_AMOUNT.fullmatch(row.cells[n])) for row in table.rows) * 2 >= len(names)
+        }
         for row, name in zip(table.rows, names, strict=True):
             if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
                 continue
-            for title, cell in list(zip(table.header, row.cells, strict=True))[first + 1 :]:
+            for column, (title, cell) in list(enumerate(zip(table.header, row.cells, strict=True)))[first + 1 :]:
                 entity, attribute = (title, name) if by_column else (name, title)
-                if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)):
-                    yield from self._cell(row, entity, attribute, cell.rstrip("。；;"), table)
+                if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)) and attribute != "单位":
+                    measured = column in measures and not by_column
+                    yield from self._cell(row, entity, attribute, cell.rstrip("。；;"), table, measured=measured)
 
-    def _cell(self, row: Row, entity: str, attribute: str, cell: str, table: Table) -> Iterator[SourceClaim]:
+    def _cell(
+        self, row: Row, entity: str, attribute: str, cell: str, table: Table, *, measured: bool
+    ) -> Iterator[SourceClaim]:
         if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
             return
         topic = self.topic(table.section)
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
+        if wh == "是什么" and measured:
+            wh = "是多少"
         about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
         draft = Draft(f"{about}{entity}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
         yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
@@ -262,6 +321,9 @@ class _Reader:
             return
         if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
             return
+        heading = _NUMBERING.sub("", found.section.rpartition(SEPARATOR)[2])
+        if heading and not found.introduction and items[0].startswith(heading):
+            return  # the items are headings themselves
         asked = asked_of(found.introduction) if found.introduction else self._of_heading(found, items)
         if not asked:
             return
@@ -442,14 +504,14 @@ def is_defining(meaning: str) -> bool:
 
 _AMOUNT = re.compile(
     r"(?:约|近|不超过|不少于|至少|最多|不低于|不高于|[<>≤≥±¥￥$])?\s*[\d一二两三四五六七八九十百千万亿][\d,.]*(?:\s*[-–—~～至到]\s*\d[\d,.]*)?[万亿]?"
-    r"\s*(?:[\u4e00-\u9fff]{1,3}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
+    r"\s*(?:[\u4e00-\u9fff]{1,4}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
 )
 _CLOCKS = re.compile(r"\d\s*[:：]\s*\d\d|[周星]期?[一二三四五六日]|\d\s*[年月日号点]|每[天周月年]|[上下]午")
 
 
 def _type(wh: str, value: str) -> QuestionType:
     numeric = bool(_AMOUNT.fullmatch(value)) and not re.fullmatch(r"[\d\s()+-]{4,}", value)
-    return "number" if wh == "是什么时候" or (wh == "是多少" and numeric) else "fact"
+    return "number" if wh == "是什么时候" or (wh in ("是多少", "是多久") and numeric) else "fact"
 
 
 def _wh(key: str, value: str) -> str:
@@ -461,6 +523,8 @@ def _wh(key: str, value: str) -> str:
         return "是谁"
     if head.endswith(("地址", "地点", "位置")):
         return "在哪里"
+    if _DURATION.search(head) and not re.search(r"\d{4}|[-–—~～至]\s*\d", value):
+        return "是多久"
     if _AMOUNT.fullmatch(value) or _COUNTED.search(head):
         return "是多少"
     return "是什么"
@@ -468,6 +532,9 @@ def _wh(key: str, value: str) -> str:
 
 _COUNTED = re.compile("(?:电话|号码|热线|编号|邮编|次数|天数|数量|金额|价格|票价|单价|售价|费用|押金)$")
 """What is asked for by "多少", also where its value is no number: "不限", "成人40元"."""
+
+
+_DURATION = re.compile("(?:周期|时长|工期|期限|[效质修用借租任聘]期)$")
 
 
 def _is_doing(key: str) -> bool:

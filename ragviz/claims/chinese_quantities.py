@@ -14,7 +14,7 @@ _COUNTED_BY = candidate.word_set(
     "个 种 条 项 名 位 件 些 样 部 本 张 只 座 块 类 家 场 届 次 份 组 款 下 道 门 篇 幅 首 层 把 代 步 点 分 盏"
     " 支 所 艘 架"
 )
-_BEFORE_ONE = re.compile("(?:[满足过存留有达为是前少]|超过|不足|至少)$")
+_BEFORE_ONE = re.compile("(?:[满足过存留有达为前少]|超过|不足|至少)$")
 _LOOSE = candidate.word_set("处 把 代 下 对 点 分 部 所 起 笔 号 步 周 月")
 """Measures that are as often part of another word, after a Chinese digit."""
 _FRONT = re.compile("(?:(?:^|[，、的在比以到即])[前后近头首]|最[后初近先]|公元前?|第|约合|即|距今)$")
@@ -48,7 +48,7 @@ def quantities(sentence: Sentence) -> Iterator[Draft]:
             wh = _how_much(sentence, place, first, last)
             if is_circumstance(sentence, clause) and (word.tag == "t" or PLACE.match(sentence.between(first, last))):
                 continue
-            if not wh or not _stands_alone(sentence, place, first, last):
+            if not wh or not _stands_alone(sentence, place, first, last) or _is_gapped(sentence, clause, place):
                 continue
             question = in_place(sentence, clause, place, place + 1, wh)
             if question and (question[0] not in "多几百哪什" or word.tag == "t"):
@@ -70,6 +70,8 @@ def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:
         return "百分之多少"
     if parts.number in ONE and (parts.unit in _COUNTED_BY or not _BEFORE_ONE.search(sentence.between(first, place))):
         return ""
+    if parts.number in ONE and re.search("[是成]$", sentence.between(first, place)):
+        return ""  # "是一台织机": an article
     if parts.unit in _LOOSE and not parts.number[0].isdigit():
         return ""
     if re.fullmatch(r"[12]\d{3}", parts.number) and parts.unit in ("届", "级", "款", "版", "年"):
@@ -102,13 +104,40 @@ def _stands_alone(sentence: Sentence, place: int, first: int, last: int) -> bool
         if other.tag in ("m", "t", "q") and not (other.tag == "t" and sentence.words[place].tag == "m"):
             return False
     word = sentence.words[place]
-    if re.search("[KC]P?[NAMVU]+$", sentence.codes[first:place]):
+    if re.search("[KC]P?[NAMVUT]+$", sentence.codes[first:place]):
         return False  # "自动、睡眠和强劲三种": the series is asked for
     if word.text.endswith("年") and word.text[0] in DIGITS and before is not None and before.tag[0] == "n":
         return False  # "武德四年"
     if word.tag == "t" and after is not None and after.text in ("至", "到", "-", "起", "间", "以来", "代"):
         return after.text in ("起",)
     return True
+
+
+def _is_gapped(sentence: Sentence, clause: int, place: int) -> bool:
+    """Return whether what is measured is left out after a quantity: "甲须提前三十天通知，乙须提前三天"."""
+    first, last = sentence.clauses[clause]
+    if not clause or place + 1 < last or place == first:
+        return False
+    before, start = sentence.words[place - 1].text, sentence.clauses[clause - 1]
+    return any(
+        sentence.words[at].text == before and sentence.codes[at + 1] == "M" and at + 2 < start[1]
+        for at in range(start[0], start[1] - 1)
+    )
+
+
+def dates(sentence: Sentence) -> Iterator[Draft]:
+    """Ask when a named subject did something: "1931年，沈砚之出版…" gives "沈砚之是哪一年出版…的？"."""
+    if len(sentence.clauses) != 2 or sentence.codes[: sentence.clauses[1][0]] != "T,":
+        return
+    first, last = sentence.clauses[1]
+    when, rest = sentence.words[0].text, sentence.codes[first:last]
+    match = re.fullmatch(r"(?P<who>[NA]*N)(?P<how>(?:P[NA]*NF?)?)(?P<verb>V)(?P<what>(?:[NAMV]{0,6}N)?)", rest)
+    wh = _when(when)
+    if not match or not wh or sentence.words[first + match.start("verb")].text in ("有", "任", "是", "无"):
+        return
+    who = sentence.between(first, first + match.end("who"))
+    done = sentence.between(first + match.end("who"), last)
+    yield Draft(f"{who}是{wh}{done}的？", when, "number", 7.8, who, "")
 
 
 def _measured(sentence: Sentence, first: int, place: int) -> str:

@@ -19,8 +19,8 @@ from ragviz.claims.chinese_terms import HOLDS
 from ragviz.records import QuestionType
 
 _SITS = candidate.word_set(
-    "位于 坐落于 地处 座落于 设在 设于 建在 发源于 出生于 生于 毕业于 安装在 存放在 保存在 存储在 保存于 存放于"
-    " 收藏于 产于"
+    "任教于 就读于 葬于 位于 坐落于 地处 座落于 设在 设于 建在 发源于 出生于 生于 毕业于 安装在 存放在 保存在 存储在"
+    " 保存于 存放于 收藏于 产于"
 )
 
 
@@ -57,7 +57,8 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
     """Ask by whom something is done."""
     for clause, (first, last) in enumerate(sentence.clauses):
         for place in range(first, last - 2):
-            if sentence.words[place].text != "由" or place == first:
+            led = place > first or (clause and subject_of(sentence, clause))
+            if sentence.words[place].text != "由" or not led:
                 continue
             match = re.match(r"((?:[NAM]+U)?[NAM]*N(?:[KC][NAM]*N)*)(?=[DZ]*V)", sentence.codes[place + 1 : last])
             if not match or re.search("组成|构成|于|引起|导致|造成", sentence.between(place, last)):
@@ -178,7 +179,8 @@ def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[i
         and (match := re.fullmatch(rf"({NOUN_PHRASE}(?:[KC]{NOUN_PHRASE}){{0,4}})E?V", rest))
     ):
         return place + 1 + match.end(1), _MADE[made], "组成"
-    if text in _BY and re.search("[NZ]D*$", sentence.codes[first:place]):
+    paced = text == "按" and place + 1 < last and len(sentence.words[place + 1].text) <= 2  # "按季度支付"
+    if text in _BY and not paced and re.search("[NZ]D*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)(?=[DZ]*V)", rest)
         if match and sentence.words[place + match.end(1)].tag != "vn":
             return place + 1 + match.end(1), "什么", "方式"

@@ -258,8 +258,8 @@ def _ending(sentence: Sentence, clause: int, start: int) -> int | None:
     following = sentence.clauses[last + 1 : last + 2]
     if following and _THEN.match(sentence.between(*following[0])) and "Z" not in _codes_of(sentence, last):
         last += 1  # "单表行数超过500万行，才推荐分库分表"
-    inside = re.search("U[NA]*N$", sentence.codes[start : sentence.clauses[last][1]])
-    if inside and last == clause and re.match("[DZP]+V", _codes_of(sentence, last + 1)):
+    inside = re.search("U[NAV]*[NV]$", sentence.codes[start : sentence.clauses[last][1]])
+    if inside and last == clause and re.match("[DZP]+(?:[NA]*N)?V", _codes_of(sentence, last + 1)):
         last += 1  # "叶绿体被两层膜包裹的事实，常被当作证据": the subject fills the clause
     return last
 

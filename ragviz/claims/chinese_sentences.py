@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ragviz.claims.chinese_quantities import quantities
+from ragviz.claims.chinese_quantities import dates, quantities
 from ragviz.claims.chinese_relations import doers, means, objects, people, places, relations
 from ragviz.claims.chinese_rules import aims, causes, conditions, exceptions, obligations
 from ragviz.claims.chinese_sentence import Draft, Sentence, is_usable
@@ -36,6 +36,7 @@ TEMPLATES: tuple[Callable[[Sentence], Iterator[Draft]], ...] = (
     aims,
     copulas,
     quantities,
+    dates,
     objects,
 )
 """Every way to ask about a sentence."""

@@ -63,13 +63,12 @@ _MODAL = candidate.word_set(
 )
 _COPULA = candidate.word_set("是 为")
 _JOINING = candidate.word_set("和 与 及 以及 或 或者 并 跟")
-_ALL = candidate.word_set(
-    "每 各 每个 各个 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多"
-)
+_ALL = candidate.word_set("每 各 每个 各个 每人 任何 所有 全部 一切 全体 其他 其它 其余 部分 多数 多")
 _COMPARING = candidate.word_set(
     "大于 小于 多于 少于 高于 低于 等于 超过 不少于 不多于 不大于 不小于 不低于 不高于 不超过 不足"
 )
 _OFTEN = candidate.word_set("每年 每天 每月 每周 每次 每日 每晚 每季度 每小时 每分钟 每学期 每学年")
+_MEMBERS = {"Z": _MODAL, "B": _COPULA, "C": _JOINING, "A": _ALL, "T": _OFTEN, "V": _COMPARING}
 _RESULTS = candidate.word_set("好 完 掉 到 出 成 住 开 上 下 起 完成 完毕")
 """What follows a verb and says how it ends: "构造好"."""
 _CODES = {"n": "N", "v": "V", "a": "A", "d": "D", "m": "M", "q": "M", "t": "T", "r": "R", "p": "P", "c": "O", "f": "F"}
@@ -162,6 +161,9 @@ def _compounds(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
             yield Word(word.start, word.end - 1, word.text[:-1], "n")  # "部位" and "于": "部" and "位于"
             yield Word(word.end - 1, after.end, "位于", "v")
             place += 1
+        elif len(word.text) == 2 and word.text[1] in "须应" and not frequency(word.text):
+            yield Word(word.start, word.end - 1, word.text[0], "n")  # "证须": a word that jieba guesses
+            yield Word(word.end - 1, word.end, word.text[1], "v")
         elif after and after.text == "于" and word.text in ("不少", "不多", "不大", "不小", "不低", "不高"):
             yield Word(word.start, after.end, word.text + "于", "v")
             place += 1
@@ -199,13 +201,14 @@ def _code(word: Word) -> str:
         return "K"
     if text in ("等", "等等"):
         return "E"
-    for code, members in (("Z", _MODAL), ("B", _COPULA), ("C", _JOINING), ("A", _ALL), ("T", _OFTEN), ("V", _COMPARING)):
-        if text in members:
-            return code
+    if code := next((code for code, members in _MEMBERS.items() if text in members), ""):
+        return code
     if text in ("之", "的"):
         return "U"
-    if text == "周期":  # a time by jieba's dictionary
+    if text in ("周期", "合同"):  # a time and an adjective by jieba's dictionary
         return "N"
+    if tag == "t" and text in ("当代", "现代", "近代", "古代"):
+        return "A"
     return _CODES.get(tag) or _CODES.get(tag[:1], "X")
 
 

@@ -87,7 +87,8 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
     named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
-    return named and can_join(claim) and not _is_vague(claim)
+    defined = claim.language == "zh" and claim.type == "definition"  # of two things of no kind, nothing is compared
+    return named and can_join(claim) and not _is_vague(claim) and not defined
 
 
 def _is_vague(claim: SourceClaim) -> bool:
@@ -131,7 +132,7 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
     more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)
     a, b = subject(one), subject(other)
     if one.language == "zh":
-        question = f"{a}和{b}相比，哪一个的{_attribute(one)}数值更大？"
+        question = f"{a}和{b}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
         word = "higher" if _HIGHER.search(one.answer) else "greater"
@@ -139,6 +140,18 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
+
+
+def _chinese_more(claim: SourceClaim) -> str:
+    """Return "更…" as the attribute is measured: a time is long, a price high, a count large."""
+    attribute, answer = bare(claim.attribute), claim.answer
+    if re.search("[次天人]?数量?$|[次天人]数$", attribute):
+        return "更多"
+    if re.search("[期长久]$|时间$|距离$", attribute):
+        return "更长"
+    if re.search("[元角分]$|[￥¥%％℃]", answer) or re.search("[价费率温]$|金额$|价格$|费用$", attribute):
+        return "更高"
+    return "更重" if attribute.endswith("重") else "数值更大"
 
 
 def _differ(one: SourceClaim, other: SourceClaim) -> JoinedDraft:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from ragviz.claims import chinese_sentence
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import comparisons, joined_draft
 from ragviz.generation.entities import Claims, bare, holds, normal
@@ -72,6 +73,8 @@ def _next(phrase: NounPhrase, language: str) -> str:
     rest = phrase.question[phrase.end :]
     if phrase.start == 0 and not phrase.possessive:
         return f"那{rest}"
+    if chinese_sentence.is_person(phrase.text):  # "员工": many
+        return ""
     pronoun = "此人" if phrase.person else "它"
     return f"那{phrase.question[: phrase.start]}{pronoun}{rest}"
 
