@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ragviz.claims.candidate import word_set
+from ragviz.claims.chinese_sentence import is_person
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import joined_draft
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
@@ -132,7 +133,7 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
     more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)
     a, b = subject(one), subject(other)
     if one.language == "zh":
-        question = f"{a}和{b}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
+        question = f"{_topic(one, other)}{a}和{b}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
         word = "higher" if _HIGHER.search(one.answer) else "greater"
@@ -140,6 +141,12 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
+
+
+def _topic(one: SourceClaim, other: SourceClaim) -> str:
+    """Return the topic that Chinese questions have before them, if it is the same one or only one names it."""
+    topics = {lead(claim.question)[0] for claim in (one, other)} - {""}
+    return topics.pop() if len(topics) == 1 else ""
 
 
 def _chinese_more(claim: SourceClaim) -> str:
@@ -157,7 +164,8 @@ def _chinese_more(claim: SourceClaim) -> str:
 def _differ(one: SourceClaim, other: SourceClaim) -> JoinedDraft:
     a, b = subject(one), subject(other)
     if one.language == "zh":
-        question = f"{a}和{b}的{_attribute(one)}有什么不同？"
+        differ = "分别是谁" if is_person(bare(one.attribute)) else "有什么不同"
+        question = f"{_topic(one, other)}{a}和{b}的{_attribute(one)}{differ}？"
         answer = f"{a}：{one.answer}；{b}：{other.answer}"
     else:
         question = _placed(one, other, f"how do {a} and {b} differ in {_attribute(one)}{_IN}?")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import joined_draft
 from ragviz.generation.comparisons import apart
 from ragviz.generation.entities import Claims, holds, normal
-from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lowered
+from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered
 from ragviz.text.stems import content_words
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -108,6 +108,9 @@ def _when(claim: SourceClaim) -> Dated | None:
     """Return the one date or version of a claim: that of its question, else of its quote, else of its headings."""
     for text in (claim.question, claim.quote, claim.section):
         found = dated(text, claim.language)
+        versions = [each for each in found if each.family == "version"]
+        if len(versions) == 1:  # "版本 3.0（2023年11月）": with its date
+            return versions[0]
         if found:
             return found[0] if len(found) == 1 else None
     return None
@@ -131,9 +134,15 @@ def _undated(question: str, language: str) -> str:
 
 def _asked(claim: SourceClaim, when: Dated) -> str:
     """Ask for what holds now: "Currently, how much is the fee?", “目前，费用是多少？”."""
+    if claim.language == "zh":
+        topic, rest = lead(claim.question)
+        if at := dated(topic, "zh"):  # "关于相册的版本 3.0（2023年11月），…" asks about the album
+            name = re.sub("[的（( ]+$", "", topic[: at[0].start])
+            claim = replace(claim, question=f"{name}，{rest}" if len(name) > len("关于") else rest)
     question = _undated(claim.question, claim.language)
     if claim.language == "zh":
-        return f"{'在最新版本中' if when.family == 'version' else '目前'}，{question}"
+        topic, rest = lead(question)
+        return f"{topic}{'在最新版本中' if when.family == 'version' else '目前'}，{rest}"
     if when.family == "version":
         return f"In the latest version, {lowered(question)}"
     return f"{'Most recently' if _PAST.search(question) else 'Currently'}, {lowered(question)}"

@@ -28,6 +28,8 @@ def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
         for (one, other), phrase in zip(own, found, strict=True):
             inside = phrase is not None and phrase.start >= len(lead(phrase.question)[0])
             text = _next(phrase, language) if phrase is not None and inside else ""
+            if text and language == "zh" and (topic := lead(other.question)[0]):
+                text = f"那{text.removeprefix('那').removeprefix(topic)}" if lead(one.question)[0] == topic else ""
             if text:
                 yield from _usable(one, other, text)
     yield from _of_one_topic(corpus)
@@ -73,7 +75,7 @@ def _next(phrase: NounPhrase, language: str) -> str:
     rest = phrase.question[phrase.end :]
     if phrase.start == 0 and not phrase.possessive:
         return f"那{rest}"
-    if chinese_sentence.is_person(phrase.text):  # "员工": many
+    if chinese_sentence.is_person(phrase.text) or phrase.text.endswith("方"):  # "员工": many; "乙方": a person
         return ""
     pronoun = "此人" if phrase.person else "它"
     return f"那{phrase.question[: phrase.start]}{pronoun}{rest}"

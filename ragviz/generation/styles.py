@@ -140,6 +140,7 @@ def _belongs(left: Word, right: Word) -> bool:
     if not (_of_ideographs(left.text[-1]) and _of_ideographs(right.text[0])):
         return left.tag[0] not in "vpf" and right.tag[0] not in "vf"
     single = len(right.text) == 1 and right.tag[0] in "ngkq"
+    single = single or (len(left.text) == 1 and right.tag[0] == "n" and left.tag[0] in "nvag")  # "陪产假"
     return single or (len(left.text) == len(right.text) == 1 and "v" not in (left.tag, right.tag))
 
 

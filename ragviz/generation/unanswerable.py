@@ -13,6 +13,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from ragviz.backends.terms import HAN_RUN
+from ragviz.claims.chinese_claims import is_proper
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import dated_claims
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
@@ -49,6 +50,10 @@ _SUPERLATIVE = re.compile(
 )
 
 
+_ONCE = re.compile("出生|逝世|去世|病逝|病故|牺牲|考入|毕业|成立|创办|创建|建成|落成|[动开竣]工|通车|开通|出版|首次")
+"""What happens once: in another year it did not, which the documents say."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Named:
     """A name as a whole noun phrase of its claim's question, behind the question's lead, and what kinds it is of."""
@@ -61,9 +66,13 @@ class _Named:
 
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield questions that no document answers, each made of a true one."""
-    yield from _swapped_years(corpus, seed)
-    yield from _swapped_attributes(corpus, seed)
-    yield from _swapped_entities(corpus, list(_named(corpus)), seed)
+    asked = {normal(claim.question) for claim in corpus.all}
+    swapped = (
+        _swapped_years(corpus, seed),
+        _swapped_attributes(corpus, seed),
+        _swapped_entities(corpus, list(_named(corpus)), seed),
+    )
+    yield from (draft for draft in chain.from_iterable(swapped) if normal(draft.question) not in asked)
 
 
 def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
@@ -163,6 +172,8 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
     for entity, name in corpus.names.items():  # those that nothing is asked about
         language = "zh" if HAN_RUN.search(name) else "en"
         form = kind(name, language) if _can_stand_for_another(name) else ""
+        if language == "zh" and not is_proper(name):
+            continue  # "丝绸博物馆" may be what a named one is
         if form:
             groups[language, _form_kind(name, form, plural=_is_plural(name))].setdefault(entity, name)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in groups.items()}
@@ -273,6 +284,8 @@ def _swapped_years(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     for claim in corpus.all:
         own = _YEAR.findall(claim.question)
         if len(own) != 1 or not claim.subject or not is_direct(claim) or not _is_of_the_question(claim):
+            continue
+        if claim.language == "zh" and _ONCE.search(claim.question):
             continue
         tried = _by_distance(years, own[0])[:TRIED]
         free = (year for year in tried if absent(corpus.search, bare(claim.subject), [year]))
