@@ -16,7 +16,7 @@ from ragviz.questions import authoring, staleness
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job, new_id
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, presses, widgets, wording
 
 COUNT = st.column_config.NumberColumn(format="localized")
 PART = 20_000  # characters of a document that are drawn at once
@@ -48,9 +48,11 @@ def upload(corpus: Corpus) -> None:
         max_upload_size=limit,
     )
     st.caption(f"{parsing.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
-    if files and st.button(f"Add {wording.counted(len(files), 'file')}", type="primary"):
+    button = "add-files"
+    if files and st.button(f"Add {wording.counted(len(files), 'file')}", type="primary", key=presses.key(button)):
         folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
-        submit(corpus, str(folder), staged, replace=False, upload=f"{session()}-{st.session_state.get('uploads', 0)}")
+        upload = f"{session()}-{st.session_state.get('uploads', 0)}"
+        submit(button, corpus, str(folder), staged, replace=False, upload=upload)
         st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
         st.rerun()
 
@@ -61,11 +63,13 @@ def session() -> str:
     return name
 
 
-def submit(corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool, upload: str) -> None:
+def submit(
+    button: str, corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool, upload: str
+) -> None:
     """Start reading the copies in a folder; `upload` names what was pressed, so that it is read once."""
     arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace, "upload": upload}
     title = f"{'Replace' if replace else 'Read'} {wording.counted(len(files), 'file')}"
-    if job_panel.submit("documents", title, corpus.id, arguments).arguments["folder"] != folder:
+    if job_panel.submit(button, "documents", title, corpus.id, arguments).arguments["folder"] != folder:
         corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
 
 
@@ -141,10 +145,11 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
         f"{evidence_at_stake(corpus, [outcome['name'] for _, outcome in existing])} Indexes keep the old text until "
         "they are updated."
     )
-    if st.button(f"Replace {wording.counted(len(staged_files), 'document')}", key=f"replace-{job.id}"):
+    label, button = f"Replace {wording.counted(len(staged_files), 'document')}", f"replace-{job.id}"
+    if st.button(label, key=presses.key(button)):
         folder, staged = corpora.stage_again(workspace, staged_files)
         if staged:
-            submit(corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace")
+            submit(button, corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace")
         st.rerun()
 
 

@@ -4,7 +4,18 @@ from ragviz.errors import RagvizError
 from ragviz.experiments import declaring
 from ragviz.health import synthetic
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, heading, job_panel, widgets
+from ragviz.ui import (
+    address,
+    budget,
+    downloads,
+    experiment_form,
+    experiment_view,
+    frame,
+    heading,
+    job_panel,
+    presses,
+    widgets,
+)
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -35,7 +46,7 @@ def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> N
     """Declare the experiment, and start its sweep."""
     experiment = declaring.declare(workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split)
     arguments = {"experiment": experiment.id, "budget": dollars}
-    job_panel.submit("sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+    job_panel.submit("start-sweep", "sweep", f"Sweep {experiment.name}", corpus.id, arguments)
     st.session_state.pop("experiment-name-suggested", None)
     address.put(experiment=experiment.name)
     st.rerun()
@@ -63,13 +74,14 @@ def new_experiment() -> None:
         if chosen is None:
             st.caption("What it takes is shown when the choices can be used.")
             return
-        name = widgets.suggested_name("Name", "experiment-name", free_name(), used_by="start-sweep")
+        name = widgets.suggested_name("Name", "experiment-name", free_name(), used_by=presses.key("start-sweep"))
         if len(chosen.planned.cells) < 2:
             st.caption("Choose a second value for one of the choices: there is one cell.")
         dollars = None
         if experiment_form.asks_models(chosen.planned.cells):
             dollars = budget.field("For all runs of the experiment together.", "experiment-budget")
-        if st.button("Start", type="primary", key="start-sweep", disabled=len(chosen.planned.cells) < 2 or not name):
+        alone = len(chosen.planned.cells) < 2
+        if st.button("Start", type="primary", key=presses.key("start-sweep"), disabled=alone or not name):
             start(chosen, name, dollars)
         experiment_form.cost(corpus, chosen)
 

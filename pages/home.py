@@ -10,7 +10,7 @@ from ragviz.metrics.registry import METRICS
 from ragviz.records import Corpus, Run
 from ragviz.runs import summaries
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, heading, job_panel, presentation, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, presentation, presses, widgets, wording
 
 workspace = frame.begin()
 store = workspace.store
@@ -50,11 +50,12 @@ def sample_button(label: str, *, primary: bool = False) -> None:
     """Draw the button that loads the sample, disabled while it is loaded; what goes wrong is shown under it."""
     busy = job_panel.active_job("sample", "") is not None
     pressed = st.button(
-        "Loading the sample…" if busy else label, type="primary" if primary else "secondary", disabled=busy
-    )
+        "Loading the sample…" if busy else label, type="primary" if primary else "secondary", disabled=busy,
+        key=presses.key("load-sample"),
+    )  # fmt: skip
     if pressed:
         with widgets.errors_shown():
-            job_panel.submit("sample", "Load the sample", "", {})
+            job_panel.submit("load-sample", "sample", "Load the sample", "", {})
             st.rerun()
 
 
@@ -135,8 +136,9 @@ def recent() -> None:
     for run in newest:
         recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
         answers = run.config.model or run.config.answerer
-        row = {
+        row: dict[str, object] = {
             "Run": run.name,
+            **({"Corpus": names.get(run.corpus_id, "")} if len(names) > 1 else {}),
             "Recall@k": None if recall is None else recall.mean,
             "k": run.config.k,
             "n": recall.n if recall else None,
@@ -144,22 +146,30 @@ def recent() -> None:
             "Answers": "" if answers == "none" else answers,
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }
-        rows.append(row | ({"Corpus": names.get(run.corpus_id, "")} if len(names) > 1 else {}))
+        rows.append(row)
     columns = {
         "Run": st.column_config.TextColumn(width=150),
+        "Corpus": st.column_config.TextColumn(width=118),
         "Recall@k": st.column_config.ProgressColumn(
-            width=120, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
+            width=106, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
         ),
-        "k": st.column_config.NumberColumn(width=40),
-        "n": st.column_config.NumberColumn(width=50),
+        "k": st.column_config.NumberColumn(width=36),
+        "n": st.column_config.NumberColumn(width=44),
+        "Retriever": st.column_config.TextColumn(width=76),
+        "Answers": st.column_config.TextColumn(width=86),
+        "When": st.column_config.TextColumn(width=86),
     }
+    height = widgets.height_of(len(rows), SHOWN, widgets.TWO_LINES)  # a name may need two lines
 
     def opened() -> None:
         run = widgets.selected(st.session_state["recent"], newest)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
-    widgets.table(pd.DataFrame(rows), "recent", columns=columns, on_select=opened, height="content", alt="Recent runs")
+    widgets.table(
+        pd.DataFrame(rows), "recent", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+        alt="Recent runs",
+    )  # fmt: skip
     if len(runs) > len(newest):
         address.link("runs", f"All {len(runs):,} runs")
     if target := st.session_state.pop("open-run", None):
@@ -202,7 +212,7 @@ else:
 if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):
-    left, right = st.columns([3, 2], gap="medium") if corpora else (None, st.container())
+    left, right = st.columns([2, 1], gap="medium") if corpora else (None, st.container())
 if left is not None:
     with left:
         heading.section("Recent runs")

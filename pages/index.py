@@ -20,7 +20,7 @@ from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, heading, job_panel, passages, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, passages, presses, widgets, wording
 
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
@@ -115,7 +115,7 @@ def name_of(config: IndexConfig) -> str:
     made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
     made += "" if config.prefix == prefixes.NONE else f"-{config.prefix}"
     suggested = wording.free_name(made, {info.name for info in store.indexes()})
-    return widgets.suggested_name("Name", "index-name", suggested)
+    return widgets.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
 
 
 def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
@@ -272,8 +272,10 @@ def card(info: IndexInfo) -> None:
             label = "Rebuild" if broken or earlier else f"Update: {', '.join(changes)}" if info.build else "Build"
             going = job_panel.active_job("index", corpus.id, name=info.name) is not None
             kind = "primary" if info.build and (changes or broken) else "secondary"
-            if st.button("Building…" if going else label, key=f"update-{info.id}", type=kind, disabled=going):
-                build(info.name, config)
+            if st.button(
+                "Building…" if going else label, key=presses.key(f"update-{info.id}"), type=kind, disabled=going
+            ):
+                build(f"update-{info.id}", info.name, config)
         if info.build and not broken and not unknown:
             if has_questions:
                 address.link("run", f"Make a run on {short}", index=info.name)
@@ -318,11 +320,11 @@ def bytes_of(of: cache.State) -> int:
     return workspace.index(workspace.store.index(of.ids[0])).size()
 
 
-def build(name: str, config: IndexConfig) -> None:
+def build(button: str, name: str, config: IndexConfig) -> None:
     indexing.check_build(workspace, corpus, name, config)
     arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
     address.put(index=name)
-    job_panel.submit("index", f"Build {name}", corpus.id, arguments)
+    job_panel.submit(button, "index", f"Build {name}", corpus.id, arguments)
     st.rerun()
 
 
@@ -458,10 +460,11 @@ def new_index() -> None:
         going = job_panel.active_job("index", corpus.id, config=asdict(config))
         if going is not None:
             st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
-        if st.button("Build index", type="primary", disabled=not name or going is not None):
+        idle = bool(name) and going is None
+        if st.button("Build index", type="primary", disabled=not idle, key=presses.key("build-index")):
             if store.index_named(name) and job_panel.active_job("index", corpus.id, name=name) is None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
-            build(name, config)
+            build("build-index", name, config)
     with right, widgets.errors_shown():
         if warning := cutting.language_warning(config.embedder, documents):
             st.warning(plain(warning))

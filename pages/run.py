@@ -18,7 +18,7 @@ from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, measurements, running
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, frame, heading, job_panel, widgets, wording
+from ragviz.ui import address, budget, cache, frame, heading, job_panel, presses, widgets, wording
 
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
@@ -380,7 +380,7 @@ def naming(config: RunConfig) -> str:
     side = f"-{config.split}" if config.split else ""
     made_of = f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
     suggested = wording.free_name(made_of, taken)
-    return widgets.suggested_name("Name", "run-name", suggested)
+    return widgets.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
 
 
 # The estimate
@@ -503,15 +503,15 @@ def go_on(run: Run) -> None:
         asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
         if asks or budget.last_budget(run) is not None:
             dollars = budget.field_of_run(run, f"more-{run.id}")
-        if st.button("Resume", key=f"go-on-{run.id}"):
+        if st.button("Resume", key=presses.key(f"go-on-{run.id}")):
             choices.check_budget(workspace, run.config, dollars)
-            begin_run(run.name, run.config, dollars)
+            begin_run(f"go-on-{run.id}", run.name, run.config, dollars)
 
 
-def begin_run(name: str, config: RunConfig, dollars: float | None) -> None:
+def begin_run(button: str, name: str, config: RunConfig, dollars: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
     arguments = {"name": name, "config": asdict(config), "budget": dollars}
-    job_panel.submit("run", f"Run {name}", corpus.id, arguments)
+    job_panel.submit(button, "run", f"Run {name}", corpus.id, arguments)
     st.rerun()
 
 
@@ -659,7 +659,8 @@ with right:
         with st.container(width="stretch"):
             name = naming(config)
         going = job_panel.active_job("run", corpus.id, config=asdict(config))
-        start_it = st.button("Run", type="primary", disabled=not name or going is not None)
+        idle = bool(name) and going is None
+        start_it = st.button("Run", type="primary", disabled=not idle, key=presses.key("make-run"))
     if going is not None:
         st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
     if start_it:
@@ -672,7 +673,7 @@ with right:
             if store.run_named(name) and job_panel.active_job("run", corpus.id, name=name) is None:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
             choices.check_budget(workspace, resolved, dollars)
-            begin_run(name, config, dollars)
+            begin_run("make-run", name, config, dollars)
     try:
         cost(config)
     except RagvizError as error:

@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -328,28 +328,52 @@ FIRST: dict[str, str] = {
 """What a job does first, shown until its task reports something itself."""
 
 
-def submit_once(
-    workspace: Workspace, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]
-) -> tuple[Job, bool]:
-    """Create a job and start its process, unless the same one is queued or running: a button was pressed twice.
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A press of a button: `key` names the button as it was drawn, `shown` is when it was last drawn before the press.
 
-    Returns the job, and whether it was started now. Two processes that submit at once start one.
+    All presses of one drawing have the same key, however late they arrive: it is an idempotency key.
+    """
+
+    key: str
+    shown: float
+
+
+def submit_once(
+    workspace: Workspace,
+    kind: str,
+    title: str,
+    corpus_id: str,
+    arguments: Mapping[str, Any],
+    press: Press | None = None,
+) -> tuple[Job, bool]:
+    """Create a job and start its process, unless it was started already: a button was pressed twice.
+
+    That is a job, active or ended, that a press with this key started, whatever its arguments; one with the same
+    arguments that is active; and one with the same arguments that was created since the button was shown: whoever
+    pressed it could not see that job. Returns the job, and whether it was started now. Two processes that submit at
+    once start one.
 
     Raises:
         UsageError: an active job makes the same index or run with other choices.
         StorageError: as `start`.
 
     """
-    wanted = _identity(arguments)
+    wanted, key = _identity(arguments), press.key if press else ""
+    since = press.shown if press else None
 
-    def duplicate(active: Sequence[Job]) -> Job | None:
-        alive = [job for job in map(refreshed, active) if job.status in ACTIVE]
-        same = next((job for job in alive if _identity(job.arguments) == wanted), None)
+    def duplicate(seen: Sequence[Job]) -> Job | None:
+        if key and (pressed := next((job for job in seen if job.press == key), None)):
+            return refreshed(pressed)
+        current = [refreshed(job) for job in seen]
+        alive = [job for job in current if job.status in ACTIVE]
+        unseen = [job for job in current if since is not None and job.created >= since]
+        same = next((job for job in (*alive, *unseen) if _identity(job.arguments) == wanted), None)
         if same is None:
             _refuse_other_choices(kind, arguments, alive)
         return same
 
-    job, is_new = workspace.store.create_job_once(kind, title, corpus_id, arguments, duplicate)
+    job, is_new = workspace.store.create_job_once(kind, title, corpus_id, arguments, duplicate, key, since)
     return (start(workspace, job) if is_new else job), is_new
 
 

@@ -897,7 +897,10 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A long task in a child process. `done` of `total` in units of `unit`; `total` is None while unknown."""
+    """A long task in a child process. `done` of `total` in units of `unit`; `total` is None while unknown.
+
+    `press` is the idempotency key of the button's press that started it, "" without one.
+    """
 
     id: str
     kind: str
@@ -919,6 +922,7 @@ class Job:
     cancel: bool
     result: Mapping[str, Any]
     error: str
+    press: str = ""
 
 
 def new_id() -> str:

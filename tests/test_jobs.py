@@ -274,6 +274,36 @@ def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace,
     assert submit(arguments)[1]
 
 
+def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, monkeypatch):
+    monkeypatch.setattr(jobs, "start", lambda _, job: job)
+    submit = partial(jobs.submit_once, workspace, "index", "Build i", "c")
+    arguments = {"name": "i", "config": {"chunk_size": 40}}
+    drawn = jobs.Press("a drawing", time.time())
+    first, is_new = submit(arguments, drawn)
+    assert is_new
+    for status in ("running", "done", "failed", "cancelled"):
+        workspace.store.update_job(first.id, status=status, finished=time.time(), heartbeat=time.time() + 60, host="x")
+        again, is_new = submit(arguments | {"name": "i-2"}, drawn)  # the name is suggested anew when the first is taken
+        assert (again.id, again.status, is_new) == (first.id, status, False)
+    another = jobs.Press("a drawing that shows the end of the first job", time.time())
+    second, is_new = submit(arguments, another)
+    assert is_new
+    assert second.id != first.id
+    assert len(workspace.store.jobs()) == 2
+
+
+def test_a_press_by_somebody_who_could_not_see_the_same_job_starts_no_second(workspace, monkeypatch):
+    monkeypatch.setattr(jobs, "start", lambda _, job: job)
+    submit = partial(jobs.submit_once, workspace, "health", "Check", "c")
+    shown = time.time()
+    first, _ = submit({"questions": "s"}, jobs.Press("one person", shown))
+    workspace.store.update_job(first.id, status="done", finished=time.time())
+    late, is_new = submit({"questions": "s"}, jobs.Press("another", shown))
+    assert (late.id, is_new) == (first.id, False)
+    assert submit({"questions": "t"}, jobs.Press("another", shown))[1], "of other arguments nothing was started"
+    assert submit({"questions": "s"}, jobs.Press("a third", time.time()))[1], "who sees the end can start another"
+
+
 def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace, monkeypatch):
     monkeypatch.setattr(jobs, "start", lambda _, job: job)
     submit = partial(jobs.submit_once, workspace, "documents", "Read 1 file", "c")

@@ -704,7 +704,7 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(
-            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.create_job(*words[1:]), True)
+            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.create_job(*words[1:5]), True)
         )
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
@@ -1075,11 +1075,12 @@ def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch
     app.button(key="replay-missing").click()
     checked(app.run())
     run = open_workspace().store.run("words")
-    assert submitted == [("replay", "Replay words", run.corpus_id, {"run": run.id})]
+    assert submitted == [("replay-missing", "replay", "Replay words", run.corpus_id, {"run": run.id})]
     assert "tokens to embed" in words(app)  # what building would take is said before it starts
     app.button(key="replay-build").click()
     checked(app.run())
-    assert submitted[1:] == [("replay", "Replay words", run.corpus_id, {"run": run.id, "build": True})]
+    building = ("replay-build", "replay", "Replay words", run.corpus_id, {"run": run.id, "build": True})
+    assert submitted[1:] == [building]
 
 
 def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1093,8 +1094,8 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
     button.click()
     checked(app.run())
     retriever = button.key.rpartition("=")[2]
-    (kind, title, corpus_id, arguments) = submitted[0]
-    assert (kind, title, corpus_id) == ("run", f"Run words-{retriever}", run.corpus_id)
+    (pressed, kind, title, corpus_id, arguments) = submitted[0]
+    assert (pressed, kind, title, corpus_id) == (button.key, "run", f"Run words-{retriever}", run.corpus_id)
     assert arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
     assert arguments["name"] == f"words-{retriever}"
 

@@ -165,6 +165,11 @@ CREATE TABLE comments (
 );
 """
 
+_PRESSES = """
+ALTER TABLE jobs ADD COLUMN press VARCHAR(64) NOT NULL DEFAULT '';
+CREATE INDEX ix_jobs_press ON jobs (press);
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -179,6 +184,7 @@ MIGRATIONS = (
     _EXPERIMENTS,
     _VERDICTS,
     _VERSIONS_AND_REVIEWS,
+    _PRESSES,
 )
 """Each brings the schema from version i to i + 1."""
 

@@ -249,7 +249,9 @@ jobs = sa.Table(
     sa.Column("cancel", sa.Boolean, nullable=False),
     sa.Column("result", sa.Text, nullable=False),
     sa.Column("error", sa.Text, nullable=False),
+    sa.Column("press", sa.String(64), nullable=False),
     sa.Index("ix_jobs_created", "created"),
+    sa.Index("ix_jobs_press", "press"),
 )
 revisions = sa.Table(
     "revisions",

@@ -1176,20 +1176,26 @@ class Store:
         corpus_id: str,
         arguments: Mapping[str, Any],
         duplicates: Callable[[Sequence[Job]], Job | None],
+        press: str = "",
+        since: float | None = None,
     ) -> tuple[Job, bool]:
-        """Create a queued job, unless `duplicates` finds it among the queued and running ones of its kind and corpus.
+        """Create a queued job, unless `duplicates` finds it among those that may be it already.
 
-        Returns the job, and whether it is new. Of two callers at once, also in two processes, the second sees the job
-        of the first. `duplicates` may raise, and then nothing is created.
+        Those are the jobs with the idempotency key `press` ("" has none), and of its kind and corpus the queued and
+        running ones and those created at the time `since` or later. Returns the job, and whether it is new. Of two
+        callers at once, also in two processes, the second sees the job of the first. `duplicates` may raise, and then
+        nothing is created.
         """
-        of_kind = sa.and_(schema.jobs.c.kind == kind, schema.jobs.c.corpus_id == corpus_id)
-        active = sa.and_(of_kind, schema.jobs.c.status.in_(("queued", "running")))
+        jobs = schema.jobs.c
+        recent = sa.or_(jobs.status.in_(("queued", "running")), sa.false() if since is None else jobs.created >= since)
+        pressed = sa.and_(jobs.press == press, sa.literal(bool(press)))
+        seen = sa.or_(sa.and_(jobs.kind == kind, jobs.corpus_id == corpus_id, recent), pressed)
         with self._write() as connection:
             if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_SUBMITTING)))
-            query = sa.select(schema.jobs).where(active).order_by(schema.jobs.c.created)
+            query = sa.select(schema.jobs).where(seen).order_by(schema.jobs.c.created)
             existing = duplicates([codecs.job(row) for row in connection.execute(query)])
-            row = _job_row(kind, title, corpus_id, arguments)
+            row = _job_row(kind, title, corpus_id, arguments, press)
             if existing is None:
                 connection.execute(schema.jobs.insert().values(**row))
         return (self.job(str(row["id"])), True) if existing is None else (existing, False)
@@ -1347,9 +1353,10 @@ class StorePool:
                 connection.execute(upsert, batch)
 
 
-def _job_row(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _job_row(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any], press: str = "") -> dict[str, Any]:
     """Return the row of a new job, which is queued."""
     row = {"id": records.new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
+    row["press"] = press
     empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
     body = json.dumps(arguments, ensure_ascii=False)
     complete: dict[str, Any] = storable(row | empty | {"arguments": body, "created": time.time()})

@@ -14,7 +14,7 @@ from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
 from ragviz.records import Corpus, QuestionSet, Run, new_id
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, heading, job_panel, presses, widgets, wording
 
 FIRST = 10
 """Questions that one press adds, the most asked."""
@@ -39,7 +39,8 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
         _form(corpus, question_set)
         return
     _tiles(read)
-    st.caption(plain(" ".join([*list(demand.sentences(read))[2:], *read.notes])))  # the tiles say the first two
+    said = [*list(demand.sentences(read))[2:], *read.notes]  # the tiles say the first two
+    st.caption("  \n".join(map(plain, said)))
     _clusters(question_set, read)
     _weighted(question_set, read)
     with st.expander("Read another log"):
@@ -66,7 +67,7 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
         )  # fmt: skip
         going = job_panel.active_job("asked", corpus.id, questions=question_set.id) is not None
         label = "Reading…" if going else "Read the log"
-        if st.form_submit_button(label, type="primary", key="read-log", disabled=going) and file:
+        if st.form_submit_button(label, type="primary", key=presses.key("read-log"), disabled=going) and file:
             with widgets.errors_shown():
                 _submit(corpus, question_set, file, "" if index == NO_INDEX else str(index), float(alike))
     with right:
@@ -82,7 +83,7 @@ def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, al
     upload = st.session_state.setdefault("upload-session", new_id()) + f"-asked-{st.session_state.get('logs', 0)}"
     arguments = {"questions": question_set.id, "folder": str(folder), "files": staged, "upload": upload}
     arguments |= {"index": index, "alike": alike, "apply": False, "author": ""}
-    job = job_panel.submit("asked", f"Read {file.name}", corpus.id, arguments)
+    job = job_panel.submit("read-log", "asked", f"Read {file.name}", corpus.id, arguments)
     if job.arguments["folder"] != str(folder):
         corpora.discard_staged(cache.workspace(), Path(folder))  # these copies were made by a second press
     st.session_state["logs"] = st.session_state.get("logs", 0) + 1
@@ -122,7 +123,8 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
     first = missing[:FIRST]
     with widgets.above_table("asked-table"):
         st.markdown(f"{wording.counted(len(listed), 'question')} people ask", width="stretch")
-        if st.button(f"Add {len(ticked):,} ticked", key="add-ticked", disabled=not ticked):
+        label = f"Add {len(ticked):,} ticked" if ticked else "Add ticked"
+        if st.button(label, key="add-ticked", disabled=not ticked):
             _add(question_set, ticked)
         if st.button(f"Add the {len(first):,} most asked", key="add-first", disabled=not first):
             _add(question_set, first)
@@ -131,7 +133,7 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
         st.caption("None.")
         return
     columns = {
-        "Question": st.column_config.TextColumn(width=420),
+        "Question": st.column_config.TextColumn(width=340),
         "Asked": st.column_config.NumberColumn(width=70),
         "Best chunk": st.column_config.NumberColumn(format="%.2f", help="How well the best chunk fits; 1 at most."),
         "Nearest in the set": st.column_config.NumberColumn(format="%.2f", help="1: the same words or meaning."),

@@ -13,7 +13,7 @@ from ragviz.health.competition import Competition, Row
 from ragviz.records import QuestionSet, Run
 from ragviz.runs import measurements
 from ragviz.text.markup import plain, visible
-from ragviz.ui import address, cache, heading, job_panel, widgets, wording
+from ragviz.ui import address, cache, heading, job_panel, presses, widgets, wording
 
 WHY = (
     "New chunks compete with those that were found before. One step updates the index of a run and ranks its questions "
@@ -60,11 +60,12 @@ def _comparable(earlier: Run, later: Run) -> bool:
 def _again(earlier: Run, taken: set[str]) -> None:
     """Draw the button that updates the index and runs again, or how far that is."""
     active = job_panel.active_job("again", earlier.corpus_id, run=earlier.id)
-    if st.button("Update the index and run again", type="primary", key="run-again", disabled=active is not None):
+    label, key = "Update the index and run again", presses.key("run-again")
+    if st.button(label, type="primary", key=key, disabled=active is not None):
         name = wording.free_name(f"{earlier.name}, again", taken)
         with widgets.errors_shown():
             arguments = {"run": earlier.id, "name": name}
-            job_panel.submit("again", f"Run {earlier.name} again", earlier.corpus_id, arguments)
+            job_panel.submit("run-again", "again", f"Run {earlier.name} again", earlier.corpus_id, arguments)
             st.rerun()
     if active is not None:
         share, words = job_panel.job_words(active, time.time(), None)

@@ -15,7 +15,7 @@ from ragviz.records import IndexInfo, QuestionSet
 from ragviz.report import drill_plots
 from ragviz.retrieval.retrievers import offered
 from ragviz.text.markup import plain, visible
-from ragviz.ui import cache, heading, job_panel, widgets, wording
+from ragviz.ui import cache, heading, job_panel, presses, widgets, wording
 
 WHY = (
     "A drill plants known faults into a copy of the index in memory, and counts what this set and `ragviz check "
@@ -75,11 +75,12 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mappin
         active = job_panel.active_job("drill", question_set.corpus_id, questions=question_set.name)
         label = "Drill it again" if last else "Drill this set"
         kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
-        if st.button(label, type=kind, key="drill", disabled=active is not None):
+        if st.button(label, type=kind, key=presses.key("drill"), disabled=active is not None):
             arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
             arguments |= {"repetitions": int(repetitions), "answerer": answerer}
             with widgets.errors_shown():
-                job_panel.submit("drill", f"Drill {question_set.name}", question_set.corpus_id, arguments)
+                title = f"Drill {question_set.name}"
+                job_panel.submit("drill", "drill", title, question_set.corpus_id, arguments)
                 st.rerun()
     if active is not None:
         share, words = job_panel.job_words(active, time.time(), None)

@@ -13,7 +13,18 @@ from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.records import Corpus, Experiment
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, cache, compare_answer, experiment_form, heading, job_panel, widgets, wording
+from ragviz.ui import (
+    address,
+    budget,
+    cache,
+    compare_answer,
+    experiment_form,
+    heading,
+    job_panel,
+    presses,
+    widgets,
+    wording,
+)
 from ragviz.ui.compare_choices import Shown
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
@@ -100,16 +111,17 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
         arguments = {"experiment": experiment.id, "budget": dollars}
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
-            if st.button(label, type="primary", disabled=active, key="sweep-on"):
-                job_panel.submit("sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+            if st.button(label, type="primary", disabled=active, key=presses.key("sweep-on")):
+                job_panel.submit("sweep-on", "sweep", f"Sweep {experiment.name}", corpus.id, arguments)
                 st.rerun(scope="app")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
             compare_cells(shown)
         if experiment.confirmation is None and st.button(
-            "Confirm on test", disabled=bool(refusal) or active, key="confirm-on-test",
+            "Confirm on test", disabled=bool(refusal) or active, key=presses.key("confirm-on-test"),
             help="Runs the baseline and the chosen configuration on the test side, once.",
         ):  # fmt: skip
-            job_panel.submit("confirm", f"Confirm {experiment.name} on test", corpus.id, arguments)
+            title = f"Confirm {experiment.name} on test"
+            job_panel.submit("confirm-on-test", "confirm", title, corpus.id, arguments)
             st.rerun(scope="app")
         if st.button("Delete", disabled=active, key="delete-experiment"):
             widgets.confirm(

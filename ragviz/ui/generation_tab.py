@@ -14,7 +14,7 @@ from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.records import Corpus, IndexInfo, QuestionSet
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, cache, heading, job_panel, person, review_tab, widgets, wording
+from ragviz.ui import address, budget, cache, heading, job_panel, person, presses, review_tab, widgets, wording
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
@@ -42,7 +42,10 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
             going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
             with st.container(horizontal=True):
                 pressed = st.form_submit_button(
-                    "Generating…" if going else "Generate", type="primary", disabled=going, key="generate-questions"
+                    "Generating…" if going else "Generate",
+                    type="primary",
+                    disabled=going,
+                    key=presses.key("generate-questions"),
                 )
                 plan_pressed = st.form_submit_button("Show the plan")
     if pressed and arguments["name"]:
@@ -63,7 +66,7 @@ def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) 
     workspace = cache.workspace()
     question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
     title = f"Generate {wording.counted(_total(arguments), 'question')}" if _total(arguments) else "Generate questions"
-    job_panel.submit("questions", title, corpus.id, {**arguments, "budget": dollars})
+    job_panel.submit("generate-questions", "questions", title, corpus.id, {**arguments, "budget": dollars})
     address.put(set=arguments["name"])
     st.rerun()
 
@@ -119,7 +122,7 @@ def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> t
     with one:
         name = widgets.suggested_name(
             "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
-            used_by="generate-questions",
+            used_by=presses.key("generate-questions"),
         )  # fmt: skip
     dollars = None
     if cache.workspace().settings.model_configured:
@@ -285,30 +288,30 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
             "Made here": [row["made"] for row in cells],
             "Elsewhere": [row["elsewhere"] for row in cells],
             "Missing": [row["missing"] for row in cells],
+            "Made elsewhere in": [row["where"] for row in cells],
             "Why": [row["reasons"] for row in cells],
         }
     )
-            "Made elsewhere in": [row["where"] for row in cells],
     columns: dict[str, Any] = {
         "Document": st.column_config.TextColumn(width=150),
         "Section": st.column_config.TextColumn(width=180),
+        "Made elsewhere in": st.column_config.TextColumn(width="large"),
         "Why": st.column_config.TextColumn(width="large"),
     }
     with widgets.above_table("plan-lacking"):
-        "Made elsewhere in": st.column_config.TextColumn(width="large"),
         st.markdown(f"{wording.counted(len(rows), 'cell')} of the plan did not yield what was planned", width="stretch")
         widgets.table_button(rows, f"{name}-not-made", "plan-lacking-file")
     height = widgets.height_of(len(rows), 6, widgets.TWO_LINES)
     widgets.table(rows, "plan-lacking", columns=columns, height=height, row_height=widgets.TWO_LINES)
 
 
-def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
-    """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
-    paid = any(row["calls"] for row in yields)
 _OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
 """What came of the planned questions of a kind: the first is the sum of the others."""
 
 
+def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
+    """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
+    paid = any(row["calls"] for row in yields)
     rows = pd.DataFrame(
         {
             "Kind": [TYPE_TITLES[row["type"]] for row in yields],
@@ -324,13 +327,13 @@ _OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
         }
     )
     columns: dict[str, Any] = {
-        "Rejected because": st.column_config.TextColumn(width="large"),
-        "Tokens": st.column_config.NumberColumn(format="localized"),
-    }
         "In place": st.column_config.NumberColumn(help="Made in the cell that planned them."),
         "Elsewhere": st.column_config.NumberColumn(help="Made as the same kind in another section or document."),
         "Other kinds": st.column_config.NumberColumn(help="Made as another kind, where nobody asked for kinds."),
         "Written": st.column_config.NumberColumn(help="All that were written of the kind, rejected ones too."),
+        "Rejected because": st.column_config.TextColumn(width="large"),
+        "Tokens": st.column_config.NumberColumn(format="localized"),
+    }
     widgets.table(rows, "plan-yields", columns=columns, height="content", alt="What each kind yielded")
 
 
@@ -375,11 +378,11 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
         st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
         if missing := pipeline.shortfall(result):
             st.markdown(f":orange[▲] {plain(missing)}")
+        for line in pipeline.unasked_words(result, 3):
+            st.markdown(f":orange[▲] {plain(line)}")
         if result.get("unverified") and job.arguments.get("verify", True):
             count = wording.counted(result["unverified"], "question")
             st.markdown(f":orange[▲] {count} could not be verified: generating again tries them again.")
-        for line in pipeline.unasked_words(result, 3):
-            st.markdown(f":orange[▲] {plain(line)}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             address.link("questions", "Review the questions", set=result["questions"], tab="Review")
             address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")

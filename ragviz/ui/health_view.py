@@ -28,6 +28,7 @@ from ragviz.ui import (
     job_panel,
     passages,
     person,
+    presses,
     widgets,
     wording,
 )
@@ -52,9 +53,9 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
         st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
         st.caption(plain(_basis(question_set, made)))
-    if note := synthetic.banner([run.config for run in runs], list(questions.values())):
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
+    if note := synthetic.banner([run.config for run in runs], list(questions.values())):
         st.caption(f":orange[▲] {plain(note)}")
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
@@ -89,8 +90,9 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
         changed = "Questions, documents, index or runs have changed since the set was checked."
         st.markdown(changed if made else "This set was not checked yet.", width="stretch")
         label = "Checking…" if going else "Check it again" if made else "Check it"
-        if st.button(label, type="primary", key="examine", disabled=going):
-            job_panel.submit("health", f"Check {question_set.name}", question_set.corpus_id, arguments)
+        if st.button(label, type="primary", key=presses.key("examine"), disabled=going):
+            title = f"Check {question_set.name}"
+            job_panel.submit("examine", "health", title, question_set.corpus_id, arguments)
             st.rerun()
     return made
 

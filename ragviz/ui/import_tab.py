@@ -15,7 +15,7 @@ from ragviz.questions import exchange
 from ragviz.questions.formats import files, registry
 from ragviz.records import Corpus, Job, QuestionSet, new_id
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, widgets, wording
+from ragviz.ui import address, cache, job_panel, presses, widgets, wording
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
@@ -46,7 +46,7 @@ def show(corpus: Corpus, suggested: str) -> None:
             accept_multiple_files=True,
             key="import-files",
         )
-        titles = {registry.AUTO: "Recognised by its content"}
+        titles = {registry.AUTO: "Recognised"}
         titles |= {name: each.title for name, each in registry.FORMATS.items()}
         one, two = st.columns(2)
         file_format = one.selectbox("Format", list(titles), format_func=titles.__getitem__, key="import-format")
@@ -58,10 +58,10 @@ def show(corpus: Corpus, suggested: str) -> None:
             "Several relevant documents are all needed", key="import-all-needed",
             help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
         )  # fmt: skip
-        name = widgets.suggested_name("Set name", "import-name", suggested, used_by="import-questions")
+        name = widgets.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
-        pressed = st.form_submit_button(label, type="primary", key="import-questions", disabled=going)
+        pressed = st.form_submit_button(label, type="primary", key=presses.key("import-questions"), disabled=going)
         if pressed and uploads and name:
             with widgets.errors_shown():
                 given = [(upload.name, upload.getvalue()) for upload in uploads]
@@ -87,9 +87,10 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     is_small = sum(len(data) for _, data in given) <= AT_ONCE
     if is_small and workspace.store.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in files.from_bytes(each, data)]
-        outcome = exchange.import_files(
-            workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
-        )
+        with presses.once("import-questions"):
+            outcome = exchange.import_files(
+                workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
+            )
         st.session_state[_DONE] = exchange.as_json(outcome)
         if outcome.imported:
             _go_to(name)
@@ -97,7 +98,8 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     folder, staged = corpora.stage(workspace, given)
     upload = st.session_state.setdefault("upload-session", new_id()) + f"-{st.session_state.get('imports', 0)}"
     arguments = {**chosen, "corpus": corpus.id, "folder": str(folder), "files": staged, "upload": upload}
-    if job_panel.submit("import", f"Import {name}", corpus.id, arguments).arguments["folder"] != str(folder):
+    job = job_panel.submit("import-questions", "import", f"Import {name}", corpus.id, arguments)
+    if job.arguments["folder"] != str(folder):
         corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1
     st.rerun()

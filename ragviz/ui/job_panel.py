@@ -15,7 +15,7 @@ from ragviz.index import indexing
 from ragviz.records import Job
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
-from ragviz.ui import address, cache, widgets, wording
+from ragviz.ui import address, cache, presses, widgets, wording
 
 RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
@@ -27,18 +27,26 @@ _STARTED = "started-jobs"  # session state: when this session started its jobs, 
 _LAST_END = "last-end"  # session state: when the last job had ended when last drawn
 
 
-def submit(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
-    """Start a job for this page, and announce it; one that is active already is named instead of started again.
+def submit(button: str, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
+    """Start a job for this page, and announce it; one that was started already is named instead of started again.
 
+    `button` is the name of the button that was pressed, which was drawn with the key `presses.key(button)`.
     Raises: as `jobs.submit_once`.
     """
-    job, is_new = jobs.submit_once(cache.workspace(), kind, title, corpus_id, arguments)
+    with presses.once(button) as press:
+        job, is_new = jobs.submit_once(cache.workspace(), kind, title, corpus_id, arguments, press)
     if is_new:
         _watch(job)
     else:
-        state = "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
-        st.toast(f"{plain(job.title)} {state}. Nothing was started a second time.")
+        st.toast(f"{plain(job.title)} {_state(job)}. Nothing was started a second time.")
     return job
+
+
+def _state(job: Job) -> str:
+    """Return how it stands with a job that somebody wanted to start again."""
+    if job.status not in jobs.ACTIVE:
+        return f"has {ENDED.get(job.status, 'ended')} since this page was shown"
+    return "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
 
 
 def _watch(job: Job) -> None:
@@ -115,6 +123,8 @@ ENDINGS = {
     "cancelled": "cancelled",
     "interrupted": "interrupted",
 }
+
+ENDED = {"done": "finished", "failed": "failed", "cancelled": "been cancelled", "interrupted": "been interrupted"}
 
 MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
 """A card's mark: a failure needs a person, a cancelled job was ended by one, an interrupted one waits."""

@@ -18,7 +18,7 @@ from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.text.markup import plain, sentence, without_middle
-from ragviz.ui import address, cache, heading, job_panel, presentation, question_table, wording
+from ragviz.ui import address, cache, heading, job_panel, presentation, presses, question_table, wording
 
 SHOWN = 8
 """Rows that are shown at first."""
@@ -65,7 +65,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
         if searched:
             explained = "Searches these for the questions of this run, once; no model answers or judges."
             if _offer(columns, searched, f"Replay {n}", "replay-missing", explained, disabled=going):
-                _submit(run, {})
+                _submit(run, "replay-missing", {})
         if computed:
             cost = cache.foreseen(run, k, "compute").words
             explained = (
@@ -73,7 +73,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
                 "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
             )
             if _offer(columns, computed, "Build and replay", "replay-build", explained, cost, disabled=going):
-                _submit(run, {"build": True})
+                _submit(run, "replay-build", {"build": True})
         if asks:
             _paid(run, asks, disabled=going)
     for change in (*searched, *computed):
@@ -92,11 +92,11 @@ def _offer(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         takes = f" ({plain(cost)})" if cost else ""
         st.markdown(f"Not tried yet: {listed}{more}{takes}.", width="stretch")
-        return st.button(label, key=key, help=explained, disabled=disabled)
+        return st.button(label, key=presses.key(key), help=explained, disabled=disabled)
 
 
-def _submit(run: Run, arguments: dict[str, Any]) -> None:
-    job_panel.submit("replay", f"Replay {run.name}", run.corpus_id, {"run": run.id, **arguments})
+def _submit(run: Run, button: str, arguments: dict[str, Any]) -> None:
+    job_panel.submit(button, "replay", f"Replay {run.name}", run.corpus_id, {"run": run.id, **arguments})
     st.rerun()
 
 
@@ -127,8 +127,8 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
                 st.rerun()
         else:
             st.markdown(plain(price), width="content")
-            if st.button("Pay and replay", key="replay-paid", disabled=disabled):
-                _submit(run, {"rerankers": [name]})
+            if st.button("Pay and replay", key=presses.key("replay-paid"), disabled=disabled):
+                _submit(run, "replay-paid", {"rerankers": [name]})
 
 
 # The combination
@@ -153,8 +153,8 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
             going = job is not None and job.status in jobs.ACTIVE
             label = f"Try {wording.counted(len(missing), 'combination')}"
-            if st.button(label, key="replay-combine", help=plain(names), disabled=going):
-                _submit(run, {"combine": k})
+            if st.button(label, key=presses.key("replay-combine"), help=plain(names), disabled=going):
+                _submit(run, "replay-combine", {"combine": k})
 
 
 def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None]:
@@ -306,8 +306,9 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         new = not change.index
         words = "Builds the index, and makes the run on it." if new else "Makes the run; no model answers or judges."
         label = ":blue[Build and run]" if new else ":blue[Make run]"
-        if st.button(label, key=f"rescue-make-{replay.key}", type="tertiary", help=words):
-            _make(run, change, replay.k)
+        button = f"rescue-make-{replay.key}"
+        if st.button(label, key=presses.key(button), type="tertiary", help=words):
+            _make(run, button, change, replay.k)
     elif change is not None and not change.index and change.cut is not None:
         cut = change.cut
         chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "size": cut.chunk_size}
@@ -322,7 +323,7 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
 
 
-def _make(run: Run, change: Change, k: int) -> None:
+def _make(run: Run, button: str, change: Change, k: int) -> None:
     """Start the job that makes the run of a change, on an index that it builds where there is none."""
     store = cache.workspace().store
     corpus = store.corpus(run.corpus_id)
@@ -333,9 +334,9 @@ def _make(run: Run, change: Change, k: int) -> None:
     config = asdict(replace(change.config, k=k))
     if change.index or change.cut is None:
         arguments: dict[str, Any] = {"name": name, "config": config, "budget": None}
-        job_panel.submit("run", f"Run {name}", run.corpus_id, arguments)
+        job_panel.submit(button, "run", f"Run {name}", run.corpus_id, arguments)
         return
     index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes()})
     cut = asdict(change.cut)
     arguments = {"corpus": corpus.name, "index": index, "cut": cut, "name": name, "config": config}
-    job_panel.submit("index-run", f"Run {name}", run.corpus_id, arguments)
+    job_panel.submit(button, "index-run", f"Run {name}", run.corpus_id, arguments)

@@ -13,7 +13,7 @@ from ragviz.records import Run
 from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, provenance
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, job_panel, question_table, widgets, wording
+from ragviz.ui import address, budget, cache, job_panel, presses, question_table, widgets, wording
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
@@ -65,12 +65,14 @@ def judge_again(run: Run, label: str = "Judge again") -> None:
         dollars = budget.field_of_run(run, f"again-{label}-{run.id}")
     if st.button(
         label,
+        key=presses.key(f"judge-{label}-{run.id}"),
         help="Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
         disabled=job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
     ):
         choices.check_budget(cache.workspace(), run.config, dollars)
         title = f"Judge again what failed in {run.name}"
-        job_panel.submit("rejudge", title, run.corpus_id, {"run": run.name, "budget": dollars})
+        arguments = {"run": run.name, "budget": dollars}
+        job_panel.submit(f"judge-{label}-{run.id}", "rejudge", title, run.corpus_id, arguments)
         st.rerun()
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from ragviz.generation import verification, verifying
 from ragviz.records import Question, QuestionSet
 from ragviz.text.markup import plain
-from ragviz.ui import budget, cache, job_panel, widgets, wording
+from ragviz.ui import budget, cache, job_panel, presses, widgets, wording
 
 HOW = {
     "model": "A model, in other calls than those that wrote the questions",
@@ -45,9 +45,10 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
                     widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
         label = "Verifying…" if going else "Verify"
-        if st.button(label, type="primary", key="verify-questions", disabled=going):
+        if st.button(label, type="primary", key=presses.key("verify-questions"), disabled=going):
             title = f"Verify {wording.counted(len(waiting), 'question')}"
-            job_panel.submit("verify", title, question_set.corpus_id, arguments | {"budget": dollars})
+            chosen = arguments | {"budget": dollars}
+            job_panel.submit("verify-questions", "verify", title, question_set.corpus_id, chosen)
             st.rerun()
 
 

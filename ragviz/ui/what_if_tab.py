@@ -14,7 +14,7 @@ from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if import Held
 from ragviz.text.markup import plain
-from ragviz.ui import address, heading, job_panel, what_if_cache, what_if_views, widgets, wording
+from ragviz.ui import address, heading, job_panel, presses, what_if_cache, what_if_views, widgets, wording
 
 NAME = "What if"
 CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
@@ -236,7 +236,10 @@ def search_button(run: Run, part: Part, label: str) -> None:
     if job is not None and job.status == "failed":
         st.caption(f":orange[▲] {plain(job.error)}")
     if st.button(
-        label, key=f"search-{part}", help="Searches the index once for the questions; no model answers or judges.",
-    ):  # fmt: skip
-        job_panel.submit("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id, "part": part})
+        label,
+        key=presses.key(f"search-{part}"),
+        help="Searches the index once for the questions; no model answers or judges.",
+    ):
+        title, arguments = f"Search again for {run.name}", {"run": run.id, "part": part}
+        job_panel.submit(f"search-{part}", "search", title, run.corpus_id, arguments)
         st.rerun()

@@ -64,7 +64,7 @@ def main() -> None:
             few = "SELECT rowid FROM cache WHERE kind = ? LIMIT 2"
             database.execute(f"DELETE FROM cache WHERE kind = ? AND rowid NOT IN ({few})", (kind, kind))
         database.commit()
-        dump = "\n".join(database.iterdump()) + "\n"
+        dump = "\n".join(database.iterdump()).replace(folder, "/srv/dump") + "\n"
     Path(__file__).with_name(f"{len(MIGRATIONS)}.sql").write_text(dump, encoding="utf-8")
 
 
