@@ -15,8 +15,12 @@ _COUNTED_BY = candidate.word_set(
     " 支 所 艘 架"
 )
 _BEFORE_ONE = re.compile("(?:[满足过存留有达为前少]|超过|不足|至少)$")
-_LOOSE = candidate.word_set("处 把 代 下 对 点 分 部 所 起 笔 号 步 周 月")
+_LOOSE = candidate.word_set("角 处 把 代 下 对 点 分 部 所 起 笔 号 步 周 月")
 """Measures that are as often part of another word, after a Chinese digit."""
+_BEGINS = re.compile(
+    "(?:[^，]{1,16}，)?(?:超过|不到|不足|至少|约|近|大约|共|有|仅)?(?:多少[^，]{0,8}都|(?<!，)(?:多少|几|百分|哪|什))"
+)
+"""A question that begins with what it asks for, or asks which of what was spoken of: "两个都支持"."""
 _FRONT = re.compile("(?:(?:^|[，、的在比以到即])[前后近头首]|最[后初近先]|公元前?|第|约合|即|距今)$")
 
 
@@ -51,7 +55,7 @@ def quantities(sentence: Sentence) -> Iterator[Draft]:
             if not wh or not _stands_alone(sentence, place, first, last) or _is_gapped(sentence, clause, place):
                 continue
             question = in_place(sentence, clause, place, place + 1, wh)
-            if question and (question[0] not in "多几百哪什" or word.tag == "t"):
+            if question and (not _BEGINS.match(question) or word.tag == "t"):
                 subject = subject_of(sentence, clause)
                 score = 8.0 - 0.03 * len(question) + (0.5 if word.text[0].isdigit() else 0.0)
                 yield Draft(question, word.text, "number", score, subject, _measured(sentence, first, place))

@@ -48,7 +48,9 @@ def places(sentence: Sentence) -> Iterator[Draft]:
             where = "什么学校" if verb == "毕业于" else "哪里"
             question = in_place(sentence, clause, after, last, where)
             if question:
-                subject = subject_of(sentence, clause)
+                own = re.fullmatch(rf"(?:T|D)*({NOUN_PHRASE})F?[DZ]*", sentence.codes[first:place])
+                subject = sentence.between(first + own.start(1), first + own.end(1)) if own else ""
+                subject = subject or subject_of(sentence, clause)
                 yield Draft(question, sentence.between(after, last), "fact", 8.0, subject, "位置")
             break
 
@@ -131,7 +133,7 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
             start = place + 1 + (sentence.codes[place + 1] == "L")
             called = bool(_CALLS.match(text))
             into, brings = text in _INTO, text in _BRINGS
-            if not (called or into or brings) or sentence.codes[place - 1] in "MUA" or joined in _INTO:
+            if not (called or into or brings) or sentence.codes[place - 1] in "MUAB" or joined in _INTO:
                 continue
             if "指" in sentence.between(first, place) or sentence.words[place - 1].text in ("别", "又", "也", "亦"):
                 break

@@ -19,7 +19,9 @@ from ragviz.claims.chinese_sentence import (
 )
 
 _BECAUSE = re.compile(r"^(?P<effect>.{6,40}?)，(?:这)?(?:主要)?(?:是)?因为(?P<cause>.{5,50})$")
-_DUE = re.compile(r"^(?:由于|因为|因)(?P<cause>[^，]{4,40})，(?:所以|因此|故)?(?P<effect>[^，]{6,40})(?:，.*)?$")
+_DUE = re.compile(
+    r"^(?:由于|因为|因)(?P<cause>[^，]{4,40})，(?:所以|因此|故)?(?P<effect>[^，]{6,40})(?:，(?!也|但|而|却).*)?$"
+)
 
 
 def causes(sentence: Sentence) -> Iterator[Draft]:
@@ -156,7 +158,7 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
                 continue
             led = clause > 0 or re.match(rf"{NOUN_PHRASE}F?$|V[NVAMU]*$", match["who"])
             if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):
-                question = in_place(sentence, clause, start, last, "什么")
+                question = in_place(sentence, clause, start, last, "哪里" if verb in ("到", "至") else "什么")
                 if question:
                     yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), "要求")
         negative = re.fullmatch(rf"(?P<who>{NOUN_PHRASE}F?)D+V(?P<what>(?:M|[NA]|[NAM]+U)*N(?:[KC][NA]*N)*E?)", letters)

@@ -64,7 +64,7 @@ _POINTING = re.compile(
 _ASKS = re.compile("什么|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
-    "^(?:因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
+    "^(?:否则|反之|不然|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
     "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
 """Beginnings that go on from another sentence, or that leave open what they are about."""
@@ -231,7 +231,7 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
 
 def _is_broken(sentence: Sentence, led: int, first: int, clause: int, last: int, start: int) -> bool:
     """Return whether a question of these clauses would begin or end in the middle."""
-    if clause and re.match("而|以|或|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
+    if clause and re.match("而|以|或|到|至|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
         return True
     if sentence.words[sentence.clauses[led][0]].text in _JOINED_ON:
         return True

@@ -48,8 +48,9 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
         if is_person(rest) and _is_name(sentence, start, end) and "之一" not in rest and "M" not in predicate:
             yield Draft(f"{rest}是谁？", subject, "fact", 7.5, rest, "")
         owned = re.search(r"U[NA]*N$", match["subject"])
-        if owned and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate) and len(rest) <= 24:
-            head = sentence.between(start + owned.start() + 1, end)
+        head = sentence.between(start + owned.start() + 1, end) if owned else ""
+        told = len(head) > 1 and predicate[0] != "M" and len(rest) <= 24  # "屏幕是80列宽": how wide
+        if told and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate):
             wh = "谁" if PERSON.search(head) and _is_name(sentence, at + 1, last) else "什么"
             yield Draft(f"{subject}是{wh}？", rest, "fact", 7.5, subject, head)
         defines = alone and copula == "是" and not owned and re.match("M.*U", predicate)
@@ -124,6 +125,8 @@ def series(sentence: Sentence) -> Iterator[Draft]:
         if re.search(r"M[NA]*$", tail) and re.search("[KC].*M", tail):
             continue
         if not re.fullmatch(r"L?[NAMUVK]+(?:[CE][NAMUV]+)?E?", tail) or "K" not in tail or tail[-1] not in "NVE":
+            continue
+        if "UK" in tail:  # "良好的、不变的内容": one thing
             continue
         items = sentence.between(verb + 1, last)
         start = sentence.clauses[clause][0]
