@@ -225,6 +225,102 @@ def test_answers_that_their_evidence_does_not_support(text, answer, passage, cau
     assert bool(found("unsupported", read)) == caught
 
 
+HALLS = ("The east hall takes 3 days to paint.", "The west hall takes 5 days to paint.")
+ZH_HALLS = ("东厅的粉刷工期为3天。", "西厅的粉刷工期为5天。")
+OF_EACH_TYPE = [  # type, question, right answer, wrong answer, passages
+    ("fact", "Who replaced the north valve?", "The firm Halden", "A plumber from Ostrava", (VALVE,)),
+    ("number", "When was the north valve replaced?", "March 2021", "March 2019", ("Valve: replaced 2021-03",)),
+    ("definition", "What is tare?", "the weight of a box", "a kind of fodder", ("Tare: the weight of an empty box",)),
+    ("list", "What does the desk lend?", "maps; tents", "skis; kayaks", ("The desk lends:\n- maps\n- tents",)),
+    ("table", "What does the saw cost?", "2 euros", "9 euros", ("| saw | 2 euros |",)),
+    ("comparison", "Which takes longer, “east hall” or “west hall”?",
+     "“west hall” (5 days, against 3 days for “east hall”)", "“west hall” (9 days, against 3 days for “east hall”)",
+     HALLS),
+    ("comparison", "Do both halls take the same time?", "No, the west one takes twice as long as the east one",
+     "No, the attic takes a plumber", HALLS),
+    ("comparison", "How much longer does the west hall take?", "2 days longer", "7 days longer", HALLS),
+    ("bridge", "When was the valve replaced by the firm from Ostrava?", "in 1999", "in 1950",
+     ("Halden is from Ostrava.", "Halden replaced it in 1999.")),
+    ("exception", "Is paint sold?", "No, paint is not sold", "No, only gardeners buy it", ("Paint is not sold.",)),
+    ("version", "Which fee holds now?", "40 euros, since 2023", "35 euros, since 2023",
+     ("Since 2023 the fee is 40 euros.", "Until 2022 the fee was 30 euros.")),
+    ("follow-up", "And the west hall?", "5 days", "8 days", HALLS[1:]),
+    ("fact", "谁更换了北阀门？", "哈尔登公司", "俄斯特拉发工厂", ("北阀门由哈尔登公司更换。",)),
+    ("number", "检修周期是多少天？", "30天", "45天", (CHINESE,)),
+    ("table", "锯子的价格是多少？", "2欧元", "9欧元", ("| 锯子 | 2欧元 |",)),
+    ("comparison", "东厅和西厅相比，哪一个的工期更长？", "西厅（5天，东厅为3天）", "西厅（9天，东厅为3天）", ZH_HALLS),
+    ("comparison", "东厅和西厅的工期相差多少天？", "相差2天", "相差7天", ZH_HALLS),
+    ("list", "服务台出借什么？", "地图；帐篷", "滑雪板；皮划艇", ("服务台出借：\n- 地图\n- 帐篷",)),
+    ("exception", "油漆出售吗？", "不，油漆不出售", "不，只有园艺师购买", ("油漆不出售。",)),
+    ("follow-up", "那西厅呢？", "5天", "8天", ZH_HALLS[1:]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "text", "right", "wrong", "passages"), OF_EACH_TYPE)
+def test_of_each_type_a_wrong_answer_is_caught_and_a_right_one_left(kind, text, right, wrong, passages):
+    """Answers that compare, count or sum up what passages say are supported; passages that they need are not vain."""
+    zh = "\u4e00" <= text[0] <= "\u9fff"
+    turns = (("东厅要多久？", "3天") if zh else ("How long does the east hall take?", "3 days"),)
+    more = {"type": kind, "language": "zh" if zh else "en", "history": turns if kind == "follow-up" else ()}
+    good, bad = (question(n, text, answer, *passages, **more) for n, answer in enumerate((right, wrong)))
+    read = material_of(good, bad)
+    assert set(found("unsupported", read)) == {"q1"}
+    assert not found("too-much", material_of(good))
+    vain = "茶在中午供应。" if zh else TEA
+    assert set(found("too-much", material_of(question(2, text, right, *passages, vain, **more)))) == {"q2"}
+
+
+def test_an_unanswerable_question_is_left_by_the_checks_of_answers():
+    asked = material_of(question(0, "When was the south valve replaced?", "", type="unanswerable"))
+    assert not any(found(check, asked) for check in ("unsupported", "too-much", "elsewhere", "copies"))
+
+
+def test_a_passage_whose_number_the_answer_adds_up_is_needed():
+    halls = ("The east hall seats 12.", "| annex | 18 |")
+    asked = question(0, "How many does the east hall seat with what stands beside it?", "30", *halls)
+    assert not found("too-much", material_of(asked))
+    assert set(found("too-much", material_of(replace(asked, answer="12")))) == {"q0"}
+
+
+def test_a_name_alone_is_no_copy_and_a_follow_up_is_read_with_its_conversation():
+    named = question(0, "What is the north valve?", "a valve", VALVE)
+    turns = (("What did the canteen serve in the year before the war?", "Tea"),)
+    after = question(1, "And what of the north valve of the boiler?", "2021", VALVE, history=turns)
+    assert not found("copies", material_of(named, after))
+    assert found("copies", material_of(replace(after, history=())))
+
+
+def test_another_chunk_answers_only_within_a_few_sentences_and_denies_where_the_answer_does():
+    asked = question(0, "What does the saw in the shed cost?", "8 euros", "The saw in the shed costs 8 euros.")
+    denied = question(
+        0, "Is paint sold in the shed?", "No, paint is not sold in the shed", "Paint is not sold in the shed."
+    )
+    other = Chunk.make_id("e", 0, 90)
+
+    def elsewhere(of, text):
+        return found("elsewhere", material_of(of, rivals={"q0": (other,)}, texts=lambda ids: [text for _ in ids]))
+
+    filler = " ".join(f"Sentence {n} is about nothing." for n in range(20, 26))
+    assert elsewhere(asked, f"{filler} In the shed, a saw costs 8 euros. {filler}")
+    assert not elsewhere(asked, f"The saw in the shed costs little. {filler} A pencil is 8 euros.")
+    assert elsewhere(denied, "In this shed paint isn't sold.")
+    assert not elsewhere(denied, "Paint is sold in the shed.")
+
+
+def test_questions_that_compare_other_things_or_number_otherwise_are_no_duplicates():
+    halls = ("Hall A takes 3 days.", "Hall B takes 5 days.", "Hall C takes 5 days.")
+    text = "Which of the halls of the old library takes longer to paint, {} or {}?"
+    first = question(0, text.format("A", "B"), "B takes 5 days", *halls[:2])
+    turned = question(1, text.format("B", "A"), "B takes 5 days", halls[1], halls[0])
+    other = question(2, text.format("A", "C"), "C takes 5 days", halls[0], halls[2])
+    assert set(found("duplicates", material_of(first, turned, other))) == {"q1"}
+    one = question(3, "How many days does hall A of the old town library take for paint on walls?", "3 days", halls[0])
+    near = replace(one, id="q4", text=f"{one.text[:-1]} now?")
+    later = question(5, f"{one.text[:-1]} then?", "9 days", "Hall A: 9 days")
+    assert set(found("duplicates", material_of(one, near))) == {"q4"}
+    assert not found("duplicates", material_of(near, later))
+
+
 def test_a_judge_decides_whether_an_answer_is_supported():
     asked = question(0, "Who replaced the valve?", "An elderly plumber from Ostrava", VALVE)
     read = material_of(asked, gold=((("c",),),))

@@ -13,7 +13,7 @@ _ALL = (
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
         f"Content words of the question that stand in its evidence, weighted by how rare they are in the index "
-        f"(BM25's idf): {wording.COPIED:.0%} or more.",
+        f"(BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them.",
         ("index",),
         wording.copies,
     ),
@@ -30,8 +30,9 @@ _ALL = (
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
         f"A chunk that is not gold, among BM25's first for question and answer, holds the answer (all its numbers, "
-        f"{wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the question's words; or a judge "
-        "found the whole reference in one, in any run.",
+        f"{wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the question's words, the answer "
+        f"within {wording.WINDOW} sentences with what the evidence says of the question; or a judge found the whole "
+        "reference in one, in any run.",
         ("index", "verdicts"),
         wording.answered_elsewhere,
     ),
@@ -40,7 +41,8 @@ _ALL = (
         "Duplicate or nearly",
         "It counts one question twice, and its interval is too narrow.",
         f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
-        f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers. "
+        f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers, "
+        "with the same numbers and from the same passages where there are several. "
         "The earlier one is not listed.",
         (),
         duplicates.duplicates,
@@ -50,7 +52,8 @@ _ALL = (
         "Answer not supported by its evidence",
         "The right answer cannot be told from what counts as found.",
         "A number of the answer that its evidence neither states nor gives by one calculation, or less than "
-        f"{wording.SUPPORTED:.0%} of the weight of its words; where a judge judged all gold chunks, it decides.",
+        f"{wording.SUPPORTED:.0%} of the weight of its words that are neither the question's nor compare, count or sum "
+        "up; where a judge judged all gold chunks, it decides.",
         ("index", "verdicts"),
         wording.unsupported,
     ),
@@ -59,7 +62,7 @@ _ALL = (
         "Gold asks for more than the question does",
         "All passages must be found, and one of them is not needed: the question is lost in vain.",
         f"A passage, of several, that holds less than {wording.NEEDED:.0%} of the weight of the words of question and "
-        "answer; where a judge judged it, one that is not useful.",
+        "answer, and no number that the answer is computed with; where a judge judged it, one that is not useful.",
         ("index", "verdicts"),
         wording.asks_too_much,
     ),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject, cosine
+from ragviz.health.words import stated_numbers
 from ragviz.records import Question
 
 NEAR = 0.8
@@ -71,6 +72,8 @@ def nearness(left: Subject, right: Subject, material: Material) -> float | None:
     """
     if left.question.history or right.question.history:
         return None  # "And in winter?" is another question in another conversation
+    if not _same_passages(left, right) or _other_numbers(left.question.answer, right.question.answer):
+        return None
     near = material.weights.overlap(left.words, right.words)
     if left.id in material.vectors and right.id in material.vectors and left.gold_chunks & right.gold_chunks:
         close = cosine(material.vectors[left.id], material.vectors[right.id])
@@ -80,6 +83,36 @@ def nearness(left: Subject, right: Subject, material: Material) -> float | None:
     unanswered = not left.answer and not right.answer
     alike = material.weights.overlap(left.answer, right.answer) >= ALIKE
     return near if alike or (unanswered and left.question.evidence == right.question.evidence) else None
+
+
+def _same_passages(left: Subject, right: Subject) -> bool:
+    """Return whether two questions need as many passages, and where those are several, the same ones in any order.
+
+    Passages are the same where their places overlap or their words are equal: documents repeat each other.
+    """
+    if not left.evidence or not right.evidence:
+        return True
+    if len(left.evidence) != len(right.evidence):
+        return False
+    return len(left.evidence) < 2 or all(
+        any(_same_passage(left, i, right, j) for j in range(len(right.evidence))) for i in range(len(left.evidence))
+    )
+
+
+def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
+    if _normal(left.evidence[i][0]) == _normal(right.evidence[j][0]):
+        return True
+    return any(
+        a.document_id == b.document_id and a.start < b.end and b.start < a.end
+        for a in left.question.evidence[i]
+        for b in right.question.evidence[j]
+    )
+
+
+def _other_numbers(left: str, right: str) -> bool:
+    """Return whether two answers state numbers, and not the same ones."""
+    one, other = stated_numbers(left), stated_numbers(right)
+    return bool(one and other) and one != other
 
 
 def pairs(material: Material) -> set[tuple[int, int]]:

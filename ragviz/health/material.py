@@ -40,6 +40,7 @@ MOST_RUNS = 8
 class Subject:
     """A question as the checks read it: its content words and those of its answer and of its evidence.
 
+    The words of a follow-up are those of its whole conversation, as it is searched for.
     `evidence` holds the text and the words of each group, of the member that shares most with question and answer.
     `gold` are its gold chunks in the index, by group.
     """
@@ -126,7 +127,7 @@ class Material:
 
 def subject_of(question: Question, read: Callable[[Span], str], gold: Sequence[Sequence[str]] = ()) -> Subject:
     """Read a question in words; `read` returns the text of a span."""
-    own, answer = words.content(question.text, question.language), words.content(question.answer, question.language)
+    own, answer = words.content(question.query, question.language), words.content(question.answer, question.language)
     groups = []
     for group in question.evidence:
         members = [

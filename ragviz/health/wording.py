@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ragviz.analysis import pooled
@@ -10,9 +11,12 @@ from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
 from ragviz.health.words import Weights
 from ragviz.records import Chunk, Evidence, Question
+from ragviz.text import segmentation
 
 COPIED = 0.8
 """Share of the weight of a question's words that stands in its evidence, from which it copies the passage."""
+LEAST = 3
+"""Words from which on a question can copy: it has to name what it asks about."""
 SUPPORTED = 0.25
 """Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
 ANSWERED = 0.8
@@ -21,9 +25,14 @@ ABOUT = 0.7
 """Share of the weight of a question's words that another chunk holds when it is about the same."""
 NEEDED = 0.05
 """Share of the weight of the words of question and answer that a passage holds, below which they do not need it."""
+WINDOW = 3
+"""Sentences, items or rows in a row within which another chunk has to answer."""
 BATCH = 256
 """Questions whose other chunks are read at once."""
 NO_INDEX = "Build an index of the documents: without one it is not known how rare words are, and what else BM25 finds."
+
+
+_DENIAL = re.compile(r"\b(?:no|not|never|none|cannot|neither|nor|without)\b|n['’]t\b|[不没無无非勿未禁]", re.IGNORECASE)
 
 
 def copies(material: Material) -> Found:
@@ -36,7 +45,7 @@ def copies(material: Material) -> Found:
         top = material.lexical.get(subject.id)
         is_first = bool(top) and top is not None and top[0] in subject.gold_chunks
         ranked, first = ranked + (top is not None), first + is_first
-        if share >= COPIED:
+        if share >= COPIED and len(subject.words & subject.evidence_words) >= LEAST:
             by_words = "; BM25 ranks it first by its words alone" if is_first else ""
             findings.append(Finding(subject.id, share, f"{share:.0%} of its words stand in the passage{by_words}"))
     note = f"BM25 alone ranks the evidence of {first:,} of {ranked:,} questions first." if ranked else NO_INDEX
@@ -80,7 +89,11 @@ def _by_words(subject: Subject, material: Material) -> Finding | None:
     if missing:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
-    told = frozenset(word for word in subject.answer - subject.words if not words.stated_numbers(word))
+    told = frozenset(
+        word for word in subject.answer - subject.words - words.RELATIONS if not words.stated_numbers(word)
+    )
+    stated = words.stated_numbers(evidence)
+    told = frozenset(word for word in told if words.MONTHS.get(word) not in stated)
     if not told or not all(_same_script(subject.question.answer, text) for text, _ in subject.evidence):
         return None
     share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
@@ -150,7 +163,7 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
         ids = list(dict.fromkeys(i for each in others for i in each))
         read = {i: _read(text, material.chunk_language(i)) for i, text in zip(ids, material.texts(ids), strict=True)}
         for subject, each in zip(batch, others, strict=True):
-            holding = [i for i in each if _answers(subject, *read[i], material.weights)]
+            holding = [i for i in each if _answers(subject, *read[i], material.chunk_language(i), material.weights)]
             if holding:
                 words_of_it = f"{_chunks(len(holding))} not named as evidence hold its answer and most of its words"
                 if len(holding) == 1:
@@ -163,13 +176,37 @@ def _read(text: str, language: str) -> tuple[str, frozenset[str], frozenset[str]
     return text, words.content(text, language), words.stated_numbers(text)
 
 
-def _answers(subject: Subject, text: str, own: frozenset[str], stated: frozenset[str], weights: Weights) -> bool:
-    """Return whether a chunk holds the answer and is about the question."""
+def _answers(
+    subject: Subject, text: str, own: frozenset[str], stated: frozenset[str], language: str, weights: Weights
+) -> bool:
+    """Return whether a chunk is about the question, and holds the answer beside what its evidence says of the question.
+
+    The words of the question that stand in its evidence have to stand within `WINDOW` sentences with the answer: a
+    chunk about the same thing often holds a short answer somewhere else.
+    """
     if words.numbers(subject.question.answer) - stated:
         return False
     here = standing(subject.answer | subject.words, own, text)
-    asked = subject.words - subject.answer
-    return (weights.share(subject.answer, here) or 0.0) >= ANSWERED and (weights.share(asked, here) or 0.0) >= ABOUT
+    if not _holds(subject.answer, subject.words - subject.answer, here, weights):
+        return False
+    about = (subject.words & subject.evidence_words) - subject.answer
+    denies = bool(_DENIAL.search(subject.question.answer))
+    sentences = segmentation.sentences(text, language)
+    for first in range(max(1, len(sentences) - WINDOW + 1)):
+        within = sentences[first : first + WINDOW]
+        part = text[within[0][0] : within[-1][1]] if within else text
+        if denies and not _DENIAL.search(part):
+            continue
+        found = standing(subject.answer | about, words.content(part, language) | words.stated_numbers(part), part)
+        if _holds(subject.answer, about, found, weights):
+            return True
+    return False
+
+
+def _holds(answer: frozenset[str], asked: frozenset[str], here: frozenset[str], weights: Weights) -> bool:
+    """Return whether `here` are enough of the words of an answer and of what is asked; of nothing asked, none are."""
+    about = weights.share(asked, here)
+    return (weights.share(answer, here) or 0.0) >= ANSWERED and (about is None or about >= ABOUT)
 
 
 def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozenset[str]:
@@ -206,5 +243,14 @@ def _is_useless(subject: Subject, number: int, material: Material) -> bool:
     text, own = subject.evidence[number]
     if not _same_script(subject.question.text, text) or not own:
         return False
-    share = material.weights.share(subject.words | subject.answer, own)
-    return share is not None and share < NEEDED
+    wanted = subject.words | subject.answer
+    share = material.weights.share(wanted, standing(wanted, own, text))
+    return share is not None and share < NEEDED and not _counts_towards(subject, number)
+
+
+def _counts_towards(subject: Subject, number: int) -> bool:
+    """Return whether a number of the answer is computed with one of a passage, and cannot be without it."""
+    stated = [words.stated_numbers(text) for text, _ in subject.evidence]
+    others = frozenset[str]().union(*(each for place, each in enumerate(stated) if place != number))
+    answered = (words.numbers(subject.question.answer) | words.counts(subject.question.answer)) - others
+    return any(words.computed(n, others | stated[number]) and not words.computed(n, others) for n in answered)
