@@ -1,0 +1,59 @@
+"""`ragviz app` as a process: what ends the command ends the server, and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.timeout(180)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_for_health(port: int, command: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and command.poll() is None:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+                assert answer.read() == b"ok"
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"the dashboard did not start: {log.read_text(errors='replace')}")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_the_command_ends_the_server(tmp_path: Path, sent: signal.Signals) -> None:
+    port, log = free_port(), tmp_path / "log"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("RAGVIZ_", "STREAMLIT_"))}
+    env |= {"RAGVIZ_HOME": str(tmp_path / "home"), "STREAMLIT_SERVER_HEADLESS": "true"}
+    words = [sys.executable, "-m", "ragviz", "app", "--port", str(port)]
+    with log.open("wb") as output:
+        command = subprocess.Popen(words, env=env, cwd=tmp_path, stdout=output, stderr=output, start_new_session=True)
+    family = [psutil.Process(command.pid)]
+    try:
+        wait_for_health(port, command, log)
+        family += family[0].children(recursive=True)
+        command.send_signal(sent)
+        command.wait(30)
+        assert [process for process in psutil.wait_procs(family, timeout=10)[1] if process.is_running()] == []
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.1", port), timeout=5)
+    finally:
+        for process in family:
+            if process.is_running():
+                process.kill()
+        command.wait()
