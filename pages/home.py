@@ -148,16 +148,16 @@ def recent() -> None:
         }
         rows.append(row)
     columns = {
-        "Run": st.column_config.TextColumn(width=150),
-        "Corpus": st.column_config.TextColumn(width=118),
+        "Run": st.column_config.TextColumn(width=130),
+        "Corpus": st.column_config.TextColumn(width=112),
         "Recall@k": st.column_config.ProgressColumn(
-            width=106, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
+            width=96, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
         ),
-        "k": st.column_config.NumberColumn(width=36),
+        "k": st.column_config.NumberColumn(width=34),
         "n": st.column_config.NumberColumn(width=44),
-        "Retriever": st.column_config.TextColumn(width=76),
-        "Answers": st.column_config.TextColumn(width=86),
-        "When": st.column_config.TextColumn(width=86),
+        "Retriever": st.column_config.TextColumn(width=70),
+        "Answers": st.column_config.TextColumn(width=82),
+        "When": st.column_config.TextColumn(width=66),
     }
     height = widgets.height_of(len(rows), SHOWN, widgets.TWO_LINES)  # a name may need two lines
 
@@ -212,7 +212,7 @@ else:
 if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):
-    left, right = st.columns([2, 1], gap="medium") if corpora else (None, st.container())
+    left, right = st.columns([3, 2], gap="medium") if corpora else (None, st.container())
 if left is not None:
     with left:
         heading.section("Recent runs")

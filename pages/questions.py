@@ -67,6 +67,14 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
         widgets.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", kinds)
 
 
+def empty_set(question_set: QuestionSet) -> None:
+    """Say that a set has no questions, with the ways to some; it may have edits that were undone."""
+    with widgets.nothing(f"{plain(question_set.name)} has no questions yet."):
+        for label, tab in (("Generate some", "Generate"), ("Write one", "Write"), ("Import a file", "Import")):
+            address.link("questions", label, set=question_set.name, tab=tab)
+        address.link("questions", "Take them from what people asked", set=question_set.name, tab="Real questions")
+
+
 # New questions
 
 
@@ -194,8 +202,12 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
     "Versions": lambda: versions_tab.show(question_set),
 }
 NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Reviewers", "Versions")
+NEEDS_QUESTIONS = ("Review", "Find evidence", "Split", "Reviewers")
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
 for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
     if tab.open:
         with tab, widgets.errors_shown():
-            TABS[tab_name]()
+            if tab_name in NEEDS_QUESTIONS and not question_set.total:
+                empty_set(question_set)
+            else:
+                TABS[tab_name]()

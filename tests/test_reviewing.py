@@ -145,3 +145,20 @@ def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, comm
     assert (comment["author"], comment["text"]) == ("Ann", "Which pump?")
     for words in (("versions", "asked"), ("reviewers", "asked"), ("comment", "asked", "q2"), ("diff", "asked", 1)):
         assert command_line("questions", *words)[0] == 0
+
+
+def test_a_note_survives_a_verdict_and_the_reason_of_a_rejection_does_not_survive_acceptance(asked):
+    store, question_set = asked
+    note = "“tide” was swapped for “wind”"
+    store.put_questions(question_set.id, [Question("u", "How high is the wind?", "", (), "extractive", reason=note)])
+    reviewing.decide(store, question_set, question_of(asked, "u"), "Ann", "unsure")
+    assert (question_of(asked, "u").status, question_of(asked, "u").reason) == ("proposed", note)
+    reviewing.decide(store, question_set, question_of(asked, "u"), "Ann", "accept")
+    assert (question_of(asked, "u").status, question_of(asked, "u").reason) == ("accepted", note)
+    reviewing.decide(store, question_set, question_of(asked, "u"), "Ann", "reject")
+    assert question_of(asked, "u").reason == "rejected by Ann"
+    reviewing.decide(store, question_set, question_of(asked, "u"), "Ann", "accept")
+    assert (question_of(asked, "u").status, question_of(asked, "u").reason) == ("accepted", "")
+    kept = store.history.versions(question_set.id)[0].number
+    reviewing.decide(store, question_set, question_of(asked, "u"), "Ann", "accept")
+    assert store.history.versions(question_set.id)[0].number == kept

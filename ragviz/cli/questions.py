@@ -20,6 +20,7 @@ from ragviz.cli.lazy import (
     question_types,
     sets,
     splits,
+    staleness,
 )
 from ragviz.errors import UsageError
 from ragviz.records import (
@@ -194,7 +195,7 @@ def _review(store: Store, question_set: QuestionSet, question: Question, status:
 
     """
     try:
-        after = replace(question, status=status, reason=reason)
+        after = authoring.with_status(question, status, reason)
         authoring.save(store, question_set, after, codecs.version_of(question))
     except authoring.Conflict as conflict:
         if conflict.current is None:
@@ -319,10 +320,18 @@ def questions_mend(
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     edit = Edit(workspace.settings.person, "mended evidence")
     authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
-    if span.text != piece.span.text:
+    saved = authoring.question_of(workspace.store, question_set, question_id)
+    doubts = [each.doubt for each in staleness.reworded(workspace.store, question_set, saved) if each.doubt]
+    if doubts:
+        told = (
+            f"The passage was “{piece.span.text}” and is “{span.text}” now; {doubts[0]}. The question stays set aside: "
+            f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), or accept or reject it."
+        )
+        console.err.print(console.printable(told), highlight=False)
+    elif span.text != piece.span.text:
         told = f"The passage has other words now: check that “{question.answer}” is still the answer."
         console.err.print(console.printable(told), highlight=False)
-    _show_saved(after, as_json)
+    _show_saved(saved, as_json)
 
 
 @questions_app.command("find-evidence")
@@ -482,13 +491,26 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
         | {"proposals": [asdict(proposal) for proposal in _proposals(workspace, question_set, s, documents)]}
         for s in authoring.stale(workspace.store.questions(question_set.id))
     ]
+    reworded = [
+        {"question": question.id, "answer": question.answer, "text": each.old, "now": each.new, "doubt": each.doubt}
+        for question in workspace.store.questions(question_set.id)
+        for each in staleness.reworded(workspace.store, question_set, question)
+    ]
+    rows += [row | {"proposals": []} for row in reworded if row["doubt"]]
 
     def draw() -> None:
+        doubted = [row for row in rows if "now" in row]
+        if doubted:
+            columns = ("question", "answer", "was", "is now", "doubt")
+            told = [(r["question"], r["answer"], r["text"], r["now"], r["doubt"]) for r in doubted]
+            console.table(columns, told, "mended with other words: give the answer now, or accept or reject")
+        if len(doubted) == len(rows):
+            return
         console.table(
             ("question", "place", "document", "text"),
-            [(r["question"], r["place"], r["document"] or "(deleted)", r["text"]) for r in rows],
+            [(r["question"], r["place"], r["document"] or "(deleted)", r["text"]) for r in rows if "now" not in r],
         )
-        for row in rows:
+        for row in [row for row in rows if "now" not in row]:
             proposals = [
                 (n, p["how"], f"{p['alike']:.2f}", names.get(p["span"]["document_id"], ""), p["span"]["text"])
                 for n, p in enumerate(row["proposals"], start=1)

@@ -220,8 +220,8 @@ def _notes(
         )
     elif threshold is not None and (threshold.balanced or 0) < 0.7:
         yield (
-            "The scores tell the set's answerable questions badly from the unanswerable ones "
-            f"({threshold.balanced:.2f}; 0.5 is chance): read what no document answers as a list of candidates."
+            "These scores hardly separate the set's answerable questions from its unanswerable ones (balanced accuracy "
+            f"{threshold.balanced:.2f}; 0.5 is chance): read what no document answers as a list of candidates."
         )
 
 
@@ -420,8 +420,8 @@ def sentences(demand: Demand) -> Iterator[str]:
     if told["held"] is not None and demand.threshold is not None:
         way = "the similarity of embeddings" if demand.by == "knn" else "the share of words in the best chunk"
         yield (
-            f"For {told['held']:.0%} of it a chunk of {demand.index} scores at least {demand.threshold.value:.2f} by "
-            f"{way}. {threshold_words(demand.threshold)}"
+            f"{told['held']:.0%} of what was asked counts as answered: a chunk of {demand.index} scores at least "
+            f"{demand.threshold.value:.2f} by {way}. {threshold_words(demand.threshold)}"
         )
     if demand.unlisted:
         yield f"{demand.unlisted:,} rarer questions, asked {demand.unlisted_asked:,} times, are counted and not listed."

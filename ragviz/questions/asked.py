@@ -208,7 +208,8 @@ def _note(notes: list[str], column: str, counted: str, names: Sequence[str]) -> 
     others = len(names) - 1 - bool(counted)
     read = f"'{column}'" + (f" and '{counted}'" if counted else "")
     notes.append(
-        f"Read: {read}." + (f" {others:,} other columns were not read, and nothing of them is kept." * (others > 0))
+        f"Column read: {read}."
+        + (f" {others:,} other columns were not read, and nothing of them is kept." * (others > 0))
     )
 
 

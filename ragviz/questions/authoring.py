@@ -23,6 +23,7 @@ from ragviz.records import (
     Evidence,
     Question,
     QuestionSet,
+    QuestionStatus,
     QuestionStyle,
     QuestionType,
     Span,
@@ -281,6 +282,15 @@ def as_verified(before: Question, after: Question) -> Question:
     """Return the changed question, no longer verified where its words or its evidence are others than before."""
     same = (before.text, before.answer, before.evidence) == (after.text, after.answer, after.evidence)
     return after if same else replace(after, verified_by="")
+
+
+def with_status(question: Question, status: QuestionStatus, reason: str = "") -> Question:
+    """Return the question with a status, and a `reason` for it, else with the note that it had.
+
+    The reason of a question that was rejected or quarantined is no note: it says why it was left out until now.
+    """
+    note = "" if question.status in ("rejected", "quarantined") else question.reason
+    return replace(question, status=status, reason=reason or note)
 
 
 def add(store: Store, question_set: QuestionSet, question: Question, author: str = "") -> None:

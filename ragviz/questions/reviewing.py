@@ -111,7 +111,7 @@ def decide(
     others = [each for each in reviews if each.reviewer != reviewer]
     status = status_by([each.verdict for each in (*others, review)])
     reason = f"rejected by {', '.join(each.reviewer for each in (*others, review))}" if status == "rejected" else ""
-    after = replace(question, status=status, reason=reason)
+    after = authoring.with_status(question, status, reason)
     if after != question:
         edit = Edit(reviewer, f"reviewed: {VERDICTS[verdict]}")
         authoring.save(store, question_set, after, version, edit)

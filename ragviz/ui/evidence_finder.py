@@ -30,7 +30,11 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
     _outcome(question_set)
     pending = occurrences.reference_only(questions)
     if not pending:
-        st.caption("No question of this set is reference only: there is nothing to look for.")
+        st.caption(
+            "No question of this set is reference only: there is nothing to look for. The answers of questions that "
+            "are imported without a quote are looked up here; evidence is marked by hand where a question is written."
+        )
+        address.link("questions", "Write a question and mark its evidence", tab="Write")
         return
     count = wording.counted(len(pending), "question")
     if not names:

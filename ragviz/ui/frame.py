@@ -136,6 +136,8 @@ _FRAME_STYLE = """<style>
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }
 :is([data-testid="stTextInput"], [data-testid="stNumberInput"]) [data-testid="InputInstructions"] { display: none; }
 body:has([data-testid="stDialog"]) [data-testid="stMultiSelectDropdown"]:has([data-empty="true"]) { display: none; }
+body:has([data-testid="stDialog"]) [data-testid="stPopoverBody"] { opacity: 0;
+  pointer-events: none; }
 .stApp kbd { opacity: .85; }
 [data-testid="stCodeCopyButton"] { opacity: 1; }
 [data-testid^="stBaseButton-primary"], [data-tag] { background-color: #0072B2; border-color: #0072B2; }
@@ -168,7 +170,8 @@ labels and primary buttons lack. A tile's note stands beside its value where the
 CSV" is hidden: it does not neutralise formulas, `table_button` does. A table's toolbar (5.5rem wide) covers the end of
 what is above it while a cell has the focus. The row above a table is on a level with a heading beside it. "Press Enter
 to submit form" is hidden: it lies over what is typed into a narrow field. In a dialog, an empty list of tags to choose
-from is hidden: it says "No results", though new ones can be typed."""
+from is hidden: it says "No results", though new ones can be typed. A popover whose button opened a dialog is hidden
+while that is open: it would lie over the dialog."""
 
 
 _ONE_ENTRY = """

@@ -104,19 +104,19 @@ def agreement_rows(pairs: Sequence[PairAgreement]) -> pd.DataFrame:
         {
             "Reviewers": [f"{pair.one} · {pair.other}" for pair in pairs],
             "Judged by both": [pair.agreement.n for pair in pairs],
-            "Same verdict": [pair.agreement.share for pair in pairs],
+            "Same verdict": [None if (share := pair.agreement.share) is None else round(share, 2) for pair in pairs],
             "Kappa": pd.array([pair.agreement.kappa for pair in pairs], dtype="Float64"),
         }
     )
 
 
 def _disagreed(question_set: QuestionSet, questions: Sequence[Question], reviews: Sequence[Review]) -> None:
-    """Draw the questions on which reviewers disagree; a row opens the question."""
+    """Draw the questions on which reviewers disagree, or one is unsure; a row opens the question."""
     by_id = {question.id: question for question in questions}
     ids = [question_id for question_id in reviewing.disagreed(reviews) if question_id in by_id]
     if not ids:
         return
-    heading.section("Disagreement")
+    heading.section("Undecided")
     said = {
         question_id: ", ".join(
             f"{review.reviewer}: {VERDICTS[review.verdict]}"
@@ -126,7 +126,10 @@ def _disagreed(question_set: QuestionSet, questions: Sequence[Question], reviews
         for question_id in ids
     }
     rows = pd.DataFrame({"Question": [by_id[i].text for i in ids], "Verdicts": [said[i] for i in ids], "Id": ids})
-    st.caption(f"{wording.counted(len(ids), 'question')}: proposed until somebody decides. A row opens the question.")
+    st.caption(
+        f"{wording.counted(len(ids), 'question')} on which reviewers disagree or are unsure: proposed until somebody "
+        "decides. A row opens the question."
+    )
 
     def opened() -> None:
         question_id = widgets.selected(st.session_state["disagreed"], ids)
@@ -144,7 +147,7 @@ def comments(question_set: QuestionSet, question: Question) -> None:
     said = store.reviews.comments(question_set.id, question.id)
     with st.expander(f"Comments ({len(said)})", expanded=bool(said)):
         for comment in said:
-            with st.container(horizontal=True, vertical_alignment="center"):
+            with st.container(gap=None):
                 who = f"**{plain(comment.author or 'unnamed')}** · {wording.when(comment.created)}"
                 st.markdown(f"{who}  \n{plain(comment.text)}")
                 if st.button("Delete", key=f"uncomment-{comment.id}", type="tertiary"):

@@ -82,7 +82,10 @@ def _type_and_style(draft: Draft, name: str) -> None:
 def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) -> None:
     heading.section("Evidence")
     if not draft.groups:
-        st.caption("None yet: mark it in the document, or quote it. Without evidence its ranking is not measured.")
+        st.caption(
+            "None yet: mark it in the document with the mouse, or quote it; a question may need several passages, of "
+            "several documents. Without evidence its ranking is not measured."
+        )
         draft.unanswerable = st.checkbox(
             "The documents do not answer it", draft.unanswerable, key=f"{name}/unanswerable",
             help="An answer other than a refusal is wrong then. Without a reference answer this is assumed.",
@@ -93,6 +96,8 @@ def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) ->
             st.caption(f"Passage {g}{several}" + (" · any one of these alternatives" if len(group) > 1 else ""))
             for m, span in enumerate(group, start=1):
                 _piece(corpus, draft, names, name, (g, m), span)
+    if draft.groups:
+        st.caption("Where the question needs another passage, of this document or another one, mark that too.")
 
 
 def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place: tuple[int, int], span: Span) -> None:
@@ -100,7 +105,8 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
     with st.container(horizontal=True, vertical_alignment="center"):
         where = names.get(span.document_id, "a deleted document")
         st.caption(f":orange[▲ Stale]: was in {plain(where)}" if span.stale else plain(where), width="stretch")
-        if not span.stale and st.button("Show in the document", type="tertiary", key=f"{name}/show-{g}-{m}"):
+        help_text = "Shows it in the document."
+        if not span.stale and st.button("Show", type="tertiary", key=f"{name}/show-{g}-{m}", help=help_text):
             draft.focus = span
             st.rerun()
         if st.button("Remove", type="tertiary", key=f"{name}/remove-{g}-{m}"):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import get_args
 
 import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.questions import authoring, reviewing
+from ragviz.questions import authoring, reviewing, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
 from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVerdict, SetVersion
 from ragviz.store.codecs import version_of
@@ -36,7 +35,21 @@ NO_EVIDENCE = {
     "reference": "Reference only: where its answer stands in the documents is not known.",
     "unanswerable": "Unanswerable: the documents do not answer it.",
 }
+FOLD = 60
+"""Characters around each place of the evidence that are shown at first, where there are several places."""
 REASONS: Mapping[QuestionStatus, str] = {"rejected": "Rejected", "quarantined": "Quarantined"}
+WIDTHS = {
+    "Question": 232,
+    "Status": 90,
+    "Type": 104,
+    "Style": 120,
+    "Kind": 86,
+    "Side": 82,
+    "Document": 165,
+    "Answer": 290,
+    "Reason": 200,
+}
+"""Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, question and status at 1024."""
 UNASKED = "(no question could be generated from this chunk)"
 
 
@@ -49,9 +62,9 @@ def _rows_of(question_set: QuestionSet, questions: Sequence[Question], names: Ma
         {
             "Question": [q.text or UNASKED for q in questions],
             "Status": [q.status for q in questions],
-            "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
             **({"Type": [TYPE_TITLES[q.type] for q in questions]} if any(q.type for q in questions) else {}),
             **({"Style": [STYLE_TITLES[q.style] for q in questions]} if any(q.style for q in questions) else {}),
+            "Kind": [KIND_TITLES[q.kind] if q.text else "" for q in questions],
             **({"Side": [q.split for q in questions]} if question_set.split else {}),
             "Document": [documents(q) for q in questions],
             "Answer": [q.answer for q in questions],
@@ -145,16 +158,33 @@ def _types_and_styles(questions: Sequence[Question]) -> dict[str, dict[str, str]
 
 
 def is_stale(question: Question) -> bool:
-    """Whether some of its evidence is no longer in the documents."""
-    return any(span.stale for group in question.evidence for span in group)
+    """Whether some of its evidence is no longer in the documents, or has other words in which the answer is doubted."""
+    gone = any(span.stale for group in question.evidence for span in group)
+    return gone or staleness.is_set_aside(question)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _reworded(of: cache.State, question_id: str) -> list[staleness.Reworded]:
+    """Return the passages of a question that has been set aside, mended with other words."""
+    store = cache.workspace().store
+    question_set = store.question_set(of.ids[0])
+    return staleness.reworded(store, question_set, authoring.question_of(store, question_set, question_id))
+
+
+def _both_wordings(question_set: QuestionSet, question: Question) -> None:
+    """Draw the old and the new words of mended passages side by side."""
+    for each in _reworded(cache.state(question_set.id), question.id):
+        for column, title, text in zip(st.columns(2), ("The passage was", "It is now"), (each.old, each.new), strict=True):
+            with column:
+                st.caption(title)
+                st.html(markup.highlighted(text, language=question.language))
 
 
 def _pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
     def opened() -> None:
         address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
 
-    widths = {"Question": 285, "Status": 78, "Kind": 108, "Document": 165, "Answer": 290, "Reason": 200}
-    columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}  # status too at 1024
+    columns = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
     widgets.table(
         rows, "questions", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
@@ -183,15 +213,17 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -
         st.html(markup.highlighted(question.answer or "(no answer given)", language=question.language))
         if question.reason:
             st.caption(plain(f"{REASONS.get(question.status, 'Note')}: {question.reason}"))
+        if staleness.is_set_aside(question):
+            _both_wordings(question_set, question)
         _buttons(question_set, question, version, following)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if edit := _last_edits(cache.state(question_set.id)).get(question.id):
                 st.caption(plain(f"{edit.action} · {edit.author or 'unnamed'} · {wording.when(edit.created)}"))
-            versions_tab.undo_button(question_set, "undo-review")
+            versions_tab.undo_button(question_set, "undo-review", of="last edit")
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
-            with st.container(height=300, border=False):
-                passages.evidence_groups(question_set.corpus_id, question)
+            fold = FOLD if sum(map(len, question.evidence)) > 1 else None
+            passages.evidence_groups(question_set.corpus_id, question, fold=fold)
         else:
             st.caption(NO_EVIDENCE[question.kind] if question.text else "Source chunk:")
             passages.source_chunks(question_set.corpus_id, question)
@@ -235,9 +267,9 @@ def _say(
     if waiting:
         _judge(question_set, question, verdict, following)
     elif verdict == "accept":
-        _decide(question_set, replace(question, status="accepted", reason=""), following, version)
+        _decide(question_set, authoring.with_status(question, "accepted"), following, version)
     else:
-        _decide(question_set, replace(question, status="rejected", reason="rejected by hand"), following, version)
+        _decide(question_set, authoring.with_status(question, "rejected", "rejected by hand"), following, version)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)

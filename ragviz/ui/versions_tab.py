@@ -24,8 +24,11 @@ def _versions(of: cache.State) -> list[SetVersion]:
     return cache.workspace().store.history.versions(of.ids[0])
 
 
-def undo_button(question_set: QuestionSet, key: str) -> None:
-    """Draw the button that takes back the newest edit of a set; nothing for a set without edits."""
+def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
+    """Draw the button that takes back the newest edit of a set; nothing for a set without edits.
+
+    `of` says what is undone where the button stands beside something else, as a question.
+    """
     store = cache.workspace().store
     if not question_set.version:
         return
@@ -34,7 +37,7 @@ def undo_button(question_set: QuestionSet, key: str) -> None:
         return
     said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
     many = version.questions > 1
-    if not st.button("Undo…" if many else "Undo", key=key, help=plain(said)):
+    if not st.button(f"{f'Undo {of}'.strip()}{'…' if many else ''}", key=key, help=plain(said)):
         return
     if many:
         widgets.confirm(said, "Take it back", lambda: versions.undo(store, question_set, person.name()))
