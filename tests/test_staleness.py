@@ -1,5 +1,7 @@
 """Questions whose evidence is gone are set aside, in one version, and released when it is found again."""
 
+import json
+
 import pytest
 
 from ragviz import jobs
@@ -165,3 +167,97 @@ def test_the_command_line_says_what_was_set_aside(shore, command_line, monkeypat
     code, _, err = command_line("corpus", "add", "shore", tmp_path / "one.md")
     assert (code, err.strip()) == (0, "'asked': 3 questions are asked again.")
     assert statuses(workspace.store, question_set) == BEFORE
+
+
+RULES = "# Leave\n\nAn absence is announced 30 days before it begins.\n\nThe desk opens at noon.\n\nTea is free.\n"
+
+
+@pytest.fixture
+def rules(workspace):
+    """A document of three rules, with a question about each, accepted; and one about the first whose answer is yes."""
+    store = workspace.store
+    corpus = store.corpus_called("rules")
+    corpora.add_file(workspace, corpus, "rules.md", RULES.encode())
+    document = store.document(corpus.id, store.document_named(corpus.id, "rules.md").id)
+    asked = {
+        "absence": ("How long before is an absence announced?", "30 days", "An absence is announced 30 days before"),
+        "desk": ("When does the desk open?", "at noon", "The desk opens at noon."),
+        "tea": ("What is free?", "Tea", "Tea is free."),
+        "month": ("Is an absence announced a month before?", "Yes", "An absence is announced 30 days before"),
+    }
+    question_set = store.create_question_set(corpus.id, "asked")
+    store.put_questions(
+        question_set.id,
+        [Question(name, text, answer, ((span(document, quote),),), "hand", status="accepted", language="en")
+         for name, (text, answer, quote) in asked.items()],
+    )  # fmt: skip
+    return workspace, corpus, question_set
+
+
+def test_a_passage_with_other_words_is_set_aside_until_its_answer_is_given(rules, command_line, monkeypatch):
+    """By hand: 30 days become 45, the desk's rule moves to the end, the one of tea goes."""
+    workspace, corpus, question_set = rules
+    store = workspace.store
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    new = "# Leave\n\nAn absence is announced 45 days before it begins.\n\nAll is calm.\n\nThe desk opens at noon.\n"
+    with staleness.refreshing(store, corpus) as done:
+        corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
+    assert done == [staleness.Refreshed("asked", ("absence", "tea", "month"), ())]
+    now = {q.id: q for q in store.questions(question_set.id)}
+    [[moved]] = now["desk"].evidence
+    assert (now["desk"].status, new[moved.start : moved.end]) == ("accepted", "The desk opens at noon.")
+    listed = json.loads(command_line("questions", "mend", "asked", "--json")[1])
+    by_id = {row["question"]: row for row in listed}
+    assert by_id["tea"]["proposals"] == []
+    [near] = by_id["absence"]["proposals"]
+    assert (near["how"], near["span"]["text"]) == ("near", "An absence is announced 45 days before it begins.")
+
+    for name in ("absence", "month"):
+        code, _, err = command_line("questions", "mend", "asked", name, "--proposal", "1")
+        told = "The passage was “An absence is announced 30 days before” and is “An absence is announced 45 days"
+        assert (code, told in " ".join(err.split())) == (0, True), err
+    now = {q.id: q for q in store.questions(question_set.id)}
+    assert {name: now[name].status for name in ("absence", "month", "tea")} == dict.fromkeys(
+        ("absence", "month", "tea"), "quarantined"
+    )
+    assert now["absence"].reason == (
+        "stale evidence: “An absence is announced 30 days before” is now “An absence is announced 45 days before it "
+        "begins.”: the answer “30 days” is not stated any more: 30"
+    )
+    assert now["month"].reason.endswith("the passage states other numbers: 45 for 30")
+    assert not now["absence"].evidence[0][0].stale
+    assert staleness.refresh(store, corpus) == [], "what is doubted stays set aside"
+    rows = {row["question"]: row for row in json.loads(command_line("questions", "mend", "asked", "--json")[1])}
+    assert (rows["absence"]["text"], rows["absence"]["now"]) == (
+        "An absence is announced 30 days before", "An absence is announced 45 days before it begins.",
+    )  # fmt: skip
+    drawn = command_line("questions", "mend", "asked")[1]
+    assert "An absence is announced 45 days before it begins." in drawn
+    assert "30 days" in drawn
+
+    absence = now["absence"]
+    authoring.save(store, question_set, authoring.changed(absence, answer="60 days"), version_of(absence))
+    assert statuses(store, question_set)["absence"] == "quarantined", "nor does the passage state this"
+    absence = authoring.question_of(store, question_set, "absence")
+    authoring.save(store, question_set, authoring.changed(absence, answer="45 days"), version_of(absence))
+    month = authoring.question_of(store, question_set, "month")
+    authoring.save(store, question_set, authoring.with_status(month, "accepted"), version_of(month))
+    assert statuses(store, question_set) == {
+        "absence": "accepted", "desk": "accepted", "tea": "quarantined", "month": "accepted",
+    }  # fmt: skip
+
+
+def test_a_passage_that_says_the_same_in_other_words_is_asked_again(rules):
+    workspace, corpus, question_set = rules
+    store = workspace.store
+    new = RULES.replace("An absence is announced 30 days before it begins", "Announce each absence thirty days ahead")
+    with staleness.refreshing(store, corpus):
+        corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
+    document = store.document(corpus.id, store.document_named(corpus.id, "rules.md").id)
+    for name in ("absence", "month"):
+        before = authoring.question_of(store, question_set, name)
+        assert before.status == "quarantined"
+        place = span(document, "Announce each absence thirty days ahead.")
+        after = authoring.changed(before, evidence=authoring.mended(before.evidence, 0, 0, place))
+        authoring.save(store, question_set, after, version_of(before))
+        assert authoring.question_of(store, question_set, name).status == "accepted"

@@ -325,7 +325,7 @@ def questions_mend(
     if doubts:
         told = (
             f"The passage was “{piece.span.text}” and is “{span.text}” now; {doubts[0]}. The question stays set aside: "
-            f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), or accept or reject it."
+            f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), accept or reject it."
         )
         console.err.print(console.printable(told), highlight=False)
     elif span.text != piece.span.text:

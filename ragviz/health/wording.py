@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from ragviz.analysis import pooled
@@ -12,6 +11,7 @@ from ragviz.health.material import Material, Subject
 from ragviz.health.words import Weights
 from ragviz.records import Chunk, Evidence, Question
 from ragviz.text import segmentation
+from ragviz.text.denial import denies
 
 COPIED = 0.8
 """Share of the weight of a question's words that stands in its evidence, from which it copies the passage."""
@@ -30,9 +30,6 @@ WINDOW = 3
 BATCH = 256
 """Questions whose other chunks are read at once."""
 NO_INDEX = "Build an index of the documents: without one it is not known how rare words are, and what else BM25 finds."
-
-
-_DENIAL = re.compile(r"\b(?:no|not|never|none|cannot|neither|nor|without)\b|n['’]t\b|[不没無无非勿未禁]", re.IGNORECASE)
 
 
 def copies(material: Material) -> Found:
@@ -190,12 +187,12 @@ def _answers(
     if not _holds(subject.answer, subject.words - subject.answer, here, weights):
         return False
     about = (subject.words & subject.evidence_words) - subject.answer
-    denies = bool(_DENIAL.search(subject.question.answer))
+    is_denied = denies(subject.question.answer)
     sentences = segmentation.sentences(text, language)
     for first in range(max(1, len(sentences) - WINDOW + 1)):
         within = sentences[first : first + WINDOW]
         part = text[within[0][0] : within[-1][1]] if within else text
-        if denies and not _DENIAL.search(part):
+        if is_denied and not denies(part):
             continue
         found = standing(subject.answer | about, words.content(part, language) | words.stated_numbers(part), part)
         if _holds(subject.answer, about, found, weights):

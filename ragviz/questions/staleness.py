@@ -2,6 +2,8 @@
 
 A question is stale when it needs a passage that was not found again after its document was replaced or deleted: all
 members of a group of its evidence are stale. No run asks it until its evidence is mended, or its document comes back.
+Where the mended passage has other words, and what the answer rests on is not among them, it stays set aside until
+somebody changes the answer or accepts the question.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from ragviz.records import SYSTEM, Corpus, Document, Edit, Question, QuestionSet
 from ragviz.store.codecs import version_of
 from ragviz.store.evidence import reanchored
 from ragviz.store.store import Store
+from ragviz.text import language
+from ragviz.text.denial import denies
 from ragviz.text.markup import shortened
+from ragviz.text.numerals import stated_numbers
+from ragviz.text.stems import content_words, stem
 
 REASON = "stale evidence: "
 """Beginning of the reason of a question that was set aside, before the text that is gone."""
@@ -31,6 +37,84 @@ class Refreshed:
     question_set: str
     set_aside: tuple[str, ...]
     released: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reworded:
+    """A passage that was mended with other words: those it had, those it has, and why the answer is doubted, "" not."""
+
+    old: str
+    new: str
+    doubt: str
+
+
+def doubt(answer: str, old: str, new: str, lang: str) -> str:
+    """Return why an answer may not hold in the new words of a passage; "" where nothing says so.
+
+    What the old words stated of it, the new ones have to state too: its numbers, and its content words. Of an answer
+    that the old words did not state, as yes or a sum, the passage has to state the same numbers, and to deny or not.
+
+    >>> doubt("30 days", "It takes 30 days.", "It takes 45 days.", "en")
+    'the answer “30 days” is not stated any more: 30'
+    >>> doubt("30 days", "It takes 30 days.", "Thirty days are needed.", "en")
+    ''
+    >>> doubt("Yes", "It takes 30 days.", "It takes 45 days.", "en")
+    'the passage states other numbers: 45 for 30'
+    >>> doubt("Yes", "It is open.", "It is not open.", "en")
+    'only one of them denies'
+    """
+    gone = _stated(answer, old, lang) - _stated(answer, new, lang)
+    if gone:
+        return f"the answer “{shortened(answer, QUOTED)}” is not stated any more: {', '.join(sorted(gone))}"
+    if _stated(answer, new, lang) == _parts(answer, lang):
+        return ""
+    before, after = stated_numbers(old), stated_numbers(new)
+    if before != after:
+        told = [", ".join(sorted(each)) or "none" for each in (after - before, before - after)]
+        return f"the passage states other numbers: {told[0]} for {told[1]}"
+    return "only one of them denies" if denies(old) != denies(new) else ""
+
+
+def _parts(text: str, lang: str) -> frozenset[str]:
+    """Return the numbers and the stems of the content words of an answer."""
+    words = (word for word in content_words(text, lang) if any(c.isalpha() for c in word))
+    return frozenset(stem(word) for word in words if not stated_numbers(word)) | stated_numbers(text)
+
+
+def _stated(answer: str, text: str, lang: str) -> frozenset[str]:
+    """Return the parts of an answer that a text states; Chinese words also where it is divided otherwise."""
+    wanted, here = _parts(answer, lang), _parts(text, lang)
+    return (wanted & here) | {part for part in wanted - here if "\u3400" <= part[0] <= "\u9fff" and part in text}
+
+
+def reworded(store: Store, question_set: QuestionSet, question: Question) -> list[Reworded]:
+    """Return the passages of a question that was set aside which have been mended with other words since."""
+    if not is_set_aside(question):
+        return []
+    before = _before(store, question_set, question)
+    if before is None:
+        return []
+    lang = language.of_answers(question)
+    old = [
+        (span.text, group, member) for group, spans in enumerate(before.evidence) for member, span in enumerate(spans)
+    ]
+    found = []
+    for text, group, member in old:
+        spans = question.evidence[group] if group < len(question.evidence) else ()
+        if member < len(spans) and not spans[member].stale and _plain(spans[member].text) != _plain(text):
+            now = spans[member].text
+            found.append(Reworded(text, now, doubt(question.answer, text, now, lang)))
+    return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _before(store: Store, question_set: QuestionSet, question: Question) -> Question | None:
+    """Return a question as it was before it was set aside; None where no version says it."""
+    earlier = (before for _, before in store.history.of_question(question_set.id, question.id) if before is not None)
+    return next((each for each in earlier if not is_set_aside(each)), None)
 
 
 def lost(question: Question) -> Span | None:
@@ -111,12 +195,16 @@ def _now(
 def released(store: Store, question_set: QuestionSet, question: Question) -> Question:
     """Return a question that was set aside and is not stale any more with the status and reason from before.
 
-    Others as they are. Without a version that says it, "proposed".
+    Others as they are. Without a version that says it, "proposed". One whose answer is doubted in the new words of a
+    passage stays set aside, and says why.
     """
     if not is_set_aside(question) or lost(question) is not None:
         return question
-    earlier = (before for _, before in store.history.of_question(question_set.id, question.id) if before is not None)
-    before = next((each for each in earlier if not is_set_aside(each)), None)
+    doubted = next((each for each in reworded(store, question_set, question) if each.doubt), None)
+    if doubted is not None:
+        old, new = shortened(doubted.old, QUOTED), shortened(doubted.new, QUOTED)
+        return replace(question, reason=f"{REASON}“{old}” is now “{new}”: {doubted.doubt}")
+    before = _before(store, question_set, question)
     status: QuestionStatus = before.status if before else "proposed"
     return replace(question, status=status, reason=before.reason if before else "")
 

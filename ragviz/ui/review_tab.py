@@ -174,7 +174,7 @@ def _reworded(of: cache.State, question_id: str) -> list[staleness.Reworded]:
 def _both_wordings(question_set: QuestionSet, question: Question) -> None:
     """Draw the old and the new words of mended passages side by side."""
     for each in _reworded(cache.state(question_set.id), question.id):
-        for column, title, text in zip(st.columns(2), ("The passage was", "It is now"), (each.old, each.new), strict=True):
+        for column, (title, text) in zip(st.columns(2), (("It was", each.old), ("It is now", each.new)), strict=True):
             with column:
                 st.caption(title)
                 st.html(markup.highlighted(text, language=question.language))

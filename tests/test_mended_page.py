@@ -1,0 +1,28 @@
+"""The page Questions shows the old and the new words of a passage that was mended, and sets the question aside."""
+
+from dataclasses import replace
+
+from ragviz.questions import authoring
+from ragviz.records import Edit, Question
+from ragviz.store.codecs import version_of
+from ragviz.workspace import open_workspace
+from tests.test_pages import bare, built, home, show, words  # noqa: F401 - fixtures
+
+
+def test_old_and_new_words_are_shown_side_by_side(home):  # noqa: F811
+    store = open_workspace().store
+    asked = store.question_set("asked")
+    span = next(q for q in store.questions(asked.id) if q.evidence).evidence[0][0]
+    old = replace(span, text="Absence is announced 30 days before.", stale=True)
+    first = Question("absence", "How long before?", "30 days", ((replace(old, stale=False),),), "hand", "accepted")
+    store.put_questions(asked.id, [first], edit=Edit(action="written"))
+    gone = replace(first, evidence=((old,),), status="quarantined", reason="stale evidence: “Absence …” is gone")
+    store.put_questions(asked.id, [gone], edit=Edit(action="set aside"))
+    now = replace(span, text="Absence is announced 45 days before.")
+    authoring.save(store, asked, authoring.changed(gone, evidence=((now,),)), version_of(gone))
+    app = show("questions", set="asked", tab="Review", question="absence", status="stale")
+    said = words(app)
+    assert "the answer “30 days” is not stated any more: 30" in said
+    for title, text in (("It was", old.text), ("It is now", now.text)):
+        assert title in said
+        assert text in said
