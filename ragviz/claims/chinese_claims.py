@@ -98,7 +98,7 @@ def names_something(text: str) -> bool:
 
 def _is_name(word: Word) -> bool:
     """Return whether a word that jieba takes for a name is no common word, such as "高峰"."""
-    return len(word.text) > 1 and (word.tag[:2] != "nr" or chinese_words.frequency(word.text) <= _COMMON)
+    return len(word.text) > 1 and (word.tag[:2] not in ("nr", "nz") or chinese_words.frequency(word.text) <= _COMMON)
 
 
 def is_proper(text: str) -> bool:
@@ -211,6 +211,9 @@ class _Reader:
             return about if self._about and self._about not in draft.question else ""
         known = information(draft.question)
         named = names_something(draft.question)
+        if not re.search("[VBZP]", chinese_words.codes(chinese_words.read(draft.question))):
+            named = is_proper(draft.question)  # "在校生多少人": of what has to be said
+            known = known if named else 0.0
         if known >= (NAMED if named else TELLING if section else ALONE):
             return draft.question
         topic = self.topic(section)
@@ -393,6 +396,16 @@ class _Reader:
             reach = max(reach, end)
             ends.append(reach)
         starts = [start for start, _ in barred]
+        items = sorted((item.start, item.end) for found in places.lists for item in found.items if not item.items)
+        begins = [start for start, _ in items]
+
+        def is_item(left: int, right: int) -> bool:
+            """Return whether a sentence without its mark is all of an item that says what must or must not be."""
+            at = bisect_right(begins, right - 1) - 1
+            inside = at >= 0 and items[at][0] <= right and abs(items[at][1] - right) <= 1 and left <= items[at][0]
+            said = plain.text[slice(*plain.within(*items[at]))] if inside else ""
+            return bool(said) and "Z" in chinese_words.codes(chinese_words.read(said))
+
         for left, right in segmentation.each_sentence(text, "zh"):
             before = bisect_right(starts, right - 1)
             if before and ends[before - 1] > left:
@@ -400,7 +413,7 @@ class _Reader:
             start, end = plain.within(left, right)
             while start < end and plain.text[start].isspace():
                 start += 1
-            if start < end and _ends_as_sentence(text, right):
+            if start < end and (_ends_as_sentence(text, right) or is_item(left, right)):
                 yield from self._of_sentence(plain.text[start:end], *plain.source(start, end), places.sections)
 
     def _of_sentence(self, said: str, start: int, end: int, parts: Sequence[Section]) -> Iterator[SourceClaim]:
@@ -481,7 +494,8 @@ def is_attribute(key: str) -> bool:
     ):
         return False
     letters = chinese_words.codes(chinese_words.read(key))
-    return bool(re.fullmatch(r"[NAVMKCUTF]*[NMV]|N+F|[NVA]+", letters)) and not re.match(r"[VD]*[ZDPR]", letters)
+    told = not re.match(r"[VD]*[ZDPR]|A+U", letters)  # "新的命令" is said of what is on the row
+    return told and bool(re.fullmatch(r"[NAVMKCUTF]*[NMV]|N+F|[NVA]+", letters))
 
 
 def is_value(value: str) -> bool:
@@ -504,7 +518,7 @@ def is_defining(meaning: str) -> bool:
 
 _AMOUNT = re.compile(
     r"(?:约|近|不超过|不少于|至少|最多|不低于|不高于|[<>≤≥±¥￥$])?\s*[\d一二两三四五六七八九十百千万亿][\d,.]*(?:\s*[-–—~～至到]\s*\d[\d,.]*)?[万亿]?"
-    r"\s*(?:[\u4e00-\u9fff]{1,4}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
+    r"\s*(?:个(?:工作|自然)日|(?!次性)[\u4e00-\u9fff]{1,3}|[A-Za-zμ%‰℃°²³]+)?(?:/[^，/]{1,4}|以[上下内]|左右|（[^）]*）)?"
 )
 _CLOCKS = re.compile(r"\d\s*[:：]\s*\d\d|[周星]期?[一二三四五六日]|\d\s*[年月日号点]|每[天周月年]|[上下]午")
 
@@ -573,7 +587,8 @@ def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
 def _is_action(text: str) -> bool:
     """Return whether a text says what to do: it begins with a verb, maybe after where, with what or how."""
     letters = chinese_words.codes(chinese_words.read(text))
-    return bool(re.match(r"(?:D|T|P[NAMTCKUV]{1,6}F?)*V", letters)) and "B" not in letters
+    acts = re.match("[将把]", text) or re.match(r"(?:D|T|P[NAMTCKUV]{1,6}F?)*V", letters)
+    return bool(acts) and "B" not in letters
 
 
 # Introductions of lists

@@ -182,6 +182,10 @@ def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[i
     ):
         return place + 1 + match.end(1), _MADE[made], "组成"
     paced = text == "按" and place + 1 < last and len(sentence.words[place + 1].text) <= 2  # "按季度支付"
+    to = next((at for at in range(place + 1, last - 1) if sentence.words[at].text == "来"), 0)
+    if text in _BY and re.search("[NZ]D*$", sentence.codes[first:place]) and to:
+        inside = sentence.codes[place + 1 : to]
+        return (to, "什么", "方式") if re.fullmatch("[NAMVU]*N", inside) else None
     if text in _BY and not paced and re.search("[NZ]D*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)(?=[DZ]*V)", rest)
         if match and sentence.words[place + match.end(1)].tag != "vn":

@@ -68,8 +68,8 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
         yield Draft(question, action, "fact", 7.0, case, "处理办法")
 
 
-_FORBIDS = re.compile(r"(?:不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应)")
-_WEAKLY = candidate.word_set("不能 不可 不可以 不应 不要")
+_FORBIDS = re.compile(r"(?:不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应|不宜)")
+_WEAKLY = candidate.word_set("不能 不可 不可以 不应 不要 不宜")
 _LIMIT = re.compile("超过|少于|低于|高于|大于|小于|多于|晚于|早于")
 """Of a limit the number is asked for."""
 _EXCEPT = re.compile(r"^除(?:了|非)?(?P<except>[^，]{2,30}?)(?:之外|以外|外)，(?P<rule>[^，]{6,40})$")
@@ -161,7 +161,9 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
                 question = in_place(sentence, clause, start, last, "哪里" if verb in ("到", "至") else "什么")
                 if question:
                     yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), "要求")
-        negative = re.fullmatch(rf"(?P<who>{NOUN_PHRASE}F?)D+V(?P<what>(?:M|[NA]|[NAM]+U)*N(?:[KC][NA]*N)*E?)", letters)
+        negative = re.fullmatch(
+            rf"(?P<who>{NOUN_PHRASE}F?)D+V(?P<what>(?:M|[NA]|[NAM]+U)*[NV](?:[KC][NA]*N)*E?)", letters
+        )
         if negative and sentence.words[first + negative.end("who")].text in ("不", "未"):
             start = first + negative.start("what")
             verb = sentence.words[start - 1].text

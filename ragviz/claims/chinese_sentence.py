@@ -59,9 +59,9 @@ _POINTING = re.compile(
     "|(?<![应活])该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
     "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
-    "|于是|接着|那时|同样|也(?!门)|还(?!款|贷|书|原|清|本)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
+    "|于是|接着|那时|同样|也(?!门)|(?<![归偿退返交送发])还(?!款|贷|书|原|清|本|车|债)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
 )
-_ASKS = re.compile("什么|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
+_ASKS = re.compile("什么|多久|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
     "^(?:否则|反之|不然|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
@@ -83,6 +83,8 @@ NOUN_PHRASE = rf"(?:(?:{_OWNER}){{0,2}}(?:(?<=U)V)?(?:[NAM][NAMKC]{{0,10}})?N|(?
 def read(text: str) -> Sentence | None:
     """Return a sentence to ask about, None where it points elsewhere, asks itself, or is no plain statement."""
     joined = re.sub("(?<=[\u4e00-\u9fff，、])\\s+(?=[\u4e00-\u9fff])", "", unbracketed(text))
+    if joined.rstrip().endswith(("..", "…", "⋯")):
+        return None
     bare = OPENING.sub("", " ".join(joined.split())).strip().rstrip("。；;.！!，,")
     if not 8 <= len(bare) <= 130 or _ODD.search(bare) or _ASKS.search(bare) or CONTINUES.match(bare):
         return None
@@ -283,7 +285,7 @@ _AIMING = candidate.word_set(
 def _is_measure(sentence: Sentence, clause: int) -> bool:
     """Return whether a clause only says how much of something: "最高时速为100公里"."""
     start, end = sentence.clauses[clause]
-    match = re.fullmatch(r"(?P<what>V?[NAU]{1,4})[BDZ]*V?[BDP]*M", sentence.codes[start:end])
+    match = re.fullmatch(r"(?P<what>V?[NAU]{1,4})[BDZ]*V?[BDP]*T?M", sentence.codes[start:end])
     named = ("nr", "ns", "nt", "nz", "nw", "eng")
     words = sentence.words[start : start + match.end("what")] if match else ()
     if match and words[0].text in ("其他", "其它", "其余"):

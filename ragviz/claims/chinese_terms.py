@@ -49,7 +49,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
             yield Draft(f"{rest}是谁？", subject, "fact", 7.5, rest, "")
         owned = re.search(r"U[NA]*N$", match["subject"])
         head = sentence.between(start + owned.start() + 1, end) if owned else ""
-        told = len(head) > 1 and predicate[0] != "M" and len(rest) <= 24  # "屏幕是80列宽": how wide
+        # "屏幕是80列宽" says how wide; "园艺系的茶艺专业是特色专业" of what kind
+        told = len(head) > 1 and predicate[0] != "M" and len(rest) <= 24 and not rest.endswith(head[-2:])
         if told and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate):
             wh = "谁" if PERSON.search(head) and _is_name(sentence, at + 1, last) else "什么"
             yield Draft(f"{subject}是{wh}？", rest, "fact", 7.5, subject, head)

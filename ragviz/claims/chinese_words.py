@@ -69,6 +69,7 @@ _COMPARING = candidate.word_set(
 )
 _OFTEN = candidate.word_set("每年 每天 每月 每周 每次 每日 每晚 每季度 每小时 每分钟 每学期 每学年")
 _MEMBERS = {"Z": _MODAL, "B": _COPULA, "C": _JOINING, "A": _ALL, "T": _OFTEN, "V": _COMPARING}
+_PARTS = {"须": "v", "应": "v", "是": "v", "的": "uj", "由": "p", "在": "p"}
 _RESULTS = candidate.word_set("好 完 掉 到 出 成 住 开 上 下 起 完成 完毕")
 """What follows a verb and says how it ends: "构造好"."""
 _CODES = {"n": "N", "v": "V", "a": "A", "d": "D", "m": "M", "q": "M", "t": "T", "r": "R", "p": "P", "c": "O", "f": "F"}
@@ -161,9 +162,9 @@ def _compounds(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
             yield Word(word.start, word.end - 1, word.text[:-1], "n")  # "部位" and "于": "部" and "位于"
             yield Word(word.end - 1, after.end, "位于", "v")
             place += 1
-        elif len(word.text) == 2 and word.text[1] in "须应" and not frequency(word.text):
-            yield Word(word.start, word.end - 1, word.text[0], "n")  # "证须": a word that jieba guesses
-            yield Word(word.end - 1, word.end, word.text[1], "v")
+        elif len(word.text) == 2 and word.text[1] in _PARTS and word.tag[0] in "nva" and not frequency(word.text):
+            yield Word(word.start, word.end - 1, word.text[0], "n")  # "证须", "单的": words that jieba guesses
+            yield Word(word.end - 1, word.end, word.text[1], _PARTS[word.text[1]])
         elif after and after.text == "于" and word.text in ("不少", "不多", "不大", "不小", "不低", "不高"):
             yield Word(word.start, after.end, word.text + "于", "v")
             place += 1
