@@ -91,7 +91,7 @@ def test_sentences(sentence, expected):
     ("body", "expected"),
     [
         ("**Opening hours**: 9 to 17\n", ("number", "what are the opening hours?", "9 to 17")),
-        ("- Owner: Ann Lee\n- Colour: red\n", ("fact", "what is the owner?", "Ann Lee")),
+        ("- Owner: Ann Lee\n- Colour: red\n", ("fact", "who is the owner?", "Ann Lee")),
         ("**PTO** – a number of days without work\n", ("definition", "what is PTO?", "a number of days without work")),
         (
             "| Ticket | Price |\n|---|---|\n| day | $5 |\n| week | $20 |\n",
@@ -125,6 +125,48 @@ def test_sentences(sentence, expected):
 )
 def test_structure(body, expected):
     assert expected in asked(body)
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "Report every accident to the shop manager, Dorit Hansen, within two hours.",
+            [("number", "within how many hours should you report every accident to the shop manager?", "two hours")],
+        ),
+        (
+            "Visitors report to the shop manager, Dorit Hansen, within two hours.",
+            [("number", "within how many hours do visitors report to the shop manager?", "two hours")],
+        ),
+        (
+            "The loan period is four weeks for books and one week for films.",
+            [("definition", "what is the loan period?", "four weeks for books and one week for films")],
+        ),
+    ],
+)
+def test_appositions_and_coordinated_answers(sentence, expected):
+    """An apposition hangs in no question; what is coordinated inside of the answer stays."""
+    found = asked(f"{sentence}\n")
+    assert [(kind, line, answer) for kind, line, answer in found if kind != "fact"] == expected
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Saturdays earn a surcharge of 50 percent and Sundays of 75 percent.",  # a verb is left out
+        "Adults may borrow 20 items at a time, children 10.",
+        "Bicycles cost 5 euros, tandems 8 and trailers 4.",
+        "Lucy Tran organises the music and Karl Brandt the barbecue.",
+        "The warranty lasts 24 months for the kettle and six months for the filter.",
+        "Membership fees rise from 60 to 72 euros a year.",  # two amounts
+        "Renewals are possible online, by phone on 0555 1234 or at the desk.",  # no date
+        "Longer requests are approved by the head of the travel department.",  # longer than what?
+    ],
+)
+def test_no_question_where_coordination_hides_another_answer(sentence):
+    assert asked(f"{sentence}\n") == []
 
 
 @pytest.mark.model
@@ -175,6 +217,130 @@ def test_no_question_where_a_sentence_does_not_stand_alone(sentence):
 )
 def test_no_question_of_places_that_hold_no_single_fact(body):
     assert asked(body) == []
+
+
+FERRY = "# Ferries\n\n## Fares\n\n"
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("table", "questions"),
+    [
+        (  # the label of the row is the attribute
+            "| | Van | Car |\n|---|---|---|\n| Price | 54 € | 38 € |\n| Height | 3 m | 2 m |\n",
+            ["what is the price of “Car”?", "what is the price of “Van”?", "what is the height of “Car”?"],
+        ),
+        (  # neither the row nor the column is one alone
+            "| Fare | Adult | Child |\n|---|---|---|\n| Single | 12.50 | 6 |\n| Return | 22 | 11 |\n",
+            ["what is listed for “Single” under “Adult”?", "what is listed for “Return” under “Child”?"],
+        ),
+        (  # a plural with one amount counts, or is a verb
+            "| Office | Employees | Size |\n|---|---|---|\n| Oslo | 85 | 90 m² |\n| Bergen | 12 | 30 m² |\n",
+            ["what is listed for “Oslo” under “Employees”?", "what is the size of the office “Bergen”?"],
+        ),
+        (
+            "| Lot | Area |\n|---|---|\n| 1 | North valley |\n| 2 | Hallau town |\n",
+            ["what is the area of the lot “1”?", "what is the area of the lot “2”?"],
+        ),
+    ],
+)
+def test_which_way_cells_are_asked_about(table, questions):
+    found = [line for _, line, _ in asked_in(FERRY + table)]
+    assert all(any(line.lower().endswith(question.lower()) for line in found) for question in questions), found
+
+
+def asked_in(text: str, media_type: str = "text/markdown", name: str = "rules.md") -> list[tuple[str, str, str]]:
+    """Type, question and answer of every claim."""
+    read = Document(Document.make_id(name, text), name, text, (), "en", media_type, "", 0)
+    return [(claim.type, claim.question, claim.answer) for claim in claims_of(read)]
+
+
+@pytest.mark.model
+def test_rows_of_a_csv_file_are_asked_about():
+    text = "Stop,Zone,First bus\nHarbour,A,05:12\nTown Hall,B,05:19\n"
+    found = asked_in(text, "text/csv", "timetable.csv")
+    assert [answer for _, _, answer in found] == ["05:12", "A", "05:19", "B"]
+    assert found[0][1] == "In “timetable”, what is the first bus of “Harbour”?"
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("- Weddings: 2 days\n- Moving house: 1 day\n", "what is listed for “Weddings”?"),  # no attributes
+        ("Version: 4.2\nDeadline: 3 May\n", "what is the version?"),
+        ("- Site manager: Clara Bone\n- Room: the hall\n", "who is the site manager?"),
+    ],
+)
+def test_how_values_of_keys_are_asked_about(body, expected):
+    assert expected in [line for _, line, _ in asked(body)]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("body", ["Name: Clara Bone\n", "Apologies: Clara Bone\n"])
+def test_no_question_of_keys_that_say_too_little(body):
+    assert asked(body) == []
+
+
+STEPS = "1. Check the tyres and the brakes.\n2. Read the display.\n3. Clean the chain.\n4. Sign the form.\n"
+RETURN = "# Rental shop\n\n## Returning a bicycle\n\n"
+
+
+@pytest.mark.model
+def test_steps_under_a_heading():
+    found = asked_in(RETURN + STEPS)
+    assert found == [
+        (
+            "list",
+            "In “Rental shop”, what are the steps under “Returning a bicycle”?",
+            "Check the tyres and the brakes; Read the display; Clean the chain; Sign the form",
+        ),
+        ("fact", "In “Rental shop”, what is the third step under “Returning a bicycle”?", "Clean the chain"),
+        (
+            "fact",
+            "In “Rental shop”, which step under “Returning a bicycle” comes after “Clean the chain”?",
+            "Sign the form",
+        ),
+    ]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("heading", "body", "expected"),
+    [
+        ("Tools in the workshop", "- wrench\n- gauge\n", "In “Bicycles”, what are the tools in the workshop?"),
+        ("Standard software", "- Zoom\n- Thunderbird\n", "In “Bicycles”, what is listed under “Standard software”?"),
+        ("What should I bring?", "- a lock\n- a map\n", "In “Bicycles”, what should I bring?"),
+        ("Weekly topics", "1. Food webs\n2. Succession\n", "In “Bicycles”, what are the weekly topics?"),
+    ],
+)
+def test_items_under_a_heading(heading, body, expected):
+    assert [line for _, line, _ in asked_in(f"# Bicycles\n\n## {heading}\n\n{body}")] == [expected]
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("heading", "body"),
+    [
+        ("Examples", "- wrench\n- gauge\n"),  # says nothing
+        ("Use the following tools", "- wrench\n- gauge\n"),
+        ("Other tools", "- Which wrench?\n- gauge\n"),
+        ("Tools", "Some text.\n\n- wrench\n- gauge\n"),  # the heading heads the text
+        ("Tools", "- Manuals:\n- Links:\n"),
+    ],
+)
+def test_no_question_of_items_that_their_heading_does_not_name(heading, body):
+    assert asked_in(f"# Bicycles\n\n## {heading}\n\n{body}") == []
+
+
+@pytest.mark.model
+def test_a_heading_that_is_repeated_is_named_with_the_one_above():
+    text = "# Changes\n\n## 2.0\n\n### Added tools\n\n- gauge\n- file\n\n## 1.0\n\n### Added tools\n\n- saw\n- axe\n"
+    found = {line: answer for _, line, answer in asked_in(text)}
+    assert found == {
+        "In “Changes”, what is listed under “Added tools” within “2.0”?": "gauge; file",
+        "In “Changes”, what is listed under “Added tools” within “1.0”?": "saw; axe",
+    }
 
 
 @pytest.mark.model

@@ -202,3 +202,46 @@ def test_time_grows_with_the_length(piece):
         times.append(time.process_time() - begun)
         gc.enable()
     assert times[1] < 1 + 40 * times[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "begins"),
+    [
+        ("# Desk\n\n## Tools\n\n- a\n- b\n", "Tools", "a\n"),  # without its marker, as every item
+        ("# Desk\n\nIngredients\n\n- a\n- b\n", "Ingredients", "Ingredients\n"),
+        ("# Desk\n\n**Ingredients**\n- a\n- b\n", "Ingredients", "**Ingredients**\n"),
+        ("# Desk\n\nYou bring:\n\n- a\n- b\n", "", "You bring:\n"),  # an introduction
+        ("# Desk\n\nThis is said first.\n\n- a\n- b\n", "", "a\n"),
+        ("# Desk\n\nThis is said\nfirst and last\n\n- a\n- b\n", "", "a\n"),  # two lines are no title
+        ("# Desk\n\nA line of many more words than any title of a list has\n\n- a\n- b\n", "", "a\n"),
+        ("- a\n- b\n", "", "a\n"),
+    ],
+)
+def test_what_heads_a_list(text, title, begins):
+    (place,) = structure(document(text)).lists
+    assert place.title == title
+    assert text[place.start : place.end].startswith(begins)
+
+
+def test_a_csv_file_is_one_table():
+    text = 'Stop;Zone;First bus\nHarbour;A;05:12\n"Town; Hall";"B\nC";05:19\nshort;D\n\nPark;E;06:00\n'
+    found = structure(document(text, "text/csv"))
+    (table,) = found.tables
+    assert table.header == ("Stop", "Zone", "First bus")
+    assert [row.cells for row in table.rows] == [
+        ("Harbour", "A", "05:12"),
+        ("Town; Hall", "B C", "05:19"),
+        ("Park", "E", "06:00"),
+    ]
+    assert [text[row.start : row.end] for row in table.rows] == [
+        "Harbour;A;05:12",
+        '"Town; Hall";"B\nC";05:19',
+        "Park;E;06:00",
+    ]
+    assert (found.key_values, found.lists, found.definitions) == ((), (), ())
+
+
+@pytest.mark.parametrize("text", ["a,a\n1,2\n", "a,1\nb,2\n", "only\nsome\n", "\n", 'a,b\n"' + "x" * 200_000])
+def test_a_csv_file_without_titles_for_its_columns_is_no_table_with_rows(text):
+    tables = structure(document(text, "text/csv")).tables
+    assert [row for table in tables for row in table.rows] == []

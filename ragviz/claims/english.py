@@ -211,6 +211,8 @@ def _of_preposition(tree: Tree, prep: int, places: Indices) -> Iterator[_Target]
     word, name = tree.words[head], tree.low(prep)
     inner = [place for place in tree.below(head) if place in places]
     counted = _counted(tree, head)
+    if counted and name == "from" and any(tree.low(place) == "to" for place in counted[0]):
+        return  # "rise from 60 to 72 euros": two amounts
     if counted and len(counted[1]) <= 9 and name not in _ABOUT_AMOUNTS:
         yield _Target(places, f"{name} how many {tree.joined(counted[1])}", counted[0], 3.0)
     elif word.entity in ("DATE", "TIME") and _dated(tree, inner, name):
@@ -225,7 +227,9 @@ def _dated(tree: Tree, places: Indices, prep: str) -> bool:
     """Return whether the words are a time: "Friday", "noon", 14:30, "in 1974"; "at 2040" may be anything."""
     if prep not in ("in", "on", "at", "during", "by", "until", "since"):
         return False
-    texts = [tree.words[place].text for place in places]
+    if any(tree.words[place].tag == "CC" for place in places):
+        return False
+    texts = [tree.words[place].text for place in places if tree.words[place].entity in ("DATE", "TIME")]
     years = prep in ("in", "by", "until", "since") and any(re.fullmatch(r"1\d{3}|20\d{2}", text) for text in texts)
     return years or any(
         re.fullmatch(r"[^\W\d_]{2,}\.?|\d{1,2}:\d{2}", text) and text.lower() != "the" for text in texts
@@ -266,6 +270,8 @@ def _counted(tree: Tree, noun: int) -> tuple[Indices, Indices] | None:
     words = tree.words
     number = tree.child(noun, "nummod")
     if number is None or number > noun or words[number].tag != "CD" or words[noun].tag != "NNS":
+        return None
+    if any(c.isdigit() for c in words[noun].text):  # a name, as "X11R5"
         return None
     if tree.low(number) == "one" or words[noun].entity == "MONEY" or not _NUMBER.fullmatch(tree.low(number)):
         return None

@@ -6,18 +6,26 @@ Precision before yield: a sentence whose question would need the sentences aroun
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ragviz.claims import candidate, english, english_clauses, english_phrases, english_structure
+from ragviz.claims import (
+    candidate,
+    english,
+    english_clauses,
+    english_coordination,
+    english_phrases,
+    english_structure,
+)
 from ragviz.claims.candidate import Indices
 from ragviz.claims.english import Asked
 from ragviz.claims.english_clauses import Clause, Tree
 from ragviz.claims.english_topics import Topic, topics
 from ragviz.claims.sections import section_at
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.claims.structure import Structure, structure
-from ragviz.records import Document, QuestionType, Word
+from ragviz.claims.structure import CSV_TYPES, Structure, structure
+from ragviz.records import Document, QuestionType
 from ragviz.text import prose, segmentation
 from ragviz.text.words import parse
 
@@ -35,6 +43,8 @@ _ODD = re.compile(
 _PLACEHOLDER = re.compile(r"`[^`\n]*<[^`\n]*`")
 _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
 """A line that was joined to the one before it."""
+_CLAUSE_NUMBER = re.compile(r"^(?:§ ?)?\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
+"""The number of a paragraph, as of a contract."""
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
 
 # Words that refer to what was said before, by closed classes: pronouns, demonstratives, adverbs that connect.
@@ -85,10 +95,33 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     found = structure(document)
     about = topics(document, found.sections)
     yield from english_structure.claims(document, found, about)
-    sentences = list(_sentences(document))
     usage = _usage(document.text)
-    for sentence, words in zip(sentences, parse([each.text for each in sentences], "en"), strict=True):
-        yield from _of_sentence(document, sentence, words, about, usage)
+    for sentence, _, tree in _sentence_trees(document):
+        yield from _of_sentence(document, sentence, tree, about, usage)
+
+
+def _parsed(sentences: Iterable[_Sentence]) -> Iterator[tuple[_Sentence, Tree, Tree]]:
+    """Yield sentences with their trees: as they stand, and without appositions between commas."""
+    read = list(sentences)
+    parses = parse([each.text for each in read], "en")
+    trees = [Tree(sentence.text, words) for sentence, words in zip(read, parses, strict=True)]
+    short = [english_coordination.without_asides(tree) for tree in trees]
+    changed = [text for tree, text in zip(trees, short, strict=True) if text != tree.sentence]
+    again = iter(parse(changed, "en"))
+    for sentence, tree, text in zip(read, trees, short, strict=True):
+        yield sentence, tree, tree if text == tree.sentence else Tree(text, next(again))
+
+
+def statements(document: Document) -> Iterator[Statement]:
+    """Yield what sentences of a document say something about; at no cost right after its claims were made."""
+    for sentence, whole, _ in _sentence_trees(document):
+        if names := named_in(whole):
+            yield Statement(sentence.start, sentence.end, names)
+
+
+@lru_cache(maxsize=1)
+def _sentence_trees(document: Document) -> list[tuple[_Sentence, Tree, Tree]]:
+    return list(_parsed(_sentences(document)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +139,8 @@ def _usage(text: str) -> _Usage:
 def _sentences(document: Document) -> Iterator[_Sentence]:
     """Yield the sentences that may be understood alone, before any parse."""
     places, text = structure(document), document.text
+    if document.media_type in CSV_TYPES:
+        return
     parts, plain = places.sections, prose.read(text)
     items = iter([*_introduced(places), (len(text), len(text))])
     item = next(items)
@@ -120,7 +155,7 @@ def _sentences(document: Document) -> Iterator[_Sentence]:
         start, end = plain.within(left, right)
         while start < end and plain.text[start].isspace():
             start += 1
-        sentence = _ASIDE.sub("", " ".join(plain.text[start:end].split()))
+        sentence = _ASIDE.sub("", _CLAUSE_NUMBER.sub("", " ".join(plain.text[start:end].split()), count=1))
         if line[:1] not in ("#", "|") and _may_stand_alone(sentence):
             yield _Sentence(sentence, left, right, section_at(parts, left).path)
 
@@ -148,11 +183,10 @@ def _may_stand_alone(sentence: str) -> bool:
 
 
 def _of_sentence(
-    document: Document, sentence: _Sentence, words: Sequence[Word], about: Mapping[str, Topic], usage: _Usage
+    document: Document, sentence: _Sentence, tree: Tree, about: Mapping[str, Topic], usage: _Usage
 ) -> Iterator[SourceClaim]:
     """Yield the claims of a parsed sentence that is understood with its topic."""
-    tree = Tree(sentence.text, words)
-    clause = english_clauses.clause(tree) if words else None
+    clause = english_clauses.clause(tree) if tree.words else None
     if clause is None or not _is_sound(tree, clause):
         return
     topic = about[sentence.path]
@@ -183,15 +217,15 @@ def _is_sound(tree: Tree, clause: Clause) -> bool:
     words = tree.words
     if any(word.dep in ("dep", "intj", "meta") for word in words):
         return False
-    if any(word.tag == "CC" and word.text.lower() == "but" for word in words):  # what is contrasted is easily taken
-        return False  # for the answer: "… at the west quay, but not at the east one"
     if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
         return False
-    if any(words[c].dep == "conj" and words[c].tag[:2] != "VB" for c in tree.children[clause.verb]):
+    if not english_coordination.is_sound(tree, clause):
         return False
     if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
         return False
     if len(clause.before) == 1 or (words[0].text == "As" and words[1].tag == "VBN"):  # "As mentioned, …"
+        return False
+    if words[clause.verb].tag == "VBG" or english_coordination.is_subject_misread(tree, clause):
         return False
     lead = range(clause.subject[0] if clause.subject else clause.verb)
     if any(_refers(tree, p) for p in lead):
@@ -206,6 +240,8 @@ def _is_sound(tree: Tree, clause: Clause) -> bool:
 def _refers(tree: Tree, place: int) -> bool:
     """Return whether a word needs what was said before; "that" before a clause does not, nor "so that"."""
     low = tree.low(place)
+    if low == "one" and tree.words[place].dep not in ("nummod", "compound", "quantmod"):
+        return tree.child(place, "prep") is None  # "one of the keys" says of what
     if low in ("so", "first", "second", "third", "next", "one", "but"):
         return tree.words[place].tag in ("RB", "CC") or (low == "one" and tree.words[place].tag != "CD")
     return english_clauses.points_that(tree, place) or low in _REFERRING
@@ -224,9 +260,21 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
     before = {tree.low(p) for p in places if p < head}
     if before & _VAGUE or tree.low(places[0]) in ("its", "their", "his", "her"):
         return False
+    if _is_compared(tree, places):
+        return False
     if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
         return False
     return words[head].lemma.lower() not in english.EMPTY or len(_content(tree, places)) > 2
+
+
+def _is_compared(tree: Tree, places: Indices) -> bool:
+    """Return whether a noun is compared with what was said before: "longer requests", with no "than"."""
+    words = tree.words
+    comparative = any(
+        words[p].tag == "JJR" and words[p].dep == "amod" and not (p and tree.low(p - 1) in ("or", "and", "no", "any"))
+        for p in places
+    )
+    return comparative and not any(tree.low(p) == "than" for p in places)
 
 
 def _is_only_ordered(tree: Tree, head: int) -> bool:
@@ -256,7 +304,7 @@ def _told(tree: Tree, question: str) -> frozenset[str]:
 
 def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
     """Yield definitions, numbers, times, places, persons and objects."""
-    found = list(_definitions(tree, clause))
+    found = list(_definitions(tree, clause, topic))
     for asked in english.asked_of(tree):
         kind = _type(asked)
         if not kind or (found and tree.words[clause.verb].lemma == "be") or not _is_precise(tree, asked, kind):
@@ -314,7 +362,7 @@ def _type(asked: Asked) -> QuestionType | None:
     return "number" if re.search(r"how (?:many|much|often)|when$", asked.wh) else "fact"
 
 
-def _definitions(tree: Tree, clause: Clause) -> Iterator[_Draft]:
+def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
     """Ask what the subject is, where the sentence says what kind of thing it is: "is a machine that …"."""
     words, verb = tree.words, clause.verb
     head = tree.child(verb, "attr")
@@ -327,6 +375,8 @@ def _definitions(tree: Tree, clause: Clause) -> Iterator[_Draft]:
         return
     if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
         return
+    if tree.low(clause.subject[0]) == "the" and len(clause.subject) <= 3 and not topic.is_titled:
+        return  # "the return value": of what?
     if words[clause.subject[0]].tag == "PRP$" or re.search(
         rf"{english.DOER.pattern}$", tree.low(_head(tree, clause.subject))
     ):
@@ -360,7 +410,9 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if any(_refers(tree, p) for p in (*asked.remaining, *asked.answer)):
         return False
-    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low) or _is_cut(tree, asked):
+    if _is_compared(tree, [*asked.answer, *asked.remaining]) or not english_coordination.is_whole(tree, asked):
+        return False
+    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low):
         return False
     if kind == "number" or asked.wh in ("where", "why"):
         direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
@@ -378,15 +430,6 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
         return False
     return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
-
-
-def _is_cut(tree: Tree, asked: Asked) -> bool:
-    """Return whether the answer is a part of an enumeration, or has lost the end of it."""
-    words = tree.words
-    if any(words[p].dep in ("conj", "appos") and words[p].head in asked.answer for p in asked.remaining):
-        return True
-    commas = any(words[p].text == "," for p in asked.answer)
-    return commas and not any(words[p].dep in ("cc", "relcl", "acl", "advcl", "amod") for p in asked.answer)
 
 
 def _is_only_one(tree: Tree, asked: Asked) -> bool:
@@ -407,7 +450,12 @@ def _is_only_one(tree: Tree, asked: Asked) -> bool:
 
 def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     """Return whether "what …" has one answer: what happens is said in full, by no form of "be"."""
-    verb = asked.clause.verb
+    verb, before = asked.clause.verb, asked.clause.before
+    if any(tree.words[p].tag == "PRP$" and tree.low(p) in ("its", "their") for p in asked.remaining):
+        return False
+    opens = bool(before) and tree.words[before[0]].dep in ("mark", "advmod")
+    if opens and not any(tree.words[p].dep[:5] == "nsubj" for p in before):  # "if enabled, …": what is?
+        return False
     is_state = tree.words[verb].lemma == "be" or tree.words[verb].tag == "VBG"
     may_be = not _MAYBE.isdisjoint(tree.words[p].lemma.lower() for p in asked.clause.between)
     if is_state or may_be:
@@ -555,7 +603,7 @@ def _mark(tree: Tree, place: int) -> str:
 
 
 _SCOPED = candidate.word_set(
-    "until just only necessarily always all every each everyone because since but than as any either"
+    "until just only necessarily always all every each everyone because since but than as any either anymore"
 )
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ragviz.claims import candidate, english_lists
+from ragviz.claims import candidate, english_lists, english_titled_lists, value_kinds
 from ragviz.claims.english_clauses import Tree
 from ragviz.claims.english_phrases import entities, holds
-from ragviz.claims.english_topics import Topic
+from ragviz.claims.english_topics import Topic, shortened, title
+from ragviz.claims.sections import SEPARATOR
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
+from ragviz.claims.value_kinds import Way
 from ragviz.records import Document, QuestionType, Word
 from ragviz.text.words import parse
 
@@ -19,6 +22,10 @@ LONGEST_VALUE = 25
 """Words of a value, meaning or cell at most; a longer one holds several facts."""
 MOST_ITEMS = 12
 """Items of a list that is asked for at most."""
+LONGEST_ITEM, LONGEST_LIST = 16, 90
+"""Words of an item, and of all items, of a list under a heading at most."""
+_UNLISTED = re.compile(r"[?…]|https?:|:$|^\W* |\(\s*\)|\b(?:above|below|following)\b", re.IGNORECASE)
+"""What is in no item of a list that is asked for under its heading."""
 
 # Labels of remarks: what follows is no value of theirs.
 _LABELS = candidate.word_set(
@@ -28,9 +35,6 @@ _LABELS = candidate.word_set(
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 _NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
 _CODE = re.compile(r"\w[._]\w|[a-z][A-Z]|\(\)|^--?\w")
-_YES_NO = re.compile(
-    r"(?:yes|no|true|false|y|n|x|n/?a|none|tbd|-+|—|–|✓|✔|✗|✘|✅|❌|any|optional|required)\.?", re.IGNORECASE
-)
 _REFERS = re.compile(
     r"\b(?:this|that|these|those|it|they|them|here|there|above|below|following|previous|same|other|we|our|us|i|my|he|she)\b|[?…]"
     r"|https?:|\s[,.;:](?:\s|$)|\(\s*\)",
@@ -102,6 +106,8 @@ class _Parsed:
 
 
 _FRAME = ("The ", " is here.")
+_COMMAND = "You must "
+"""What an item is parsed with where it may be a command."""
 
 
 def _unframed(text: str, words: Sequence[Word]) -> list[Word]:
@@ -152,13 +158,19 @@ def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> 
             *(_inside(title) for table in tables for title in table.header),
             *(_inside(row.cells[0]) for table in tables for row in table.rows),
             *(text for place in lists for text in (_introduction(place), *map(_item, place.items))),
+            *(text for place in lists for text in _whole(place.items)),
+            *(_COMMAND + text for place in lists if place.is_ordered for text in _whole(place.items)),
+            *(text for place in lists for text in (shortened(place.title), _COMMAND + shortened(place.title))),
+            *(_stated(pair) for pair in pairs),
         ]
     )
+    named = _named_things(pairs)
+    repeated = english_titled_lists.repeated(found.sections)
     for claim in (
-        *(claim for pair in pairs for claim in _of_pair(pair, pieces, about[pair.section])),
+        *(claim for pair in pairs for claim in _of_pair(pair, pieces, about[pair.section], pair.start in named)),
         *(claim for term in terms for claim in _of_term(term, pieces, about[term.section])),
         *(claim for table in tables for claim in _of_table(table, pieces, about[table.section])),
-        *(claim for place in lists for claim in _of_list(place, pieces, about[place.section])),
+        *(claim for place in lists for claim in _of_list(place, pieces, about[place.section], repeated)),
     ):
         yield replace(claim, document_id=document.id, quote=document.text[claim.start : claim.end])
 
@@ -213,8 +225,24 @@ def _subject(topic: Topic) -> tuple[str, frozenset[str]]:
     return (title.text, title.words) if title else ("", frozenset())
 
 
-def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
-    """Ask for the value: "What are the opening hours of …?"; for what a code word is by "What is …?"."""
+def _named_things(pairs: Sequence[KeyValue]) -> frozenset[int]:
+    """Return the starts of the lines whose keys name things, not attributes: most values of their section are alike."""
+    by_place: dict[tuple[str, bool], list[KeyValue]] = {}
+    for pair in pairs:
+        by_place.setdefault((pair.section, pair.is_item), []).append(pair)
+    return frozenset(
+        pair.start
+        for group in by_place.values()
+        if len(group) > 1 and value_kinds.are_alike([pair.value for pair in group])
+        for pair in group
+    )
+
+
+def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic, is_thing: bool) -> Iterator[SourceClaim]:
+    """Ask for the value: "What are the opening hours of …?"; for what a code word is by "What is …?".
+
+    The value of what `is_thing`, or a name, is asked for by "What is listed for …?".
+    """
     key, value = pieces[_inside(pair.key)], pieces[pair.value]
     subject, _ = _subject(topic)
     answer = pair.value.strip().rstrip(".;")
@@ -252,18 +280,52 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic) -> Iterator[SourceCl
         return
     if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
         return
-    question = topic.led(f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.lemmas())
-    if holds(question, answer) or question[:2] == "Wh":
+    line, attribute = _asked_of_key(pair.key, key, value, _is_person(pieces[_stated(pair)], value), is_thing)
+    question = topic.led(line, key.lemmas()) if line else ""
+    if not question or holds(question, answer) or question[:2] == "Wh":
         return
     type_: QuestionType = "number" if any(c.isdigit() for c in answer) else "fact"
     names = [subject, *_names(value)]
-    yield _claim(pair, pair.section, type_, question, answer, subject, key.text, f"{pair.key}: {answer}", 7.0, names)
+    yield _claim(pair, pair.section, type_, question, answer, subject, attribute, f"{pair.key}: {answer}", 7.0, names)
+
+
+def _asked_of_key(name: str, key: _Parsed, value: _Parsed, person: bool, is_thing: bool) -> tuple[str, str]:
+    """Return the question for the value of a key, and the attribute that it is, "" without one; no question if vague.
+
+    "What is the …?" asks for an attribute. What stands in capitals, or has one value of an amount though it is plural,
+    may be a thing.
+    """
+    if len(key.words) == 1 and key.words[0].lemma.lower() in _NAMES | _SHELLS:
+        return "", ""
+    if person and key.is_plural():
+        return "", ""
+    capitals = sum(word.text[:1].isupper() and not word.text.isupper() for word in key.words)
+    if is_thing or (key.is_plural() and value_kinds.is_one_amount(value.text)) or capitals > 2 or "(" in key.text:
+        return f"what is listed for “{name}”?", ""
+    if person:
+        return f"who is the {key.text}?", key.text
+    return f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.text
+
+
+def _stated(pair: KeyValue) -> str:
+    """Return a line as a sentence, in which a parser sees better than in the value alone whether it is a person."""
+    return f"The {_inside(pair.key)} is {pair.value}"
+
+
+def _is_person(stated: _Parsed, value: _Parsed) -> bool:
+    """Return whether a value is the full name of one person."""
+    names = stated.words[len(stated.words) - len(value.words) :]
+    if len(names) > 2 and names[0].text.endswith("."):  # "Dr."
+        names = names[1:]
+    return len(names) > 1 and all(word.entity == "PERSON" and word.tag == "NNP" for word in names)
 
 
 def _is_datum(value: _Parsed) -> bool:
     """Return whether a value is a number, a name or a few words; more are a remark under a heading of its own."""
-    named = any(word.tag[:3] == "NNP" or word.tag == "CD" or word.entity for word in value.words)
-    return named or len(value.words) <= 3
+    if len(value.words) <= 3 or value_kinds.kind(value.text) not in ("", "text"):
+        return True
+    head, first = value.words[value.head], value.words[0]
+    return any(word.tag[:3] == "NNP" or word.tag == "CD" or bool(word.entity) for word in (head, first))
 
 
 def _has_of(key: _Parsed) -> bool:
@@ -271,7 +333,7 @@ def _has_of(key: _Parsed) -> bool:
 
 
 def _says_something(value: _Parsed) -> bool:
-    return bool(value.words) and not _YES_NO.fullmatch(value.text.strip())
+    return bool(value.words) and not value_kinds.NO_VALUE.fullmatch(value.text.strip())
 
 
 def _names(piece: _Parsed) -> Sequence[str]:
@@ -306,49 +368,54 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
 
 def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
     """Ask for the cells of rows that are told apart by their first cell."""
-    labels = [row.cells[0].casefold() for row in table.rows]
+    labels = Counter(row.cells[0].casefold() for row in table.rows)
     if len(set(table.header)) < len(table.header):
         return
+    way, is_kind = value_kinds.way(table), _is_kind(pieces[_inside(table.header[0])])
     for row in table.rows:
         label = row.cells[0]
-        if labels.count(label.casefold()) > 1 or not _can_label(label) or not topic.words:
+        is_number = is_kind and re.fullmatch(r"\d{1,4}", label)
+        if labels[label.casefold()] > 1 or not (is_number or _can_label(label)) or not topic.words:
             continue
-        for title, cell in list(zip(table.header, row.cells, strict=True))[1:]:
-            yield from _of_cell(table, row, title, cell, pieces, topic)
+        for column, cell in list(zip(table.header, row.cells, strict=True))[1:]:
+            yield from _of_cell(table, row, column, cell, pieces, topic, way)
 
 
 def _can_label(label: str) -> bool:
-    if not (label[0].isalnum() or _CODE.search(label)):
+    if not label or not (label[0].isalnum() or _CODE.search(label)):
         return False
     return bool(re.search(r"[^\W\d_]{2}", label)) and len(label.split()) <= 8 and not _REFERS.search(label)
 
 
-def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+def _of_cell(
+    table: Table, row: Row, title: str, cell: str, pieces: _Pieces, topic: Topic, way: Way
+) -> Iterator[SourceClaim]:
     """Ask for a cell: "what is the price of the ticket “day”?".
 
-    Where the first column is of attributes ("Feature", "") or the column is a year, the row is what is asked for.
+    Where the first column is of attributes ("Feature", "") or the column is a year, the row is what is asked for. Where
+    neither says it alone, what the row lists under the column is.
     """
     if (
         not re.search(r"\w", cell[:1] + cell[-1:])
-        or _YES_NO.fullmatch(cell)
+        or value_kinds.NO_VALUE.fullmatch(cell)
         or len(cell.split()) > LONGEST_VALUE
         or _REFERS.search(cell)
+        or not title
     ):
         return
     column, first = pieces[_inside(title)], pieces[_inside(table.header[0])]
-    label, kind = row.cells[0], ""
-    by_row = bool(_YEAR.fullmatch(title)) or first.text.lower() in _ATTRIBUTES
+    label, is_year = row.cells[0], bool(_YEAR.fullmatch(title))
+    has_shell = any(title.lower() in _SHELLS | _NAMES for title in table.header[1:])
+    by_row = is_year or way == "rows" or (first.text.lower() in _ATTRIBUTES and not has_shell)
     named, other = (pieces[_inside(label)], title) if by_row else (column, label)
-    if not title:
-        return
-    is_shell = bool(named.words) and named.words[named.head].lemma.lower() in _SHELLS
-    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or not first.text or is_shell:
+    is_crossed = not is_year and (way == "cross" or (not first.text and way != "rows"))
+    if is_crossed or not _is_attribute(named, cell, is_year):
         under = f" under “{title}”" if len(table.header) > 2 else ""
         question, attribute = f"what is listed for “{label}”{under}?", title
     else:
-        kind = f"the {first.text} " if not by_row and _is_kind(first) else ""
-        quoted = title if _YEAR.fullmatch(title) else f"“{other}”"
-        joint = "for" if _has_of(named) or _YEAR.fullmatch(title) else "of"
+        kind = f"the {first.text} " if not by_row and _is_kind(first) and not _YEAR.fullmatch(other) else ""
+        quoted = other if _YEAR.fullmatch(other) else f"“{other}”"
+        joint = "for" if _has_of(named) or _YEAR.fullmatch(other) else "of"
         question = f"what {'are' if named.is_plural() else 'is'} the {named.text} {joint} {kind}{quoted}?"
         attribute = named.text
     answer = cell.rstrip(".;")
@@ -356,6 +423,19 @@ def _of_cell(table: Table, row: Row, title: str, cell: str, pieces: _Pieces, top
     if not holds(question, answer):
         statement = f"{label}, {title}: {answer}"
         yield _claim(row, table.section, "table", question, answer, other, attribute, statement, 8.0, [label])
+
+
+def _is_attribute(named: _Parsed, cell: str, is_year: bool) -> bool:
+    """Return whether "what is the …?" can ask for a cell: by a noun phrase that is no code, shell or activity.
+
+    A plural that has one amount counts something, or is a verb that the parser took for a noun ("check-in closes").
+    """
+    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text):
+        return False
+    head = named.words[named.head]
+    if head.lemma.lower() in _SHELLS or head.text.lower().endswith("ing"):
+        return False
+    return is_year or not (named.is_plural() and value_kinds.is_one_amount(cell))
 
 
 def _is_kind(first: _Parsed) -> bool:
@@ -374,9 +454,62 @@ def _introduction(place: ListPlace) -> str:
     return place.introduction.rstrip(" :.") + "." if place.introduction else ""
 
 
-def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
+def _whole(items: Sequence[Item]) -> Iterator[str]:
+    """Yield the items as parts of an answer, with all that they say."""
+    return (re.sub(r"(?:[,;]\s*(?:and|or)|[.,;])$", "", item.text.strip()).strip() for item in items)
+
+
+def _of_titled(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Container[str]) -> Iterator[SourceClaim]:
+    """Ask for the items under a heading, and for single ones where they are steps."""
+    texts = list(_whole(place.items))
+    short = shortened(place.title)
+    path = place.section.split(SEPARATOR)
+    is_heading = path[-1] == place.title
+    above = path[-2] if is_heading and len(path) > 1 and place.title in repeated else ""
+    if not short or (is_heading and place.title in repeated and not above):
+        return
+    if any(not text or len(text.split()) > LONGEST_ITEM or _UNLISTED.search(text) for text in texts):
+        return
+    named = title(short, pieces[short].words)
+    nested = sum(bool(item.items) for item in place.items)
+    if not named.words or 2 * nested > len(texts) or sum(len(text.split()) for text in texts) > LONGEST_LIST:
+        return
+    subject, _ = _subject(topic)
+    sentences = sum(pieces[text].is_sentence() for text in texts)
+    is_named = 2 * sentences <= len(texts) and not _begins_with(pieces[_COMMAND + short], 2, "VB")
+    is_steps = place.is_ordered and _are_steps(texts, pieces)
+    has_keys = 2 * sum(bool(re.match(r"[^:]{1,60}:\s", text)) for text in texts) > len(texts)  # asked one by one
+    names = [name for text in texts for name in _names(pieces[text])]
+    for each in english_titled_lists.asked_of(
+        place.title, named, above, texts, is_steps=is_steps, is_named=is_named, has_keys=has_keys
+    ):
+        statement = f"{place.title}: {each.answer}"
+        own = topic.section.words if is_heading and topic.section and topic.section.text == short else frozenset()
+        question = topic.led(each.question, each.words | own)
+        yield _claim(
+            place, place.section, each.type, question, each.answer, subject or short, "", statement, each.score, names
+        )
+
+
+def _are_steps(texts: Sequence[str], pieces: _Pieces) -> bool:
+    """Return whether items are commands, most of them: one by its own parse, each where it follows "must"."""
+    own = [_begins_with(pieces[text], 0, "VB", "VBP") for text in texts]
+    framed = [_begins_with(pieces[_COMMAND + text], len(_COMMAND.split()), "VB") for text in texts]
+    return any(own) and sum(map(max, own, framed)) > len(texts) * 2 / 3
+
+
+def _begins_with(piece: _Parsed, place: int, *tags: str) -> bool:
+    return len(piece.words) > place and piece.head == place and piece.words[place].tag in tags
+
+
+def _of_list(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Container[str]) -> Iterator[SourceClaim]:
     """Ask for all items: what the introducing sentence lacks, or what its plural noun stands for."""
+    if place.title:
+        yield from _of_titled(place, pieces, topic, repeated)
+        return
     items = [_item(item) for item in place.items]
+    if len(set(items)) < len(items):
+        return
     if any(not item or len(item.split()) > 12 or item.endswith("?") or _REFERS.search(item) for item in items):
         return
     introduction = _introduction(place)

@@ -31,6 +31,7 @@ _NUMBERING = re.compile(
     re.IGNORECASE,
 )
 _VERBS = frozenset({"VB", "VBZ", "VBD", "VBP", "MD", "TO"})
+_FUNCTION = frozenset({"IN", "DT", "CC", "TO"})
 _NO_BEGINNING = frozenset({"WRB", "WP", "IN", "RB", "CC", "VBN", "VBG", "UH"})
 
 
@@ -54,6 +55,8 @@ class Topic:
 
     document: Title | None
     section: Title | None
+    is_titled: bool = True
+    """Whether the document or section has a title of its own, not the name of its file."""
 
     @property
     def words(self) -> frozenset[str]:
@@ -85,19 +88,20 @@ def topics(document: Document, parts: Sequence[Section]) -> Mapping[str, Topic]:
     """Return the topic of every path of headings of a document."""
     paths = list(dict.fromkeys(part.path for part in parts))
     own = title_of(document)
-    named = _shortened(own) if own else _shortened(name_of(document))
-    texts = list(dict.fromkeys([named, *(_shortened(title) for path in paths for title in path.split(SEPARATOR))]))
-    read = {text: _title(text, words) for text, words in zip(texts, parse(texts, "en"), strict=True) if text}
+    named = shortened(own) if own else shortened(name_of(document))
+    texts = list(dict.fromkeys([named, *(shortened(title) for path in paths for title in path.split(SEPARATOR))]))
+    read = {text: title(text, words) for text, words in zip(texts, parse(texts, "en"), strict=True) if text}
     whole = read.get(named)
     found = {}
     for path in paths:
-        nearest = (read.get(_shortened(title)) for title in reversed(path.split(SEPARATOR)))
+        nearest = (read.get(shortened(title)) for title in reversed(path.split(SEPARATOR)))
         section = next((title for title in nearest if title and title.words), None)
-        found[path] = Topic(whole if whole and whole.words else None, section if section != whole else None)
+        own_section = section if section != whole else None
+        found[path] = Topic(whole if whole and whole.words else None, own_section, bool(own or own_section))
     return found
 
 
-def _shortened(title: str) -> str:
+def shortened(title: str) -> str:
     """Return a title without its number, "" when it is too long; of a long one, the part before a colon or dash."""
     short = _NUMBERING.sub("", title).strip()
     if len(short.split()) > _LONGEST:
@@ -107,11 +111,12 @@ def _shortened(title: str) -> str:
     return short if is_usable else ""
 
 
-def _title(text: str, words: Sequence[Word]) -> Title:
+def title(text: str, words: Sequence[Word]) -> Title:
+    """Return a title, which `shortened` has made usable, by its parse."""
     content = frozenset(
         word.lemma.lower() for word in words if word.tag[:2] in ("NN", "VB", "JJ", "CD", "FW") or len(word.text) > 6
     )
-    if all(word.text.lower() in _PARTS or not word.text[0].isalnum() for word in words):
+    if all(word.text.lower() in _PARTS or not word.text[0].isalnum() or word.tag in _FUNCTION for word in words):
         content = frozenset()
     noun = _is_noun_phrase(words) and "?" not in text and not _POINTING.search(text)
     is_plural = noun and words[_head(words)].tag == "NNS"
@@ -133,8 +138,8 @@ def _is_noun_phrase(words: Sequence[Word]) -> bool:
 
 
 def _inside(text: str, words: Sequence[Word]) -> str:
-    """Return a title as inside a sentence: in lower case at its beginning, unless it begins or ends with names."""
+    """Return a title as inside a sentence: in lower case at its beginning, unless it begins with a name."""
     first = words[0]
-    capitals = sum(word.text[:1].isupper() for word in words[1:])
-    is_name = first.entity or re.search(r".[A-Z0-9_.]", first.text) or capitals
+    capital = len(words) > 1 and words[1].text[:1].isupper()
+    is_name = first.entity or first.tag[:3] == "NNP" or re.search(r".[A-Z0-9_.]", first.text) or capital
     return text if is_name else text[:1].lower() + text[1:]

@@ -1,24 +1,29 @@
 """Typed places of a document: key–value lines, tables, lists and defined terms, in any language.
 
 All is read as it stands in the text, from Markdown and what files are parsed to, in time linear in its length. Code,
-verbatim HTML, front matter and headings hold none of it.
+verbatim HTML, front matter and headings hold none of it. A CSV file is one table and nothing else.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from ragviz.claims.sections import FRONT_MATTER, Section, section_at, sections
+from ragviz.claims.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
 from ragviz.index.headings import headings, verbatim
 from ragviz.records import Document
 from ragviz.text import prose
 
 MOST_LINES = 20
 """Lines over which a meaning goes on at most."""
+LONGEST_TITLE = 8
+"""Words of a line that heads a list, without being marked as a heading, at most."""
+CSV_TYPES = frozenset({"text/csv", "text/tab-separated-values"})
 LONGEST_KEY = 60
 """Characters of a key or defined term at most; a longer text before a colon is a sentence."""
 
@@ -76,7 +81,9 @@ class Item:
 class ListPlace:
     """A list at [start, end), with the paragraph before it when that ends in a colon.
 
-    `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one.
+    `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one. `title` is
+    what heads a list without introduction: the heading directly above, or a short line above that is no sentence, with
+    which the list then begins; "" where other text stands between.
     """
 
     start: int
@@ -85,6 +92,7 @@ class ListPlace:
     items: tuple[Item, ...]
     is_ordered: bool
     section: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +181,8 @@ def structure(document: Document) -> Structure:
     parts = tuple(sections(document))
     if not parts:
         return Structure((), (), (), (), ())
+    if document.media_type in CSV_TYPES:
+        return Structure(parts, (), tuple(_of_csv(document.text)), (), ())
     lines = list(_lines(document))
     return Structure(
         parts,
@@ -302,6 +312,33 @@ def _tables(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Table]
         yield Table(titles.start, lines[number - 1].end, header, rows, caption, _path(parts, titles.start))
 
 
+def _of_csv(text: str) -> Iterator[Table]:
+    """Yield the table that a CSV file is: its first row holds a distinct title, with a letter, for every column.
+
+    Rows with more or fewer cells than titles are left out, and all after a row that cannot be read.
+    """
+    lines = [match.span() for match in re.finditer(r"[^\r\n]+", text)]
+    if not lines:
+        return
+    counts = Counter(text[slice(*lines[0])])
+    delimiter = max("\t;|,", key=lambda sign: counts[sign])
+    reader = csv.reader((text[start:end] + "\n" for start, end in lines), delimiter=delimiter)
+    found: list[Row] = []
+    read = 0
+    try:
+        for cells in reader:
+            start, end = lines[read][0], lines[reader.line_num - 1][1]
+            read = reader.line_num
+            found += [Row(start, end, tuple(" ".join(cell.split()) for cell in cells))] if any(cells) else []
+    except csv.Error:
+        pass
+    header = found[0].cells if found else ()
+    is_header = len(set(header)) == len(header) and all(re.search(r"[^\W\d_]", title) for title in header)
+    if len(header) > 1 and is_header:
+        rows = tuple(row for row in found[1:] if len(row.cells) == len(header))
+        yield Table(found[0].start, found[-1].end, header, rows, "", "")
+
+
 def _cells(line: _Line) -> tuple[str, ...]:
     content = line.content if line.kind != "item" else f"{line.marker} {line.content}"
     content = content.removeprefix("|")
@@ -329,16 +366,22 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
             before = number if line.kind == "prose" else before if line.kind == "blank" else -1
             number += 1
             continue
+        above = number - 1
+        while above >= 0 and lines[above].kind == "blank":
+            above -= 1
         top, number = _items(lines, number)
         if len(top) > 1:
             start, introduction = _introduction(lines, before, top[0].line)
+            section = _path(parts, top[0].line.at)
+            title = "" if introduction else _title(lines, above, section)
             yield ListPlace(
-                start,
+                lines[above].start if title and lines[above].kind == "prose" else start,
                 top[-1].end,
                 introduction,
                 tuple(_item(each) for each in top),
                 top[0].line.marker[:1] not in "-*+•·▪◦‣",
-                _path(parts, top[0].line.at),
+                section,
+                title,
             )
         before = -1
 
@@ -385,6 +428,19 @@ def _style(line: _Line) -> str:
 def _item(opened: _Open) -> Item:
     text = plain(" ".join(opened.texts))
     return Item(opened.line.at, opened.end, text, tuple(_item(child) for child in opened.children))
+
+
+def _title(lines: Sequence[_Line], above: int, section: str) -> str:
+    """Return what heads a list: the heading on the line `above`, or the one line of a paragraph that is no sentence."""
+    if above < 0 or lines[above].kind not in ("heading", "prose"):
+        return ""
+    if lines[above].kind == "heading":
+        return section.rpartition(SEPARATOR)[2]
+    if above and lines[above - 1].kind not in ("blank", "heading"):
+        return ""
+    text = plain(lines[above].content)
+    is_title = text[:1].isalpha() and not text[:1].islower() and 0 < len(text.split()) <= LONGEST_TITLE
+    return text if is_title and not re.search(r"[.,;:!。，；：！、…]$|[:：]\s", text) else ""
 
 
 def _introduction(lines: Sequence[_Line], before: int, first: _Line) -> tuple[int, str]:
