@@ -34,7 +34,7 @@ from ragviz.answers import citations  # noqa: E402
 from ragviz.config import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
-from ragviz.questions import sets  # noqa: E402
+from ragviz.questions import exchange  # noqa: E402
 from ragviz.records import IndexConfig, RunConfig  # noqa: E402
 from ragviz.runs import running  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
@@ -75,7 +75,7 @@ def workspace(server: ModelServer, questions: int, embedder: str) -> Iterator[Wo
         for name, data in sample.documents():
             corpora.add_file(opened, corpus, name, data)
         rows = b"\n".join(sample.questions().splitlines()[:questions])
-        sets.import_questions(opened, corpus, rows, "questions.jsonl", "asked")
+        exchange.import_data(opened, corpus, rows, "questions.jsonl", "asked")
         for name, (chunker, size) in INDEXES.items():
             indexing.build_index(opened, corpus, name, IndexConfig(chunker, size, embedder=embedder))
         yield opened

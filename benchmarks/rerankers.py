@@ -24,7 +24,7 @@ from ragviz import sample
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange, sets
 from ragviz.records import IndexConfig, Run, RunConfig
 from ragviz.runs import comparisons, measurements, running, sample_runs
 from ragviz.workspace import Workspace
@@ -39,7 +39,7 @@ def spans(workspace: Workspace, folder: Path) -> tuple[str, str]:
     corpus = workspace.store.create_corpus("spans")
     for name in DOCUMENTS:
         corpora.add_file(workspace, corpus, f"{name}.md", (folder / f"{name}.md").read_bytes())
-    sets.import_questions(workspace, corpus, (folder / "questions.csv").read_bytes(), "questions.csv", "spans")
+    exchange.import_data(workspace, corpus, (folder / "questions.csv").read_bytes(), "questions.csv", "spans")
     return corpus.name, "spans"
 
 

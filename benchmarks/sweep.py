@@ -32,7 +32,7 @@ sys.path.insert(0, str(ROOT))
 from ragviz import sample  # noqa: E402
 from ragviz.config import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
-from ragviz.questions import sets  # noqa: E402
+from ragviz.questions import exchange  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 
@@ -68,7 +68,7 @@ def fill(home: Path, questions: int) -> None:
     for name, data in sample.documents():
         corpora.add_file(workspace, corpus, name, data)
     rows = b"\n".join(sample.questions().splitlines()[:questions])
-    sets.import_questions(workspace, corpus, rows, "questions.jsonl", "asked")
+    exchange.import_data(workspace, corpus, rows, "questions.jsonl", "asked")
 
 
 def swept(picks: Sequence[Mapping[str, Any]], questions: int, kills: Sequence[int] = ()) -> tuple[Any, list[Any]]:

@@ -18,6 +18,10 @@ RagvizError                 anything the user can act on; shown on the page or t
     └── Deleted             … by deleting what it works on
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+
 
 class RagvizError(Exception):
     """Root of the tree: `str(error)` is a sentence for the user, never a traceback."""
@@ -46,13 +50,14 @@ class PasswordNeeded(UnreadableFile):
 class RowErrors(InputError):
     """Rows of an import that were refused.
 
-    `messages` maps the 1-based row number to the reason.
+    `messages` maps the 1-based row number, of several files "FILE, row NUMBER", to the reason.
     """
 
-    def __init__(self, messages: dict[int, str]) -> None:
+    def __init__(self, messages: Mapping[int | str, str]) -> None:
         """Keep the reasons by row; the message has the first five."""
         self.messages = messages
-        shown = "; ".join(f"row {row}: {reason}" for row, reason in list(messages.items())[:5])
+        first = list(messages.items())[:5]
+        shown = "; ".join(f"{row if isinstance(row, str) else f'row {row}'}: {reason}" for row, reason in first)
         super().__init__(f"{len(messages)} rows were refused: {shown}")
 
 

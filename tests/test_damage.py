@@ -23,7 +23,7 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import SearchError
 from ragviz.index import damage, deletion, indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, IndexInfo, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import running
@@ -59,7 +59,7 @@ def workspace(
         corpus = workspace.store.create_corpus("pumps")
         corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
         build(workspace, backend)
-        sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+        exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
         yield workspace
         deletion.delete_corpus(workspace, corpus)
         if backend == "elasticsearch":

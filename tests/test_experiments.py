@@ -18,7 +18,7 @@ from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.experiments import confirming, declaring, estimating, findings, grid, sweeping
 from ragviz.library.project import Project
-from ragviz.questions import sets
+from ragviz.questions import exchange, sets
 from ragviz.records import Guardrail, RunConfig
 from ragviz.runs import choices, comparisons, exports, measurements, pooling, running
 from ragviz.workspace import Workspace
@@ -50,7 +50,7 @@ def filled(workspace):
         ):
             lines.append({"question": question, "answer": fact, "document": f"{topic}.txt", "quote": fact})
     data = "\n".join(map(json.dumps, lines)).encode()
-    sets.import_questions(workspace, corpus, data, "q.jsonl", "asked")
+    exchange.import_data(workspace, corpus, data, "q.jsonl", "asked")
     return sets.split(workspace, workspace.store.question_set("asked"), "stratified")
 
 

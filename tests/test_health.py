@@ -20,7 +20,7 @@ from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.words import Weights, computed, content, numbers, stated_numbers, weights_of
 from ragviz.index import indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import (
     Answer,
     Chunk,
@@ -473,7 +473,7 @@ def workspace_with_set(workspace):
         {"question": "At what time can one drink something warm?", "answer": "noon", "document": "tea.md",
          "quote": TEA, "type": "fact", "id": "again"},
     ]  # fmt: skip
-    sets.import_questions(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
+    exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
     return workspace
 
 

@@ -17,7 +17,7 @@ from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
 from ragviz.index import chunking, indexing
 from ragviz.processes import this_process
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.runs import running
 from ragviz.workspace import Workspace
@@ -326,7 +326,7 @@ def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace
 def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
     corpus = workspace.store.create_corpus("notes")
     corpora.add_file(workspace, corpus, "long.txt", long_text(20))
-    sets.import_questions(workspace, corpus, b"question,answer\nWhich pump?,The first one.\n", "q.csv", "q")
+    exchange.import_data(workspace, corpus, b"question,answer\nWhich pump?,The first one.\n", "q.csv", "q")
 
     def stages(kind, arguments):
         told = []
@@ -391,7 +391,7 @@ def asked(workspace) -> str:
     """Id of a corpus with a question, for which nothing has to be embedded."""
     corpus = workspace.store.create_corpus("notes")
     corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced. The valve was kept.")
-    sets.import_questions(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
+    exchange.import_data(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
     return corpus.id
 
 

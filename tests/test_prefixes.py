@@ -8,7 +8,7 @@ from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.index import damage, indexing, prefixes
 from ragviz.models.tokenizer import open_tokenizer
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import Document, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import comparisons, running
@@ -109,7 +109,7 @@ def workspace(tmp_path_factory):
         corpus = workspace.store.create_corpus("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
-        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
         for prefix in prefixes.PREFIXES:
             config = IndexConfig(embedder="openai:bags", prefix=prefix, chunk_size=80)
             indexing.build_index(workspace, corpus, prefix, config)

@@ -14,7 +14,7 @@ from ragviz.documents import corpora, parsing
 from ragviz.errors import UsageError
 from ragviz.experiments import declaring, grid, sweeping
 from ragviz.index import indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import Confirmation, IndexConfig, Ranking, RunConfig
 from ragviz.report import reports
 from ragviz.report.elements import Html, element, escaped
@@ -65,7 +65,7 @@ def home(tmp_path_factory):
             config = IndexConfig(chunk_size=size, overlap=0, embedder="")
             indexing.build_index(workspace, corpus, name, config)
         data = "\n".join(map(json.dumps, ROWS)).encode()
-        sets.import_questions(workspace, corpus, data, "asked.jsonl", "asked")
+        exchange.import_data(workspace, corpus, data, "asked.jsonl", "asked")
         for name, index, k in (("first", "words", 1), (f"<i>second</i> {KEY}", "longer <b>", 3)):
             running.run(workspace, name, RunConfig(index, "asked", "bm25", k=k, depth=8, answerer="extractive"))
         yield folder, {run.name: run for run in workspace.store.runs()}

@@ -14,7 +14,7 @@ from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.metrics.registry import REGISTRY
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import Estimate, IndexConfig, Ranking, RunConfig
 from ragviz.report.junit import junit
 from ragviz.runs import acceptance, judgements, running
@@ -142,7 +142,7 @@ def home(tmp_path, monkeypatch):
     corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=20, overlap=0, embedder=""))
     data = "\n".join(map(json.dumps, ROWS)).encode()
-    sets.import_questions(workspace, corpus, data, "asked.jsonl", "asked")
+    exchange.import_data(workspace, corpus, data, "asked.jsonl", "asked")
     running.run(workspace, "good", RunConfig("words", "asked", "bm25", k=3, depth=8))
     running.run(workspace, "same", RunConfig("words", "asked", "bm25", k=2, depth=8))
     running.run(workspace, "bad", RunConfig("words", "asked", "bm25", k=3, depth=8))

@@ -24,7 +24,7 @@ from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import KeptPassages, unit
-from ragviz.questions import sets, splits
+from ragviz.questions import exchange, sets, splits
 from ragviz.records import Chunk, IndexConfig, Question, Ranking, RunConfig, Span
 from ragviz.retrieval import (
     cross_encoder_reranker,
@@ -256,7 +256,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=30, chunker="sentences"))
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, chunker="sentences", embedder=""))
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 
@@ -543,7 +543,7 @@ def split(workspace) -> Workspace:
         for j, place in enumerate(PLACES)
     ]
     data = "\n".join(json.dumps(row) for row in rows).encode()
-    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "asked").problems
+    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "asked").problems
     return workspace
 
 

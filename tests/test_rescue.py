@@ -21,7 +21,7 @@ from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
-from ragviz.questions import sets
+from ragviz.questions import exchange, sets
 from ragviz.records import IndexConfig, Ranking, Retrieved, Run, RunConfig, silent
 from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
 from ragviz.ui.rescue_table import first_rows, swept
@@ -98,7 +98,7 @@ def made(tmp_path_factory) -> tuple[Workspace, ModelServer]:
         corpus = workspace.store.create_corpus("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
-        assert not sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
+        assert not exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
         configs = {
             "tokens-200": IndexConfig(embedder=EMBEDDER),
             "tokens-80": IndexConfig(embedder=EMBEDDER, chunk_size=80),
@@ -185,7 +185,7 @@ def test_the_table_is_what_really_making_each_run_gives_on_elasticsearch(tmp_pat
         corpus = workspace.store.create_corpus("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
-        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
         config = IndexConfig(embedder=EMBEDDER, backend="elasticsearch", options={"type": "flat"})
         indexing.build_index(workspace, corpus, "remote", config)
         base = running.run(workspace, "base", RunConfig("remote", "q", "knn", depth=20))
@@ -210,7 +210,7 @@ def test_a_reranker_is_replayed_as_its_run_ranks(made):
     workspace, _ = made
     corpus = workspace.store.corpus("sample")
     few = b"\n".join(sample.questions().splitlines()[:6])
-    sets.import_questions(workspace, corpus, few, "six.jsonl", "six")
+    exchange.import_data(workspace, corpus, few, "six.jsonl", "six")
     base = running.run(workspace, "six", RunConfig("tokens-200", "six", "bm25", depth=8, k=1))
     name = "maxsim:all-MiniLM-L6-v2"
     assert f"reranker={name}" not in {change.key for change in alternatives.changes_of(workspace, base).changes}
@@ -236,7 +236,7 @@ def split(tmp_path_factory) -> Workspace:
     corpus = workspace.store.create_corpus("sample")
     for name, data in sample.documents():
         corpora.add_file(workspace, corpus, name, data)
-    sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+    exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
     sets.split(workspace, workspace.store.question_set("q"), "stratified", 0.5, 0)
     indexing.build_index(workspace, corpus, "tokens-200", IndexConfig())
     indexing.build_index(workspace, corpus, "tokens-90", IndexConfig(chunk_size=90))
@@ -298,7 +298,7 @@ def test_where_no_reranker_can_be_fitted_the_table_says_why(split):
     assert "or their sides were changed since this run: make the run again" in told(test)
     corpus = split.store.corpus("sample")
     few = b"\n".join(sample.questions().splitlines()[:5])
-    sets.import_questions(split, corpus, few, "few.jsonl", "few")
+    exchange.import_data(split, corpus, few, "few.jsonl", "few")
     unsplit = running.run(split, "unsplit", RunConfig("tokens-200", "few", "bm25", depth=5))
     assert "'few' has none: split it (`ragviz questions split few --kind stratified`)" in told(unsplit)
     for run in (both, test, unsplit):
@@ -328,7 +328,7 @@ def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
     workspace, server = made
     corpus = workspace.store.corpus("sample")
     few = b"\n".join(sample.questions().splitlines()[:5])
-    sets.import_questions(workspace, corpus, few, "five.jsonl", "five")
+    exchange.import_data(workspace, corpus, few, "five.jsonl", "five")
     base = running.run(workspace, "five", RunConfig("tokens-80", "five", "bm25", depth=10))
     before = server.counts.calls
     replays.replay(workspace, base, build=True)
@@ -569,7 +569,7 @@ def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(mad
     twin = running.run(workspace, "twin", replace(base.config, k=5))  # the same rankings as the base
     corpus = workspace.store.corpus("sample")
     few = b"\n".join(sample.questions().splitlines()[:5])
-    sets.import_questions(workspace, corpus, few, "few.jsonl", "few")
+    exchange.import_data(workspace, corpus, few, "few.jsonl", "few")
     running.run(workspace, "few", RunConfig("tokens-200", "few", "bm25"))
     table = columns(workspace, "base")
     assert [c.runs[0].name for c in table.changes.changes if c.kind == "run"] == ["other"]

@@ -19,7 +19,7 @@ from ragviz.index import indexing
 from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.retrieval import search
 from ragviz.runs import comparisons, exports, judgements, measurements, running, verdicts
@@ -72,7 +72,7 @@ def workspace(environment, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 

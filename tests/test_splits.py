@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from ragviz.errors import UsageError
 from ragviz.library.project import Project
-from ragviz.questions import sets as question_sets
-from ragviz.questions import splits
+from ragviz.questions import exchange, splits
 from ragviz.records import SIDES, Document, Question, RunConfig, Span, Split, choices_of
 
 SHARES = st.floats(0.1, 0.9)
@@ -191,7 +190,7 @@ def ragviz(workspace, command_line, monkeypatch):
         for n, quote in enumerate(("in May", "40 litres", "Ada"))
     ]
     data = "\n".join(json.dumps(row) for row in [*rows, {"question": "Who paid?", "answer": "", "id": "u"}]).encode()
-    question_sets.import_questions(workspace, corpus, data, "q.jsonl", "asked")
+    exchange.import_data(workspace, corpus, data, "q.jsonl", "asked")
     return command_line
 
 

@@ -15,7 +15,7 @@ from ragviz.errors import UsageError, UselessModel
 from ragviz.index import indexing
 from ragviz.judging import controls, steps
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
 from ragviz.runs import comparisons, exports, judgements, running
 from ragviz.workspace import Workspace
@@ -65,7 +65,7 @@ def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     data = "\n".join(json.dumps(row) for row in rows).encode()
-    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 

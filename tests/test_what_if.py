@@ -19,7 +19,7 @@ from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.metrics import ranking
-from ragviz.questions import sets, splits
+from ragviz.questions import exchange, splits
 from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Split
 from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import judgements, measurements, running, searched_again
@@ -404,7 +404,7 @@ def made(tmp_path_factory) -> Workspace:
         corpus = workspace.store.create_corpus("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
-        assert not sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
+        assert not exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
         indexing.build_index(workspace, corpus, "i", IndexConfig(embedder="openai:bags", chunk_size=60))
         for name, choices in RUNS.items():
             running.run(workspace, name, RunConfig("i", "q", **{"depth": 30} | choices))

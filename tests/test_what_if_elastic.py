@@ -8,7 +8,7 @@ from ragviz import sample
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, RunConfig
 from ragviz.runs import running, searched_again, what_if
 from ragviz.workspace import Workspace
@@ -29,7 +29,7 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
         corpus = workspace.store.create_corpus("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
-        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", "q")
+        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
         for name, options in (("poor", POOR), ("flat", {"type": "flat"})):
             config = IndexConfig(embedder="openai:bags", chunk_size=20, backend="elasticsearch", options=options)
             indexing.build_index(workspace, corpus, f"what-if-{name}", config)

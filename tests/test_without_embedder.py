@@ -15,7 +15,7 @@ from ragviz.errors import SearchError, UsageError
 from ragviz.generation import pipeline
 from ragviz.index import damage, deletion, indexing, preview
 from ragviz.models import tokenizer, weights
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import Corpus, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
@@ -40,7 +40,7 @@ def workspace(
     workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home", elasticsearch_url=url))
     corpus = workspace.store.create_corpus("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
-    sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+    exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
     yield workspace
     deletion.delete_corpus(workspace, corpus)
 
@@ -215,7 +215,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     workspace = open_workspace()
     corpus = workspace.store.create_corpus("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
-    sets.import_questions(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
+    exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
     indexing.build_index(workspace, corpus, "words", IndexConfig("sentences", 16, embedder=""))
     return workspace
 

@@ -11,11 +11,10 @@ from rich.markup import escape
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import exchange
-from ragviz.errors import InputError, NotFoundError
+from ragviz.errors import InputError
 from ragviz.questions.formats import registry
 
 if TYPE_CHECKING:
-    from ragviz.records import Corpus
     from ragviz.workspace import Workspace
 
 _FORMATS = ", ".join(registry.FORMATS)
@@ -38,6 +37,8 @@ def questions_import(
 
     Nothing is stored until everything is read. BEIR and SQuAD create a corpus that does not exist.
     """
+    from ragviz.questions.formats import files as input_files
+
     workspace = console.open_workspace()
     if file_format != registry.AUTO:
         console.one_of("format", file_format, registry.FORMATS)
@@ -46,36 +47,11 @@ def questions_import(
         if not each.exists():
             raise InputError(f"The file {each} cannot be opened: No such file or folder.")
     arguments: dict[str, Any] = {"files": files, "name": set_name, "format": file_format}
-    target, is_new = _corpus(workspace, corpus, file, file_format)
-    arguments |= {"corpus": target.id, "split": split, "all_needed": all_needed}
-    try:
+    read = input_files.from_paths([(each.name, each) for each in file])
+    with exchange.corpus_for(workspace, corpus, read, file_format) as target:
+        arguments |= {"corpus": target.id, "split": split, "all_needed": all_needed}
         result = console.perform(workspace, "import", f"Import {set_name}", target, arguments).result
-    except BaseException:
-        _drop(workspace, target, is_new)
-        raise
-    if not result["imported"]:
-        _drop(workspace, target, is_new)
     _show(workspace, dict(result), as_json)
-
-
-def _corpus(workspace: Workspace, name: str, paths: list[Path], file_format: str) -> tuple[Corpus, bool]:
-    """Return the corpus of this name, created when the files bring documents, and whether it was."""
-    from ragviz.questions.formats import files
-
-    found = workspace.store.corpus_named(name)
-    if found is not None:
-        return found, False
-    if file_format == registry.AUTO:
-        file_format = registry.recognised(files.from_paths([(path.name, path) for path in paths]))
-    if not registry.FORMATS[file_format].brings_documents:
-        raise NotFoundError(f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`.")
-    return workspace.store.corpus_called(name), True
-
-
-def _drop(workspace: Workspace, corpus: Corpus, is_new: bool) -> None:
-    """Delete a corpus that was created for an import which stored nothing."""
-    if is_new and not any(workspace.store.holdings(corpus.id).values()):
-        workspace.store.delete_corpus(corpus.id)
 
 
 def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:

@@ -28,7 +28,9 @@ from ragviz.experiments import declaring, grid
 from ragviz.library.display import Shown
 from ragviz.library.experiments import Experiment
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
-from ragviz.questions import sets, staleness
+from ragviz.questions import exchange, staleness
+from ragviz.questions.formats import files as input_files
+from ragviz.questions.formats import registry
 from ragviz.records import (
     AnswererName,
     Backend,
@@ -124,26 +126,51 @@ class Project(Shown):
         arguments = {"corpus": target.name, "name": name, "config": asdict(config)}
         return Index(self.workspace, self._do("index", f"Build {name}", target.id, arguments)["index"])
 
-    def import_questions(self, corpus: str, name: str, file: PathLike) -> QuestionSet:
-        """Read questions with answers and evidence from a CSV or JSONL file into a set, created if it does not exist.
+    def import_questions(
+        self,
+        corpus: str,
+        name: str,
+        *files: PathLike,
+        file_format: str = registry.AUTO,
+        split: str = "",
+        all_needed: bool = False,
+    ) -> QuestionSet:
+        """Read questions with answers and evidence into a set, created if it does not exist, from files of any format.
 
-        Rows that cannot be read are left out, with the reasons in the set's `problems`.
+        Those are CSV and JSONL, a folder, .zip or the files of BEIR, Ragas columns, SQuAD JSON, TREC topics with qrels;
+        the format is recognised unless `file_format` names it. BEIR and SQuAD bring their documents, and create a
+        corpus that does not exist. `split` are the judgements of BEIR to be read ("test", "dev", "train", "all"; by
+        default test and dev); with `all_needed`, several relevant documents of a question are all needed. Rows that
+        cannot be read are left out, with the reasons in the set's `problems`; its `notes` are what else is to be told.
 
         Raises:
-            InputError: the file cannot be opened, or has no column "question"; RowErrors: no row could be read.
+            InputError: a file cannot be opened, or read as a whole; RowErrors: no row could be read.
+            NotFoundError: there is no such corpus, and the files bring no documents.
+            UsageError: there is no such format; the set belongs to another corpus.
 
         """
-        path = Path(file).expanduser()
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
-        about = self.workspace.store.corpus(corpus)
+        paths = [Path(file).expanduser() for file in files]
+        for path in paths:
+            if not path.exists():
+                raise InputError(f"The file {path} cannot be opened: No such file or folder.")
+        if file_format != registry.AUTO:
+            registry.reader(file_format)
+        chosen = registry.Choices(split, all_needed)
         with _disk_errors_explained():
-            imported = sets.import_questions(self.workspace, about, data, path.name, name)
-        if not imported.questions:
-            raise RowErrors(imported.problems)
-        return QuestionSet(self.workspace, self.workspace.store.question_set(name).name, imported.problems)
+            read = input_files.from_paths([(path.name, path) for path in paths])
+            with exchange.corpus_for(self.workspace, corpus, read, file_format) as about:
+                done = exchange.import_files(self.workspace, about, read, name, file_format, chosen, self.progress)
+            told = exchange.problems_of(self.workspace, done.key)
+        several = len({problem.file for problem in told}) > 1
+        refused: dict[int | str, str] = {}
+        for problem in told:
+            if not problem.kept:
+                row = f"{problem.file}, row {problem.row}" if several else problem.row
+                refused[row] = f"{refused[row]}; {problem.reason}" if row in refused else problem.reason
+        if not done.imported:
+            raise RowErrors(refused)
+        repaired = (f"{problem.file}, row {problem.row}: {problem.reason}" for problem in told if problem.kept)
+        return QuestionSet(self.workspace, done.questions, refused, (*done.notes, *repaired))
 
     def generate_questions(
         self,

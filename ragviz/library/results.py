@@ -96,12 +96,15 @@ class Index(Shown):
 class QuestionSet(Shown):
     """Questions with their reference answers and evidence; `problems` maps rows of an import to why they were refused.
 
-    Rejected questions are included with their reasons; runs skip them.
+    A row is its number, of several files "FILE, row NUMBER". `notes` are what else the import told: columns that were
+    not kept, questions without evidence, rows that were imported otherwise than written. Rejected questions are
+    included with their reasons; runs skip them.
     """
 
     workspace: Workspace
     name: str
-    problems: Mapping[int, str] = field(default_factory=dict)
+    problems: Mapping[int | str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_pandas(self) -> pd.DataFrame:
         """A row for each question, by id:

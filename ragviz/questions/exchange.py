@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragviz.errors import UsageError
+from ragviz.errors import NotFoundError, UsageError
 from ragviz.questions.formats import registry
+from ragviz.questions.formats.files import from_bytes
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
 from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, Question, QuestionSet, Split, digest, silent
@@ -136,6 +138,34 @@ def import_files(
         key=_kept(workspace, read.problems),
         notes=tuple(notes),
     )
+
+
+def import_data(workspace: Workspace, corpus: Corpus, data: bytes, file_name: str, name: str) -> Outcome:
+    """Import a question set from the bytes of one file of any format; raises as `import_files`."""
+    return import_files(workspace, corpus, from_bytes(file_name, data), name)
+
+
+@contextmanager
+def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file_format: str) -> Iterator[Corpus]:
+    """Yield the corpus of this name, created when the files bring documents; deleted again if nothing was stored.
+
+    Raises:
+        NotFoundError: there is no such corpus, and the files bring no documents.
+        InputError: as `registry.recognised`.
+
+    """
+    found = workspace.store.corpus_named(name)
+    if found is not None:
+        yield found
+        return
+    if not registry.FORMATS[registry.recognised(files) if file_format == AUTO else file_format].brings_documents:
+        raise NotFoundError(f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`.")
+    created = workspace.store.corpus_called(name)
+    try:
+        yield created
+    finally:
+        if not any(workspace.store.holdings(created.id).values()):
+            workspace.store.delete_corpus(created.id)
 
 
 def _has_other_sides(workspace: Workspace, name: str, questions: Sequence[Question]) -> bool:

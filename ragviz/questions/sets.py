@@ -1,49 +1,14 @@
-"""Question sets: created, imported from files, exported to files, split into validation and test."""
+"""Question sets: created, split into validation and test, exported in our own formats; imported banks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ragviz.errors import UsageError
 from ragviz.judging import banks
 from ragviz.questions import interchange, splits
-from ragviz.records import SIDES, Corpus, Edit, QuestionSet, Run, Split
+from ragviz.records import SIDES, Corpus, QuestionSet, Run, Split
 from ragviz.workspace import Workspace
-
-
-def import_questions(
-    workspace: Workspace, corpus: Corpus, data: bytes, file_name: str, name: str
-) -> interchange.Imported:
-    """Import questions from CSV or JSONL into the set `name`; rows that cannot be read are reported.
-
-    The sides of a split that they name become those of a set that has no split; one that has a split keeps it.
-
-    Raises:
-        InputError: the whole file cannot be read; no set is created then, nor when no row can be read.
-
-    """
-    infos = [d for d in workspace.store.documents(corpus.id) if d.status == "ok"]
-    texts = workspace.store.document_texts(corpus.id, [d.id for d in infos])
-    imported = interchange.read_questions(data, file_name, {d.name: d for d in texts})
-    if imported.questions:
-        target, is_split = question_set(workspace, corpus, name), any(q.split for q in imported.questions)
-        split = Split("imported") if is_split and target.split is None else None
-        edit = Edit(workspace.settings.person, f"imported {file_name}")
-        workspace.store.put_questions(target.id, imported.questions, split, edit)
-        workspace.store.settle_all()  # a document may have been replaced since it was read
-        if is_split and split is None:
-            kept = {question.id: question.split for question in workspace.store.questions(target.id)}
-            if any(q.split and q.split != kept.get(q.id) for q in imported.questions):
-                imported = replace(imported, notes=(*imported.notes, _split_kept(target)))
-    return imported
-
-
-def _split_kept(target: QuestionSet) -> str:
-    return (
-        f"Column 'split' was not kept: '{target.name}' has a split already. New questions are on neither side until it "
-        "is made again."
-    )
 
 
 def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -> banks.ImportedBanks:

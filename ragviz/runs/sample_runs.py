@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragviz import sample
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.questions import sets
+from ragviz.questions import exchange, sets
 from ragviz.records import Corpus, IndexConfig, Progress, RetrieverName, RunConfig, silent
 from ragviz.runs import hand_made, replays, running, searched_again
 from ragviz.workspace import Workspace
@@ -35,7 +35,7 @@ def load_corpus(workspace: Workspace, *, progress: Progress = silent) -> Corpus:
         progress(number, len(documents), "files", f"Reading {name}")
         corpora.add_file(workspace, corpus, name, data)
     if SAMPLE_QUESTIONS not in {question_set.name for question_set in store.question_sets(corpus.id)}:
-        sets.import_questions(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
+        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
     question_set = store.question_set(SAMPLE_QUESTIONS)
     if question_set.split is None:
         sets.split(workspace, question_set, "stratified")

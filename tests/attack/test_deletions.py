@@ -20,7 +20,7 @@ from ragviz.documents import corpora
 from ragviz.errors import Deleted, UsageError
 from ragviz.index import deletion, indexing
 from ragviz.processes import this_process
-from ragviz.questions import sets
+from ragviz.questions import exchange
 from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.workspace import Workspace
 from tests.attack import seeds
@@ -60,7 +60,7 @@ def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
     corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
     indexing.build_index(workspace, corpus, "i", CONFIG)
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
-    assert not sets.import_questions(workspace, corpus, data, "q.jsonl", "q").problems
+    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "q").problems
     return workspace
 
 

@@ -33,7 +33,7 @@ from ragviz.documents import corpora
 from ragviz.errors import RagvizError
 from ragviz.generation import pipeline
 from ragviz.index import deletion, indexing
-from ragviz.questions import authoring, sets
+from ragviz.questions import authoring, exchange
 from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
 from ragviz.runs import foreign, ragchecker, running
 from ragviz.store import codecs
@@ -186,7 +186,7 @@ def delete_index(workspace: Workspace, _: Path) -> None:
 def import_questions(workspace: Workspace, _: Path) -> None:
     rows = [{"id": f"n{n}", "question": f"Which {n}?", "answer": "The pump.", "document": "a.txt"} for n in range(3)]
     data = "\n".join(json.dumps(row | {"quote": "The north pump"}) for row in rows).encode()
-    sets.import_questions(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
+    exchange.import_data(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
 
 
 def edit_question(workspace: Workspace, _: Path) -> None:
