@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from ragviz.claims.sections import Section, section_at, sections
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.statement import Statement
 from ragviz.records import Document
 from ragviz.text.language import IDEOGRAPH
 
@@ -31,11 +32,20 @@ def claims_of(document: Document) -> list[SourceClaim]:
     left out, of those with the same answer all but the best. Time is linear in the length of the text; the
     claims of the documents read last are kept.
     """
-    return list(_claims(document))
+    return list(_claims(document)[0])
+
+
+def statements_of(document: Document) -> list[Statement]:
+    """Return what the sentences of a document that is not Chinese say something about, in order.
+
+    They are read together with its claims: of a document whose claims were read last, this costs nothing.
+    """
+    return list(_claims(document)[1])
 
 
 @lru_cache(maxsize=256)
-def _claims(document: Document) -> tuple[SourceClaim, ...]:
+def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statement, ...]]:
+    statements: Iterable[Statement] = ()
     if document.language == "zh":
         from ragviz.claims import chinese_claims
 
@@ -43,10 +53,12 @@ def _claims(document: Document) -> tuple[SourceClaim, ...]:
     else:
         from ragviz.claims import english_claims
 
-        made = english_claims.claims(document)
+        made = list(english_claims.claims(document))
+        statements = english_claims.statements(document)
     parts = sections(document)
     placed = list(_placed(document, parts, _unambiguous(made)))
-    return tuple(sorted(placed, key=lambda claim: (claim.start, claim.end, claim.question)))
+    ordered = sorted(placed, key=lambda claim: (claim.start, claim.end, claim.question))
+    return tuple(ordered), tuple(statements)
 
 
 def _unambiguous(claims: Iterable[SourceClaim]) -> Iterator[SourceClaim]:

@@ -1,14 +1,16 @@
 """Bridges: questions that need two to five passages, joined over a rare entity that they share.
 
-Where one claim answers with an entity and another asks about it, the second question describes the entity by the first
-claim: "When does the guild that runs the fair meet?". Else one question asks for several facts about the entity.
+Where one claim answers with an entity, or defines it, and others are about it, these describe it by the first claim:
+"When does the guild that runs the fair meet?". Else one question asks for several facts about the entity, or for what
+several passages say about it. Facts that share only the topic of their document come last.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from ragviz.claims import phrasing
@@ -18,7 +20,9 @@ from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import joined_draft
 from ragviz.generation.entities import Claims, holds, kind, normal
 from ragviz.generation.joined_draft import JoinedDraft, are_separate, best, can_join, is_usable, lead
+from ragviz.generation.mentions import Mention, mentions, said_about
 from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
+from ragviz.text.stems import content_words
 from ragviz.text.words import parse
 
 LOOKED_AT = 24
@@ -31,6 +35,12 @@ _LISTED = 2.0
 """How much worse each cell or value of a list makes a joint question beyond the first: they have little in common."""
 _ONLY_TOPIC = 2.0
 """How much worse a joint question is that names the entity only as the topic of its parts."""
+_OF_ONE_PAGE = 8.0
+"""How much worse a question is whose parts share only the topic of their document: all others come before it."""
+_DOCUMENTS = 0.5
+"""How much better each further document makes a joint question."""
+SAID = 12
+"""Passages about one entity of which nothing is asked but what they say, at most."""
 
 _NAMED = re.compile(r"(?:What|Who|Which|Where) (?:is|are|was|were) (the [^?]+)\?")
 _CHINESE_NAMED = re.compile(r"(.+的[^的，。？]{1,10})(?:是|为)(?:什么|谁|哪个|哪里|多少)？")
@@ -38,6 +48,12 @@ _CHINESE_WHO = re.compile(r"谁(?!的)([^？，]+)？")
 _VALUE = re.compile(
     r"(?:what|who|which) (?:is|are) the [^?]*\?$|[^，？]*的[^，？]*是(?:什么|多少|谁)？$", re.IGNORECASE
 )
+_COMPARES = re.compile(
+    r"\b(?:different|another|other|same|similar|(?:one|kind|type|sort|part) of|example|way|ones?|several|some)\b"
+    r"|之一|一种|一类|其他|另"
+)
+"""What says that something else is meant too: no description of one thing."""
+_RESTRICTED = re.compile(r"\b(?:that|which|who|where|for|of|to|used|by|with|in)\b")
 _DEFINING = 3  # words of a definition at least
 _PREPOSITION = r"\b(?:of|for|in|to|at|from|under|on|by)\b"
 _VAGUE = re.compile(
@@ -52,22 +68,40 @@ _HELPERS = word_set("can could will would should must may might is are was were 
 
 def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield bridges of so many passages, entity by entity; no claim is used twice for one entity."""
-    for entity in corpus.rare():
+    said = mentions(corpus)
+    for entity in sorted({*corpus.rare(), *said}):
         about = [corpus.all[number] for number in corpus.about.get(entity, ())]
         answering = [corpus.all[number] for number in corpus.answering.get(entity, ())]
-        for language in sorted({claim.language for claim in about}):
-            usable = best(_joinable(about, language), LOOKED_AT, seed)
-            answers = best([claim for claim in answering if claim.language == language], 3, seed)
-            chains = _chains(corpus, entity, answers, usable, passages)
-            yield from _unused(chain(chains, _joint(corpus, corpus.names[entity], usable, passages)))
+        for language in sorted({claim.language for claim in (*about, *(each.claim for each in said.get(entity, ())))}):
+            facts = best(_joinable(about, language), LOOKED_AT, seed)
+            told = _told(said.get(entity, ()), language, seed)
+            first = best((c for c in (*answering, *about) if c.language == language), LOOKED_AT, seed)
+            name = corpus.names.get(entity) or told[0].claim.subject
+            yield from _unused(
+                chain(
+                    _chains(corpus, name, first, facts, told, passages),
+                    _joint(corpus, name, facts, told, passages),
+                )
+            )
+    yield from _linked(corpus, said, passages, seed)
     for topic, claims in _topics(corpus).items():
         usable = best(claims, LOOKED_AT, seed)
         used: Counter[SourceClaim] = Counter()
         for _ in range(ROUNDS):
             fresh = sorted(usable, key=lambda claim: used[claim])  # those used least come first
-            drafts = list(_unused(_joint(corpus, topic[1], fresh, passages)))
+            drafts = list(_unused(_joint(corpus, topic[1], fresh, (), passages)))
             used.update(claim for draft in drafts for claim in draft.claims)
-            yield from drafts
+            yield from (replace(draft, score=draft.score - _OF_ONE_PAGE) for draft in drafts)
+
+
+def _told(said: Iterable[Mention], language: str, seed: int) -> list[Mention]:
+    """Return the best mentions of a language, one of each document before the others."""
+    ordered = sorted(
+        (each for each in said if each.claim.language == language),
+        key=lambda each: (-each.claim.score, joined_draft.order(each.claim, seed)),
+    )
+    firsts = {each.claim.document_id: each for each in reversed(ordered)}
+    return sorted(ordered, key=lambda each: firsts[each.claim.document_id] is not each)[:SAID]
 
 
 def _joinable(claims: Iterable[SourceClaim], language: str) -> list[SourceClaim]:
@@ -106,19 +140,77 @@ def _topics(corpus: Claims) -> dict[tuple[str, str], list[SourceClaim]]:
     return own
 
 
-def _joint(corpus: Claims, name: str, claims: Sequence[SourceClaim], passages: int) -> Iterator[JoinedDraft]:
-    """Yield questions for several facts about an entity, of passages apart from each other, the best first."""
-    left, entity = list(claims), normal(name)
-    while len(left) >= passages:
-        group = [left.pop(0)]
-        for claim in [each for each in left if _is_about(each, entity)] + left:
-            if len(group) == passages:
-                break
-            if _differ(claim, group) and are_separate([*group, claim], corpus):
-                group.append(claim)
-        if len(group) == passages:
-            left = [claim for claim in left if claim not in group]
-            yield _asked_together(name, group)
+def _joint(
+    corpus: Claims, name: str, facts: Sequence[SourceClaim], told: Sequence[Mention], passages: int
+) -> Iterator[JoinedDraft]:
+    """Yield questions for several facts about an entity, of passages apart from each other, the best first.
+
+    Where facts are too few, the question asks what other passages say about it.
+    """
+    left, more, entity = list(facts), list(told), normal(name)
+    while len(left) + len(more) >= passages:
+        ordered = [*(each for each in left[1:] if _is_about(each, entity)), *left[1:]]
+        group = _apart(corpus, left[:1], ordered, passages)
+        said = _apart(corpus, group, [each.claim for each in more], passages)[len(group) :]
+        if len(group) + len(said) == passages:
+            mentioned = [each for each in more if each.claim in said]
+            yield _asked_together(name, group, mentioned)
+        elif not left:
+            return
+        dropped = group if len(group) + len(said) == passages else left[:1]
+        left = [claim for claim in left if claim not in dropped]
+        more = [each for each in more if each.claim not in said or len(group) + len(said) < passages]
+
+
+def _apart(
+    corpus: Claims, group: Sequence[SourceClaim], claims: Iterable[SourceClaim], most: int, *, chained: bool = False
+) -> list[SourceClaim]:
+    """Return a group with those of the claims added, up to `most`, that differ from it and are apart from it."""
+    found = list(group)
+    for claim in claims:
+        if len(found) == most:
+            break
+        if _differ(claim, found) and are_separate([*found, claim], corpus, chained=chained):
+            found.append(claim)
+    return found
+
+
+def _linked(corpus: Claims, said: Mapping[str, Sequence[Mention]], passages: int, seed: int) -> Iterator[JoinedDraft]:
+    """Yield questions for what passages say about an entity, and another about a second one that these name with it."""
+    named: dict[tuple[str, int], list[str]] = {}
+    for entity, own in said.items():
+        for each in own:
+            named.setdefault((each.claim.document_id, each.claim.start), []).append(entity)
+    used: set[tuple[str, int]] = set()
+    for entity in sorted(said, key=lambda entity: joined_draft.order(said[entity][0].claim, seed)):
+        told = _told(said[entity], said[entity][0].claim.language, seed)
+        group = _apart(corpus, (), [each.claim for each in told], passages - 1)
+        if len(group) < max(passages - 1, 2) or len(group) == passages:
+            continue
+        places = [(claim.document_id, claim.start) for claim in group]
+        others = [each for place in places for other in named[place] for each in _others(said, entity, other)]
+        whole = _apart(corpus, group, [each.claim for each in _told(others, group[0].language, seed)], passages)
+        last = next((each for each in others if each.claim == whole[-1]), None)
+        if last is None or not used.isdisjoint(places) or len(whole) < passages:
+            continue
+        draft = _asked_in_turn([each for each in told if each.claim in group], last)
+        if is_usable(draft):
+            used.update(places)
+            yield draft
+
+
+def _others(said: Mapping[str, Sequence[Mention]], entity: str, other: str) -> Sequence[Mention]:
+    """Return what is said about another entity, none where one's words are a part of the other's."""
+    one, two = set(entity.split()), set(other.split())
+    return () if one <= two or two <= one else said[other]
+
+
+def _asked_in_turn(told: Sequence[Mention], last: Mention) -> JoinedDraft:
+    parts = [*_asked_of(told), *_asked_of([last])]
+    together = phrasing.joined(parts, last.claim.language)
+    claims = [*(each.claim for each in told), last.claim]
+    name = told[0].claim.subject
+    return joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=-_LISTED)
 
 
 def _is_listed(claim: SourceClaim) -> bool:
@@ -141,20 +233,54 @@ def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
     )
 
 
-def _asked_together(name: str, group: Sequence[SourceClaim]) -> JoinedDraft:
+def _asked_together(name: str, group: Sequence[SourceClaim], said: Sequence[Mention]) -> JoinedDraft:
     ordered = _spread(group)
+    parts = [*_parts(ordered), *_asked_of(said)]
+    together = phrasing.joined(parts, _parts_language(ordered, said))
+    claims = [*ordered, *(each.claim for each in said)]
+    about = sum(_is_about(claim, normal(name)) for claim in ordered)
+    only_topic = bool(ordered) and not any(_mentions(name, lead(claim.question)[1]) for claim in ordered)
+    listed = sum(map(_is_listed, ordered))
+    bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0) - _LISTED * max(0, listed - 1)
+    bonus += _DOCUMENTS * (len({claim.document_id for claim in claims}) - 1)
+    return joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=bonus)
+
+
+def _parts_language(group: Sequence[SourceClaim], said: Sequence[Mention]) -> str:
+    """Return the language of a group."""
+    return group[0].language if group else said[0].claim.language
+
+
+def _parts(ordered: Sequence[SourceClaim]) -> list[Candidate]:
+    """Return the questions of claims as parts of one, in which a topic is named once."""
     parts, before = list[Candidate](), ""
     for claim in ordered:
         topic, rest = lead(claim.question)
-        question = rest if topic and topic == before else claim.question  # a topic is named once
+        question = rest if topic and topic == before else claim.question
         parts.append(Candidate(question, claim.answer, claim.score))
         before = topic
-    together = phrasing.joined(parts, group[0].language)
-    about = sum(_is_about(claim, normal(name)) for claim in group)
-    only_topic = not any(_mentions(name, lead(claim.question)[1]) for claim in ordered)
-    listed = sum(map(_is_listed, ordered))
-    bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0) - _LISTED * max(0, listed - 1)
-    return joined_draft.of_claims("bridge", ordered, together.question, together.answer, entity=name, bonus=bonus)
+    return parts
+
+
+def _asked_of(said: Sequence[Mention], phrase: str = "") -> list[Candidate]:
+    """Return the one question for what passages say about an entity, called by `phrase` instead where that is given."""
+    if not said:
+        return []
+    places = [(each.title, each.section) for each in said]
+    claims = [each.claim for each in said]
+    phrases = Counter(each.phrase for each in said)
+    asked = said_about(phrase or max(sorted(phrases), key=phrases.__getitem__), places, claims[0].language)
+    separator = "；" if claims[0].language == "zh" else " "
+    answer = separator.join(
+        f"{_place(each)}{'：' if claims[0].language == 'zh' else ': '}{each.claim.answer}" for each in said
+    )
+    return [Candidate(asked, answer if len(said) > 1 else claims[0].answer, min(c.score for c in claims))]
+
+
+def _place(each: Mention) -> str:
+    if each.claim.language == "zh":
+        return f"《{each.title}》{each.section and f'（{each.section}）'}"
+    return f"“{each.section}” in “{each.title}”" if each.section else f"“{each.title}”"
 
 
 def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:
@@ -164,41 +290,67 @@ def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:
 
 
 def _chains(
-    corpus: Claims, entity: str, answering: Sequence[SourceClaim], about: Sequence[SourceClaim], passages: int
+    corpus: Claims,
+    name: str,
+    first: Sequence[SourceClaim],
+    facts: Sequence[SourceClaim],
+    told: Sequence[Mention],
+    passages: int,
 ) -> Iterator[JoinedDraft]:
-    """Yield questions about what another claim answers, which describes it; more facts are asked for by "it"."""
-    described = [(claim, text) for claim in answering if (text := description(claim, corpus.names[entity]))]
+    """Yield questions about what a first claim answers with or defines, which describes it; "it" for further facts."""
+    described = [(claim, text) for claim in first if (text := description(claim, name))]
     if not described:
+        yield from _answered_first(corpus, name, first, told, passages)
         return
-    name = corpus.names[entity]
-    found = noun_phrases([(claim.question, name) for claim in about], about[0].language) if about else ()
-    phrases = [(claim, phrase) for claim, phrase in zip(about, found, strict=True) if phrase and phrase.pronoun]
-    for first, text in described:
-        rest = [(claim, phrase) for claim, phrase in phrases if claim != first and normal(claim.answer) != normal(text)]
-        group, said = [first], list[NounPhrase]()
-        for claim, phrase in rest:
-            if len(group) < passages and _differ(claim, group) and are_separate([*group, claim], corpus, chained=True):
-                group.append(claim)
-                said.append(phrase)
-        if len(group) == passages and not any(_mentions(claim.answer, text) for claim in group[1:]):
-            draft = _chained(name, group, said, text)
-            if _mentions(name, draft.question):
-                continue
-            yield draft
+    language = described[0][0].language
+    found = noun_phrases([(claim.question, name) for claim in facts], language) if facts else ()
+    phrases = {claim: phrase for claim, phrase in zip(facts, found, strict=True) if phrase and phrase.pronoun}
+    for claim, text in described:
+        rest = [each for each in phrases if each != claim and normal(each.answer) != normal(text)]
+        named = [each for each in told if not _mentions(name, f"{each.title} {each.section}")]
+        linked = [*rest, *(each.claim for each in named)]
+        group = _apart(corpus, [claim], linked, passages, chained=True)
+        if len(group) == passages and not any(_mentions(each.answer, text) for each in group[1:]):
+            said = [each for each in named if each.claim in group]
+            draft = _chained(name, group, [phrases[each] for each in group[1:] if each in phrases], said, text)
+            if not _mentions(name, draft.question):
+                yield draft
+
+
+def _answered_first(
+    corpus: Claims, name: str, first: Sequence[SourceClaim], told: Sequence[Mention], passages: int
+) -> Iterator[JoinedDraft]:
+    """Yield questions for what a claim answers with, and for what passages say about that: "it"."""
+    for claim in (each for each in first if normal(each.answer) == normal(name) and can_join(each)):
+        named = [each for each in told if not _mentions(name, f"{each.title} {each.section}")]
+        group = _apart(corpus, [claim], [each.claim for each in named], passages, chained=True)
+        if len(group) == passages and not _mentions(name, claim.question):
+            said = [each for each in named if each.claim in group]
+            parts = [*_parts([claim]), *_asked_of(said, "它" if claim.language == "zh" else "it")]
+            together = phrasing.joined(parts, claim.language)
+            yield joined_draft.of_claims(
+                "bridge", group, together.question, together.answer, entity=name, bonus=_CHAINED
+            )
 
 
 def _mentions(name: str, text: str) -> bool:
     return holds(text, name)
 
 
-def _chained(name: str, group: Sequence[SourceClaim], said: Sequence[NounPhrase], text: str) -> JoinedDraft:
+def _chained(
+    name: str, group: Sequence[SourceClaim], facts: Sequence[NounPhrase], said: Sequence[Mention], text: str
+) -> JoinedDraft:
     language = group[0].language
-    ending = "’s" if said[0].possessive and language != "zh" else ""
-    questions = [said[0].replaced(text + ending)]
-    questions += [phrase.replaced("它" if language == "zh" else phrase.pronoun) for phrase in said[1:]]
+    questions = list[str]()
+    if facts:
+        ending = "’s" if facts[0].possessive and language != "zh" else ""
+        questions = [facts[0].replaced(text + ending)]
+        questions += [phrase.replaced("它" if language == "zh" else phrase.pronoun) for phrase in facts[1:]]
     parts = [
-        Candidate(question, claim.answer, claim.score) for question, claim in zip(questions, group[1:], strict=True)
+        Candidate(question, claim.answer, claim.score)
+        for question, claim in zip(questions, group[1 : 1 + len(questions)], strict=True)
     ]
+    parts += _asked_of(said, ("它" if language == "zh" else "it") if facts else text)
     together = phrasing.joined(parts, language) if len(parts) > 1 else parts[0]
     return joined_draft.of_claims("bridge", group, together.question, together.answer, entity=name, bonus=_CHAINED)
 
@@ -206,10 +358,15 @@ def _chained(name: str, group: Sequence[SourceClaim], said: Sequence[NounPhrase]
 def description(claim: SourceClaim, name: str) -> str:
     """Return what the claim says of the entity that it answers with, as a noun phrase; "" where grammar has none.
 
+    A definition gives its meaning; a claim that answers with something else nothing.
     "What is the capital of France?" gives "the capital of France", "Who approves leave?" "whoever approves leave",
     "Which guild runs the fair?" "the guild that runs the fair".
     """
     question = claim.question
+    if claim.type == "definition":
+        return _defining(claim, name)
+    if normal(claim.answer) != normal(name):
+        return ""
     if claim.language == "zh":
         if named := _CHINESE_NAMED.fullmatch(question):
             return named[1]
@@ -218,6 +375,19 @@ def description(claim: SourceClaim, name: str) -> str:
     if named := _NAMED.fullmatch(question):
         return named[1]
     return _relative(question, kind(name, "en"))
+
+
+def _defining(claim: SourceClaim, name: str) -> str:
+    """Return the meaning of a term as what describes it: "a tool that counts hours" → "the tool that counts hours"."""
+    meaning = claim.answer.rstrip(".。；;")
+    if normal(claim.subject) != normal(name) or _mentions(name, meaning) or _COMPARES.search(meaning):
+        return ""
+    if claim.language == "zh":
+        return meaning if "的" in meaning[:-1] and 6 <= len(meaning) <= 30 else ""
+    if len(meaning.split()) > 16 or len(content_words(meaning, "en")) < 4 or not _RESTRICTED.search(meaning):
+        return ""
+    article = re.match(r"(?:an?|the) ", meaning)
+    return f"the {meaning[article.end() :]}" if article else ""
 
 
 def _relative(question: str, noun: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ragviz.backends.terms import HAN_RUN
 from ragviz.claims.candidate import word_set
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.statement import Statement
 from ragviz.generation.exact_search import ExactSearch
 from ragviz.questions.occurrences import units
 from ragviz.records import Document
@@ -35,7 +36,8 @@ class Claims:
     """The claims of a corpus, where its words stand, and the entities of the claims.
 
     `about` are the claims (by place in `all`) whose question names an entity, `answering` those that it answers, both
-    by the entity's normal form; `names` is how it is written most often.
+    by the entity's normal form; `names` is how it is written most often. `documents` are those read, by id, and
+    `statements` what their sentences say something about.
     """
 
     all: tuple[SourceClaim, ...]
@@ -43,29 +45,45 @@ class Claims:
     names: Mapping[str, str]
     about: Mapping[str, tuple[int, ...]]
     answering: Mapping[str, tuple[int, ...]]
+    documents: Mapping[str, Document]
+    statements: Mapping[str, Sequence[Statement]]
 
     def rare(self) -> Iterator[str]:
         """Yield the entities that two to five documents hold, or two to five passages of one document, in order."""
-        for entity in sorted(self.names):
-            documents = len(self.search.documents(self.names[entity]))
-            if documents in RARE or (documents == 1 and self.search.count(self.names[entity]) in RARE):
-                yield entity
+        yield from (entity for entity in sorted(self.names) if self.is_rare(self.names[entity]))
+
+    def is_rare(self, name: str) -> bool:
+        """Return whether two to five documents hold a name, or two to five passages of one document."""
+        documents = len(self.search.documents(name))
+        return documents in RARE or (documents == 1 and self.search.count(name) in RARE)
 
 
-def read(read_documents: Iterable[tuple[Document, Sequence[SourceClaim]]]) -> Claims:
-    """Read the documents of a corpus, one at a time, each with its claims; the documents are not kept."""
+def read(
+    read_documents: Iterable[tuple[Document, Sequence[SourceClaim]]],
+    statements_of: Callable[[Document], Sequence[Statement]] = lambda document: (),
+) -> Claims:
+    """Read the documents of a corpus, one at a time, each with its claims and with the statements of its sentences."""
     claims: list[SourceClaim] = []
+    documents: dict[str, Document] = {}
+    statements: dict[str, Sequence[Statement]] = {}
 
-    def documents() -> Iterator[Document]:
+    def each() -> Iterator[Document]:
         for document, own in read_documents:
             claims.extend(own)
+            documents[document.id] = document
+            statements[document.id] = statements_of(document)
             yield document
 
-    search = ExactSearch(documents())
-    return of_claims(claims, search)
+    search = ExactSearch(each())
+    return of_claims(claims, search, documents, statements)
 
 
-def of_claims(claims: Sequence[SourceClaim], search: ExactSearch) -> Claims:
+def of_claims(
+    claims: Sequence[SourceClaim],
+    search: ExactSearch,
+    documents: Mapping[str, Document] | None = None,
+    statements: Mapping[str, Sequence[Statement]] | None = None,
+) -> Claims:
     """Return the claims with the index of their entities: every claim is looked through twice."""
     written: dict[str, Counter[str]] = defaultdict(Counter)
     for claim in claims:
@@ -81,7 +99,7 @@ def of_claims(claims: Sequence[SourceClaim], search: ExactSearch) -> Claims:
                 about[entity].append(number)
         if (answer := normal(claim.answer)) in names:
             answering[answer].append(number)
-    return Claims(tuple(claims), search, names, _frozen(about), _frozen(answering))
+    return Claims(tuple(claims), search, names, _frozen(about), _frozen(answering), documents or {}, statements or {})
 
 
 def _frozen(lists: Mapping[str, list[int]]) -> dict[str, tuple[int, ...]]:
@@ -155,6 +173,9 @@ def bare(name: str) -> str:
     text = " ".join(name.split()).strip(_EDGES)
     if text[:1] in _PAIRS and text[-1:] == _PAIRS[text[0]]:
         text = text[1:-1].strip(_EDGES)
+    for opening, closing in ("《》", "“”", "「」"):  # of "《…》课程" the mark belongs to what is inside
+        text = opening + text if text.count(opening) < text.count(closing) else text
+        text = text + closing if text.count(closing) < text.count(opening) else text
     first, _, rest = text.partition(" ")
     return rest.strip(_EDGES) if rest and first.lower() in _LEADING else text
 

@@ -115,6 +115,12 @@ class ExactSearch:
         rows = np.unique(np.searchsorted(self._first, self._places(phrase), side="right") - 1)
         return [self._ids[row] for row in rows]
 
+    def starts(self, phrase: str) -> list[tuple[str, int]]:
+        """Return where the phrase begins: ids of documents with a character, in the order in which they were read."""
+        places = self._places(phrase)
+        rows = np.searchsorted(self._first, places, side="right") - 1
+        return [(self._ids[row], int(start)) for row, start in zip(rows, self._starts[places], strict=True)]
+
     def paragraph(self, document_id: str, start: int) -> int:
         """Return the number of the paragraph, among those of all documents, that holds a character of a document."""
         return int(np.searchsorted(self._paragraphs, self._unit(document_id, start), side="right")) - 1

@@ -77,8 +77,8 @@ def are_separate(claims: Sequence[SourceClaim], corpus: Claims, *, chained: bool
     """Return whether leaving out the passage of any of the claims leaves out a part of the answer.
 
     No two are so close that one chunk may hold both, no paragraph holds the answer of another's claim, and no quote
-    stands anywhere else. In a chain, the first claim's answer is what the others are about: they must not hold most of
-    the other words of its question instead.
+    stands anywhere else. In a chain, the first claim says what the others are about: they must not hold most of the
+    words of what it says instead.
     """
     if any(_are_close(one, other, corpus) for one, other in combinations(claims, 2)):
         return False
@@ -94,8 +94,12 @@ def are_separate(claims: Sequence[SourceClaim], corpus: Claims, *, chained: bool
 
 
 def _tells(paragraphs: range, claim: SourceClaim, corpus: Claims) -> bool:
-    """Return whether paragraphs hold half of the words of a claim's question that say what is asked, or more."""
-    words = content_words(lead(claim.question)[1], claim.language)
+    """Return whether paragraphs hold half of the words, or more, by which a claim describes an entity.
+
+    They are those of its question; those of its answer where it defines the entity.
+    """
+    told = claim.answer if claim.type == "definition" else lead(claim.question)[1]
+    words = content_words(told, claim.language)
     return 2 * sum(corpus.search.holds(paragraphs, word) for word in words) >= len(words)
 
 

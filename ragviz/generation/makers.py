@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
-from ragviz.claims.extractive_claims import claims_of
+from ragviz.claims.extractive_claims import claims_of, statements_of
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.statement import Statement
 from ragviz.generation import entities, joined_claims, rejection, styles, verified_by_rules
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
@@ -135,6 +136,7 @@ class Corpus:
         """Read nothing yet; bridges are of so many `passages`."""
         self._documents, self._seed, self._passages = documents, seed, passages
         self._claims: dict[str, tuple[SourceClaim, ...]] = {}
+        self._statements: dict[str, tuple[Statement, ...]] = {}
         self._wanted: set[str] = set()
         self._found = 0
         self._progress: Progress = silent
@@ -163,7 +165,9 @@ class Corpus:
         """Return the claims of a document."""
         if document_id not in self._claims:
             self._tell(document_id)
-            self._claims[document_id] = tuple(claims_of(self._documents.by_id[document_id]))
+            document = self._documents.by_id[document_id]
+            self._claims[document_id] = tuple(claims_of(document))
+            self._statements[document_id] = tuple(statements_of(document))
             self._found += len(self._claims[document_id])
         return self._claims[document_id]
 
@@ -174,7 +178,11 @@ class Corpus:
         self._progress(len(self._claims), total, "documents", f"Finding claims, {self._found:,} so far: {name}")
 
     def _entities(self) -> entities.Claims:
-        return entities.read((document, self.claims(document.id)) for document in self._documents.by_id.values())
+        documents = self._documents.by_id.values()
+        return entities.read(
+            ((document, self.claims(document.id)) for document in documents),
+            lambda document: self._statements[document.id],
+        )
 
     def _joined(self, asked: QuestionType) -> Mapping[str, Sequence[JoinedDraft]]:
         """Return the drafts of a type that needs the claims of all documents, by the document they count for."""

@@ -1,0 +1,353 @@
+"""What passages say about a rare entity: sentences that name it, each the only one of its document or section to do so.
+
+A sentence that no question can be made of by grammar still says something about what it names: "What do “Fairs” and
+“Stalls” each say about the Harbour Guild?". Where another sentence of the document names it too, that would be asked
+as well, so the section has to tell them apart.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ragviz.claims import chinese_sentence
+from ragviz.claims.candidate import word_set
+from ragviz.claims.english_clauses import Tree
+from ragviz.claims.sections import Section, name_of, section_at, sections, title_of
+from ragviz.claims.source_claim import SourceClaim
+from ragviz.claims.statement import Named, Statement, named_at
+from ragviz.claims.structure import structure
+from ragviz.generation.entities import Claims, bare, holds, is_entity, normal
+from ragviz.index.headings import headings, verbatim
+from ragviz.questions.occurrences import units
+from ragviz.records import Document
+from ragviz.text import prose, segmentation
+from ragviz.text.stems import content_words, stem
+from ragviz.text.words import parse
+
+SENTENCES = 24
+"""Sentences about one entity that are looked at, at most: one of more is not rare."""
+PARSED = 1_000
+"""Sentences that are parsed in addition to those that claims were made of, at most: some seconds."""
+TOGETHER = 3
+"""Sentences in a row that name an entity, at most."""
+LENGTH = {"en": (6, 60), "zh": (12, 130)}
+"""Words of what is said (Chinese: characters), from and to."""
+TITLE = {"en": 12, "zh": 24}
+"""Words of the title of a document or section that a question names (Chinese: characters)."""
+SCORE = 6.0
+"""How good a question is for what a passage says; a quarter more for each step of the entity's role in it."""
+
+_CHINESE_NAME = re.compile(
+    r"[“「《](?P<quoted>[^“”「」《》，。；]{2,16})[”」》]|(?<![\w.@/-])[A-Za-z][\w.+-]{1,30}(?![\w@/-])"
+)
+_SIGN = re.compile(r"https?:|\||[<>{}=\\]|…|\.\.\.|\[[ xX]?\]|\(\s*\)|[\u2190-\u2bff\U0001f000-\U0001faff]")
+_ASIDE = re.compile(r"\s\([^()]{1,120}\)")
+_MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
+_ELSEWHERE = re.compile(r"\b(?:following|above|below|previous|aforementioned)\b|^(?:Note|Example)\b", re.IGNORECASE)
+_SMALL = word_set("of for and the in to & de la van von")
+_Naming = tuple[str, int, Named]  # a document's id, where a sentence of it begins, and what it names
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """What a passage says about an entity, as a claim, and the title by which a question says where that stands.
+
+    `title` is that of its document, `section` that of its section where other sections name the entity, too, else "".
+    `phrase` is the entity as a question names it: with its article, or in quotation marks.
+    """
+
+    claim: SourceClaim
+    title: str
+    section: str
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Sentences at [start, end) of a document that name an entity, in plain text; the `first` without asides."""
+
+    document: Document
+    start: int
+    end: int
+    first: str
+    text: str
+    title: str
+    section: str
+    path: str
+
+    @property
+    def language(self) -> str:
+        """The language of the document, as questions are made: "en" or "zh"."""
+        return _language(self.document)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A document as it is read: where its sentences outside of code, headings, keys and tables are, and its titles."""
+
+    document: Document
+    plain: prose.Prose
+    starts: Sequence[int]
+    ends: Sequence[int]
+    headings: Sequence[tuple[int, int]]
+    title: str
+    parts: Sequence[Section]
+    titles: Counter[str]
+
+
+def mentions(corpus: Claims) -> dict[str, list[Mention]]:
+    """Return what is said about each rare entity, by its normal form, in the order of the documents.
+
+    Of two documents with one title neither can be asked about as a whole.
+    """
+    read = cache(lambda document_id: _read(corpus.documents[document_id]))
+    titles = Counter(normal(_title(document)) for document in corpus.documents.values())
+    found: dict[str, list[tuple[_Found, Named | None]]] = {}
+    names = dict[str, str]()
+    for entity, naming in sorted(_named(corpus).items()):
+        names[entity] = name = _most_frequent(named.name for *_, named in naming)
+        if len(naming) > SENTENCES or not corpus.is_rare(name) or not any(named.role for *_, named in naming):
+            continue
+        at = {(document_id, start): named for document_id, start, named in naming}
+        own = [each for each in _found(corpus, name, read) if titles[normal(each.title)] == 1]
+        if own:
+            found[entity] = [(each, at.get((each.document.id, each.start))) for each in own]
+    _parse_more(found)
+    made = {
+        entity: [_mention(each, named, names[entity]) for each, named in own if named] for entity, own in found.items()
+    }
+    return {entity: own for entity, own in made.items() if own}
+
+
+def _parse_more(found: dict[str, list[tuple[_Found, Named | None]]]) -> None:
+    """Parse the sentences of which no claim was made, as far as two passages say something of their entity."""
+    asked = {
+        entity: [each.first for each, named in own if named is None and each.language != "zh"]
+        for entity, own in found.items()
+        if len(own) > 1
+    }
+    texts = list[str]()
+    for entity in sorted(asked, key=lambda entity: (-len({each.document.id for each, _ in found[entity]}), entity)):
+        texts += asked[entity] if len(texts) + len(asked[entity]) <= PARSED else []
+    texts = list(dict.fromkeys(texts))
+    trees = zip(texts, parse(texts, "en"), strict=True) if texts else ()
+    read = {text: Tree(text, words) for text, words in trees}
+    for entity, own in found.items():
+        found[entity] = [
+            (each, named or (_named_at(read[each.first], entity) if each.first in read else None))
+            for each, named in own
+        ]
+
+
+def _named_at(tree: Tree, entity: str) -> Named | None:
+    """Return an entity as a parsed sentence names it; None where the sentence says nothing about it."""
+    wanted = [stem(word) for word in entity.split()]
+    said = [(stem(unit), start, end) for unit, start, end in units(tree.sentence)]
+    for at in range(len(said) - len(wanted) + 1):
+        if [unit for unit, _, _ in said[at : at + len(wanted)]] == wanted:
+            return named_at(tree, said[at][1], said[at + len(wanted) - 1][2])
+    return None
+
+
+def _named(corpus: Claims) -> dict[str, list[_Naming]]:
+    """Return the sentences that say something about each name or compound noun, by its normal form."""
+    found: dict[str, list[_Naming]] = defaultdict(list)
+    for document_id, document in corpus.documents.items():
+        language = _language(document)
+        own = _chinese_statements(document) if language == "zh" else corpus.statements.get(document_id, ())
+        for statement in own:
+            for each in statement.names:
+                if is_entity(each.name, language):
+                    found[normal(each.name)].append((document_id, statement.start, each))
+    return found
+
+
+def _most_frequent(texts: Iterable[str]) -> str:
+    """Return the text that is given most often, of those the first in order."""
+    counts = Counter(texts)
+    return min(counts, key=lambda text: (-counts[text], text))
+
+
+def _language(document: Document) -> str:
+    return "zh" if document.language == "zh" else "en"
+
+
+def _chinese_statements(document: Document) -> Iterator[Statement]:
+    """Yield the sentences that hold a name by its form: in quotation marks, or in Latin letters."""
+    for start, end in segmentation.each_sentence(document.text, "zh"):
+        text = document.text[start:end]
+        names = dict.fromkeys(match["quoted"] or match.group() for match in _CHINESE_NAME.finditer(text))
+        if names:
+            yield Statement(start, end, tuple(Named(name, "", 1 + text.startswith(name)) for name in names))
+
+
+# Passages
+
+
+def _read(document: Document) -> _Read:
+    found, heads = structure(document), list(headings(document))
+    barred = [
+        *verbatim(document.text),
+        *heads,
+        *((table.start, table.end) for table in found.tables),
+        *((pair.start, pair.start + len(pair.key) + 1) for pair in found.key_values),
+    ]
+    starts, ends = list[int](), list[int]()
+    bars, reach = sorted(barred), 0
+    at = 0
+    for start, end in segmentation.each_sentence(document.text, _language(document)):
+        while at < len(bars) and bars[at][0] < end:
+            reach, at = max(reach, bars[at][1]), at + 1
+        if reach <= start:
+            starts.append(start)
+            ends.append(end)
+    parts = sections(document)
+    titles = Counter(normal(part.title) for part in parts)
+    return _Read(document, prose.read(document.text), starts, ends, heads, _title(document), parts, titles)
+
+
+def _title(document: Document) -> str:
+    return " ".join((title_of(document) or name_of(document)).split())
+
+
+def _found(corpus: Claims, name: str, read: Callable[[str], _Read]) -> Iterator[_Found]:
+    """Yield what documents, or sections of them, say of a name."""
+    by_document: dict[str, list[int]] = defaultdict(list)
+    for document_id, start in corpus.search.starts(name):
+        by_document[document_id].append(start)
+    for document_id, starts in by_document.items():
+        yield from _in_document(name, read(document_id), starts)
+
+
+def _in_document(name: str, read: _Read, starts: Sequence[int]) -> Iterator[_Found]:
+    """Yield what each section says of a name, or the document where only one section names it, headings aside.
+
+    That are the sentences that name it, if they follow each other.
+    """
+    rows: dict[str, list[int | None]] = defaultdict(list)
+    for at in starts:
+        if _is_spoken(read, at) and not _is_in_heading(read, at):
+            rows[section_at(read.parts, at).path].append(_sentence_at(read, at))
+    for path, own in rows.items():
+        numbers = sorted({row for row in own if row is not None})
+        if None in own or not numbers or numbers[-1] - numbers[0] >= TOGETHER:
+            continue
+        start, end = read.starts[numbers[0]], read.ends[numbers[-1]]
+        section = "" if len(rows) == 1 else _own_title(read, section_at(read.parts, start))
+        text, language = _plain(read, start, end), _language(read.document)
+        if (
+            all(_can_name(title, language) for title in (read.title, section) if title)
+            and (section or len(rows) == 1)
+            and not holds(f"{read.title} {section}", name)
+            and "\n\n" not in read.document.text[start:end]
+            and _is_readable(text, language, is_item=_is_item(read.document.text, start))
+        ):
+            first = _ASIDE.sub("", _plain(read, start, read.ends[numbers[0]]))
+            yield _Found(read.document, start, end, first, text, read.title, section, path)
+
+
+def _is_spoken(read: _Read, at: int) -> bool:
+    """Return whether a character of a document is read: it is no part of an address or of markup."""
+    first, last = read.plain.within(at, at + 1)
+    return first < last
+
+
+def _is_in_heading(read: _Read, at: int) -> bool:
+    number = bisect_right(read.headings, (at, len(read.document.text))) - 1
+    return number >= 0 and at < read.headings[number][1]
+
+
+def _sentence_at(read: _Read, at: int) -> int | None:
+    """Return the number of the sentence that holds a character, None for a table, a key or code."""
+    number = bisect_right(read.starts, at) - 1
+    return number if number >= 0 and at < read.ends[number] else None
+
+
+def _own_title(read: _Read, section: Section) -> str:
+    """Return the title of a section that no other of its document has, "" where it has none."""
+    title = section.title
+    known = read.titles[normal(title)] == 1 and bool(content_words(title, _language(read.document)))
+    return title if known and normal(title) != normal(read.title) else ""
+
+
+def _can_name(title: str, language: str) -> bool:
+    size = len(title) if language == "zh" else len(title.split())
+    return 0 < size <= TITLE[language] and not re.search(r"[“”\"《》\[\]{}]|[:：]$", title)
+
+
+def _plain(read: _Read, first: int, last: int) -> str:
+    start, end = read.plain.within(first, last)
+    return " ".join(read.plain.text[start:end].split())
+
+
+def _is_item(text: str, start: int) -> bool:
+    """Return whether a marker of a list stands before a character on its line."""
+    line = text[text.rfind("\n", max(start - 40, 0), start) + 1 : start]
+    return bool(_MARKER.fullmatch(line))
+
+
+def _is_readable(text: str, language: str, *, is_item: bool) -> bool:
+    """Return whether sentences are whole, and no markup is left in them; an item needs no full stop."""
+    if _SIGN.search(text) or any(text.count(a) != text.count(b) for a, b in ("“”", "()", "（）", "《》", "[]")):
+        return False
+    fewest, most = LENGTH[language]
+    if language == "zh":
+        fits = fewest <= len(text) <= most and text.rstrip("”」）")[-1:] in "。！"
+        return fits and not chinese_sentence.points(text) and not chinese_sentence.CONTINUES.match(text)
+    end = text.rstrip("”\"')*_")[-1:]
+    ends = end in (".", "!") or (is_item and end.isalnum())
+    whole = ends and not text[0].islower() and "?" not in text and not _ELSEWHERE.search(text)
+    return whole and fewest <= len(text.split()) <= most
+
+
+# Questions
+
+
+def _mention(found: _Found, named: Named, name: str) -> Mention:
+    document, language = found.document, found.language
+    name = bare(name)
+    phrase = _as_named(name, named.article, language)
+    asked = said_about(phrase, [(found.title, found.section)], language)
+    claim = SourceClaim(
+        document.id, found.start, found.end, document.text[found.start : found.end], "fact", asked, found.text,
+        found.text, name, language, "", found.path, (name,), SCORE + named.role / 4,
+    )  # fmt: skip
+    return Mention(claim, found.title, found.section, phrase)
+
+
+def _as_named(name: str, article: str, language: str) -> str:
+    """Return an entity as a question names it: a common noun in quotation marks, a name with its article."""
+    if language == "zh":
+        return f"“{name}”"
+    is_name = all(word[:1].isupper() or word[:1].isdigit() or word in _SMALL for word in name.split())
+    return f"{article} {name}".strip() if is_name else f"“{name}”"
+
+
+def said_about(phrase: str, places: Sequence[tuple[str, str]], language: str) -> str:
+    """Return what asks for what each place, a title and a section ("" for all of it), says about an entity.
+
+    >>> said_about("the Harbour Guild", [("Fairs", ""), ("Stalls", "Fees")], "en")
+    'What do “Fairs” and “Fees” in “Stalls” each say about the Harbour Guild?'
+    >>> said_about("the Harbour Guild", [("Stalls", "Rent"), ("Stalls", "Fees")], "en")
+    'In “Stalls”, what do “Rent” and “Fees” each say about the Harbour Guild?'
+    >>> said_about("“港口公会”", [("集市", "")], "zh")
+    '《集市》是怎么说“港口公会”的？'
+    """
+    titles = {title for title, _ in places}
+    if language == "zh":
+        named = [f"《{title}》的“{section}”" if section else f"《{title}》" for title, section in places]
+        together = f"{'、'.join(named[:-1])}和{named[-1]}分别" if len(named) > 1 else named[0]
+        return f"{together}是怎么说{phrase}的？"
+    if len(titles) == 1 and all(section for _, section in places):
+        lead, named = f"In “{places[0][0]}”, what", [f"“{section}”" for _, section in places]
+    else:
+        lead, named = "What", [f"“{section}” in “{title}”" if section else f"“{title}”" for title, section in places]
+    if len(named) == 1:
+        return f"{lead} does {named[0]} say about {phrase}?"
+    comma = "," if len(named) > 2 else ""
+    return f"{lead} do {', '.join(named[:-1])}{comma} and {named[-1]} each say about {phrase}?"
