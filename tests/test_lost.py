@@ -59,6 +59,19 @@ def find(item, ids, answer=None, right=None, **more):
 # One case per cause
 
 
+def test_evidence_in_a_document_that_the_index_did_not_hold_is_not_blamed_on_parsing():
+    added = span("added", 0, 40)
+    assert find(question((added,)), [A1, A2], unindexed={"added"}) == "not_indexed"
+    assert find(question((added,)), [A1, A2], answered(A1), False, unindexed={"added"}) == "not_indexed"
+    assert find(question((added,)), [A1, A2], unindexed={"another"}) == "not_parsed"
+    assert find(question((replace(added, stale=True),)), [A1, A2], unindexed={"added"}) == "not_parsed"
+    assert find(question((added, *INSIDE)), [A1, A2], unindexed={"added"}) == "fine", "the other place was found"
+    steps = waterfall(["not_indexed", "not_parsed", "fine"])
+    assert [(s.cause, s.count, s.left) for s in steps[:3]] == [
+        ("questions", 3, 3), ("not_indexed", 1, 2), ("not_parsed", 1, 1),
+    ]  # fmt: skip
+
+
 def test_evidence_that_no_chunk_holds_was_not_parsed():
     assert find(question(OUTSIDE), [A1, A2], answered(A1, A2), False) == "not_parsed"
     assert find(question((replace(INSIDE[0], stale=True),)), [A1, A2]) == "not_parsed"
@@ -140,6 +153,7 @@ def test_an_unanswerable_question_should_be_refused():
 
 def test_the_earliest_stage_of_any_group_is_the_cause():
     lost = {
+        "not_indexed": (span("unindexed", 0, 40),),
         "not_parsed": OUTSIDE,
         "not_retrieved": (span(B, 110, 150),),
         "below_k": (span(B, 210, 250),),
@@ -150,8 +164,9 @@ def test_the_earliest_stage_of_any_group_is_the_cause():
     names = list(lost)
     for first, name in enumerate(names):
         groups = [lost[other] for other in reversed(names[first:])]
-        assert find(question((span(A, 210, 220),), *groups), ids, answer, False) == name
-        assert find(question(*groups), ids, answer, None, judge_failed=True) == name
+        more = {"unindexed": {"unindexed"}}
+        assert find(question((span(A, 210, 220),), *groups), ids, answer, False, **more) == name
+        assert find(question(*groups), ids, answer, None, judge_failed=True, **more) == name
 
 
 def test_a_cause_of_the_evidence_comes_before_a_refusal():
@@ -212,6 +227,22 @@ def test_the_same_place_of_another_document_holds_nothing():
 def test_a_long_passage_is_never_called_split():
     assert find(question((span(A, 100, 301),)), [A1], answered(A1), False) == "wrong"
     assert find(question((span(A, 100, 300),)), [A1], answered(A1), False) == "split"
+
+
+def test_of_a_document_that_is_the_evidence_any_chunk_counts():
+    """A document of 150 characters in two chunks, judged relevant as a whole; none of its chunks can hold it."""
+    first, second, following = cut("e", 0, 100), cut("e", 100, 150), cut("e", 150, 220)
+    whole = question((span("e", 0, 150, "x" * 150),))
+    result = Retrieved("q", Ranking((first, B0), (1.0, 0.5)), ((first, second),))
+    assert cause(whole, result, K) == "fine"
+    assert cause(whole, result, K, answered(first), False) == "wrong"
+    other = Retrieved("q", Ranking((B0, B1, second), (1.0, 0.5, 0.1)), ((first, second),))
+    assert cause(whole, other, K) == "below_k"
+    missed = Retrieved("q", Ranking((B0, B1), (1.0, 0.5)), ((first, second),))
+    assert cause(whole, missed, K) == "not_retrieved"
+    beginning = question((span("e", 0, 160, "x" * 160),))  # a passage at the beginning of a longer document
+    longer = Retrieved("q", Ranking((first, B0), (1.0, 0.5)), ((first, second, following),))
+    assert cause(beginning, longer, K) == "split"
 
 
 def test_imported_ids_without_offsets_are_never_split():
@@ -378,7 +409,7 @@ def test_waterfall_keeps_every_question(causes):
 
 
 def test_waterfall_names_a_cause_it_does_not_know():
-    with pytest.raises(UsageError, match="'lost'; there are not_parsed, not_retrieved"):
+    with pytest.raises(UsageError, match="'lost'; there are not_indexed, not_parsed, not_retrieved"):
         waterfall(["fine", "lost"])
 
 

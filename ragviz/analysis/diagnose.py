@@ -34,6 +34,12 @@ class Cause:
 
 
 CAUSES: dict[str, Cause] = {
+    "not_indexed": Cause(
+        "Not in the index",
+        "The index was behind its documents when the run was made: it does not hold the document of the evidence, "
+        "which was added or replaced after the index was built.",
+        "Update the index (page Index, or `ragviz index build`), and make the run again.",
+    ),
     "not_parsed": Cause(
         "Not in the parsed text",
         "The evidence of the question is in no chunk of the index: its document is not there, or was replaced by one "
@@ -84,7 +90,8 @@ CAUSES: dict[str, Cause] = {
         "Nothing to do.",
     ),
 }
-"""What happened to a question, in the order in which it is decided: is there a chunk of every passage, in the ranking,
+"""What happened to a question, in the order in which it is decided: is there a chunk of every passage (the documents of
+all in the index, and the passages in their text), in the ranking,
 among the first k, whole, in the context, used, used rightly? The first three are the outcomes of the ranking
 (`analysis/outcomes.py`): the causes of the questions not found at k, but for those answered right all the same.
 """
@@ -262,6 +269,7 @@ def cause(
     judge_failed: bool = False,
     kind: ContextKind = "retrieved",
     texts: Mapping[str, str] | None = None,
+    unindexed: Collection[str] = (),
 ) -> str:
     """Return the one cause of a question, a key of `CAUSES`; "" where none can be told.
 
@@ -275,7 +283,8 @@ def cause(
 
     `kind` is the run's: with "oracle" the gold chunks are what was retrieved, with "none" only the answer counts.
     `texts` are passages as they were handed over, by chunk id: with them, a chunk of which only a part fitted is in
-    the context when that part holds the evidence; without them, it was cut.
+    the context when that part holds the evidence; without them, it was cut. `unindexed` are documents of evidence that
+    the index did not hold when the run was made.
     """
     if question.kind == "unanswerable":
         return _of_unanswerable(answer)
@@ -283,7 +292,7 @@ def cause(
         return ""
     if right:
         return "fine"
-    stages = [] if kind == "none" else _stages(question, retrieved, k, answer, kind, texts or {})
+    stages = [] if kind == "none" else _stages(question, retrieved, k, answer, kind, texts or {}, unindexed)
     if stages:
         return min(stages, key=list(CAUSES).index)
     if answer is None:
@@ -302,7 +311,13 @@ def _of_unanswerable(answer: Answer | None) -> str:
 
 
 def _stages(
-    question: Question, retrieved: Retrieved, k: int, answer: Answer | None, kind: ContextKind, texts: Mapping[str, str]
+    question: Question,
+    retrieved: Retrieved,
+    k: int,
+    answer: Answer | None,
+    kind: ContextKind,
+    texts: Mapping[str, str],
+    unindexed: Collection[str],
 ) -> list[str]:
     """Return the stage at which each group of evidence was lost; groups that reached the answer are left out."""
     ranked = [chunk_id for gold in retrieved.gold for chunk_id in gold] if kind == "oracle" else retrieved.ranking.ids
@@ -310,7 +325,8 @@ def _stages(
     stages = []
     for spans, gold in zip(question.evidence, retrieved.gold, strict=False):
         if not gold:
-            stages.append("not_parsed")
+            is_behind = any(span.document_id in unindexed for span in spans if not span.stale)
+            stages.append("not_indexed" if is_behind else "not_parsed")
         elif not set(gold) & set(ranked):
             stages.append("not_retrieved")
         elif not set(gold) & set(first):
@@ -331,10 +347,20 @@ def _split(spans: Sequence[Span], gold: Sequence[str], first: Sequence[str]) -> 
 
 
 def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool:
-    """Whether a gold chunk holds the span, or the first k together do; a long span need not be whole."""
+    """Whether a gold chunk holds the span, or the first k together do; a long span or a document need not be whole."""
     longest = max(end - start for document_id, start, end in gold if document_id == span.document_id)
-    long = span.end - span.start > LONG * longest
+    long = span.end - span.start > LONG * longest or _is_document(span, gold)
     return long or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
+
+
+def _is_document(span: Span, gold: Sequence[Range]) -> bool:
+    """Whether the evidence is a document, from its first character on, of which each gold chunk is a part.
+
+    Judgements of whole documents (BEIR, TREC) say which document is relevant, not where in it: any chunk of it counts.
+    """
+    own = [place for place in gold if place[0] == span.document_id]
+    inside = all(span.start <= start and end <= span.end for _, start, end in own)
+    return span.start == 0 and len(own) > 1 and inside and _covered(span, own)
 
 
 def _overlap(span: Span, place: Range) -> bool:
@@ -389,11 +415,12 @@ def attribute_failures(
     *,
     kind: ContextKind = "retrieved",
     texts: Mapping[str, Mapping[str, str]] | None = None,
+    unindexed: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the cause of every question with a result ("": none, see `cause`), by its id, in the order of `results`.
 
-    `answers`, `rulings` (see `is_right`) and `texts` (see `cause`) are by question id; a missing question was not
-    answered, or not judged. Results of questions that are not among `questions` are left out.
+    `answers`, `rulings` (see `is_right`) and `texts` (see `cause`, as for `unindexed`) are by question id; a missing
+    question was not answered, or not judged. Results of questions that are not among `questions` are left out.
     """
     by_id = {question.id: question for question in questions}
     causes = {}
@@ -409,6 +436,7 @@ def attribute_failures(
                 judge_failed=ruling.by == "judge_failed",
                 kind=kind,
                 texts=(texts or {}).get(question.id),
+                unindexed=unindexed,
             )
     return causes
 
@@ -463,7 +491,8 @@ def waterfall(
 ) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
-    Questions without a cause ("") are left out. Titles are as `about` gives them.
+    But for an index that was behind its documents: that is a step only where questions were lost to it. Questions
+    without a cause ("") are left out. Titles are as `about` gives them.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]
@@ -477,7 +506,7 @@ def waterfall(
         raise UsageError(f"There is no cause '{unknown[0]}'; there are {', '.join(CAUSES)}.")
     left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
-    for name in CAUSES:
+    for name in (name for name in CAUSES if name != "not_indexed" or counts[name]):
         left -= counts[name] if name != "fine" else 0
         steps.append(Step(name, about(name, kind, k=k, depth=depth, answered=answered).title, counts[name], left))
     return steps

@@ -15,7 +15,8 @@ from ragviz.analysis.diagnose import CAUSES
 from ragviz.records import ContextKind
 
 STAGES = {
-    "not_parsed": "parsing", "not_retrieved": "retrieval", "below_k": "ranking", "split": "chunking",
+    "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
+    "below_k": "ranking", "split": "chunking",
     "cut_by_budget": "the context budget", "not_answered": "abstention", "wrong": "incorrect answers",
     "judge_failed": "the judge",
 }  # fmt: skip

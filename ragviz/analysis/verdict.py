@@ -178,6 +178,7 @@ def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     if cause == "not_retrieved":
         return f"try {_other_retriever(measured, config)}"
     return {
+        "not_indexed": "update the index, and make the run again",
         "not_parsed": "see on the documents page how the files were read, and update the index",
         "split": "try larger chunks, or an overlap",
         "cut_by_budget": "raise the context budget, or make the chunks smaller",

@@ -71,6 +71,11 @@ def results(
             _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
+            if behind := list(causes.values()).count("not_indexed"):
+                told = diagnose.CAUSES["not_indexed"]
+                counted = f"{behind:,} question{'s' * (behind != 1)}"
+                said = f"{told.title}: {counted}. {told.explanation} {told.next_step}"
+                console.err.print(console.printable(said), highlight=False)
             if judged is not None:
                 _draw_pooled(judged)
             if judgement.statuses:

@@ -246,7 +246,9 @@ def judgement_of(
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
     if config.answerer != "none":  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
-    causes = diagnose.attribute_failures(questions, results, k, answers, rulings, kind=config.context)
+    causes = diagnose.attribute_failures(
+        questions, results, k, answers, rulings, kind=config.context, unindexed=unindexed(current)
+    )
     behind = [call for _, call in calls_behind(evaluated.values())]
     usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
     # Of a question without known evidence an oracle handed over nothing.
@@ -303,7 +305,12 @@ def causes_at(
     """
     if attributed_at(current, k):
         return own
-    return diagnose.attribute_failures(questions, results, k)
+    return diagnose.attribute_failures(questions, results, k, unindexed=unindexed(current))
+
+
+def unindexed(current: Run) -> Collection[str]:
+    """Return the documents of evidence that a run's index did not hold when it was made, by id."""
+    return frozenset(current.provenance.get("unindexed", ()))
 
 
 def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str], k: int) -> list[diagnose.Step]:

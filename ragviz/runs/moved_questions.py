@@ -70,7 +70,8 @@ def _of_rankings(run: Run, k: int, depth: int, sources: Sources) -> Mapping[str,
         return {question_id: cause for question_id, cause in overview.judgement.causes.items() if question_id in ranked}
     asked = [question for question in sources.questions(run) if question.evidence]
     retrieved = {result.question_id: result for result in sources.results(run)}
-    return diagnose.attribute_failures(asked, [_to_depth(retrieved[question.id], depth) for question in asked], k)
+    results = [_to_depth(retrieved[question.id], depth) for question in asked]
+    return diagnose.attribute_failures(asked, results, k, unindexed=judgements.unindexed(run))
 
 
 def _to_depth(result: Retrieved, depth: int) -> Retrieved:

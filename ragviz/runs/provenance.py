@@ -74,6 +74,9 @@ def _provenance(
         "ragviz": __version__,
         "n": len(questions),
     }
+    places = {span.document_id for q in questions for group in q.evidence for span in group if not span.stale}
+    if unindexed := sorted(places - indexed):
+        names["unindexed"] = unindexed
     if config.split and (split := question_set.split):
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
