@@ -36,12 +36,14 @@ class RunSide:
     scores: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
     doubt: str = ""
     asked: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
 
     def measured(self, evidence=None):
         return sides.RunSide(
             self.name, self.config, self.fingerprint,
             lambda k, depth: sides.measured(self.results, k, depth, evidence),
             {name: sides.column(by_question) for name, by_question in self.scores.items()}, self.doubt, self.asked,
+            self.named,
         )  # fmt: skip
 
 
@@ -152,6 +154,18 @@ def test_other_fingerprints_k_and_depth_are_noted():
         "Compared to depth 7, MRR and MAP too; the runs' own depth is: a 10, b 7.",
     )
     assert "recall@5" in compare([b, side("a", [1, 1])]).metrics
+
+
+def test_other_versions_of_the_questions_are_named_and_not_their_hashes():
+    a, b = side("a", [1, 1]), side("b", [1, 1], fingerprint={**FINGERPRINT, "questions": "beef"})
+    named = [replace(each, named={"questions": f"version {n} of asked"}) for n, each in ((1, a), (2, b))]
+    why = "a difference may come from that, not from the settings."
+    assert compare(named).notes == (
+        f"The runs differ in questions (a version 1 of asked, b version 2 of asked): {why}",
+    )
+    assert compare([a, named[1]]).notes == (
+        f"The runs differ in questions (a {FINGERPRINT['questions']}, b beef): {why}",
+    )
 
 
 def test_nested_settings_are_separate_rows():

@@ -73,7 +73,8 @@ class RunSide:
     `config` holds its choices, "k" and "depth" among them, those of the index nested; `fingerprint` maps everything
     else that went into its numbers ("corpus", "questions", "metrics" …) to a hash. `measure` returns its rankings as
     measured at a k, to a depth. `scores` are those of its answers by metric; `doubt` says why their judge is not
-    reliable, "" when it is. `asked` says which questions were asked ("validation: 50 of 100 questions").
+    reliable, "" when it is. `asked` says which questions were asked ("validation: 50 of 100 questions"). `named` are
+    words for parts of the fingerprint, where a hash tells a person nothing: "version 2 of asked" for "questions".
     """
 
     name: str
@@ -83,6 +84,7 @@ class RunSide:
     scores: Mapping[str, Column] = field(default_factory=dict)
     doubt: str = ""
     asked: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +139,10 @@ def notes(sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], c
         if part == "questions" and of_different_sides(sides):
             continue  # said above
         if len({side.fingerprint.get(part) for side in sides}) > 1:
-            marks = ", ".join(f"{side.name} {side.fingerprint.get(part, 'none')}" for side in sides)
+            hashes = [side.fingerprint.get(part, "none") for side in sides]
+            words = [side.named.get(part, "") for side in sides]
+            said = words if all(words) and len(set(words)) == len(set(hashes)) else hashes
+            marks = ", ".join(f"{side.name} {each}" for side, each in zip(sides, said, strict=True))
             yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."
     if any(count != common for count in counts):
         each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))

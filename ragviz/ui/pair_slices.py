@@ -98,7 +98,7 @@ def slice_rows(shown: list[Slice], names: tuple[str, str]) -> pd.DataFrame:
 
 
 def _table(pair: Pair, shown: list[Slice]) -> None:
-    short = distinct(pair.names, 9)
+    short = distinct(pair.names, 9 if all(map(str.isascii, pair.names)) else 5)  # ideographs are twice as wide
     rows = slice_rows(shown, (short[0], short[1]))
     key = f"slices-{st.session_state.get('cleared', 0)}"
 
@@ -111,15 +111,18 @@ def _table(pair: Pair, shown: list[Slice]) -> None:
         full = distinct(pair.names, 60)
         widgets.table_button(lambda: slice_rows(shown, (full[0], full[1])), "slices", "slices-csv")
     columns: dict[str, object] = {
-        "Divided by": st.column_config.TextColumn(width=76),
-        "Slice": st.column_config.TextColumn(width=128),
+        "Divided by": st.column_config.TextColumn(width=72),
+        "Slice": st.column_config.TextColumn(width=116),
         "n": st.column_config.NumberColumn(width=38),
-        "Clusters": st.column_config.NumberColumn(width=58, help="Documents; those that one question needs are one."),
-        "Difference [95 % CI]": st.column_config.TextColumn(width=132),
-        "Verdict": st.column_config.TextColumn(width=86),
+        "Clusters": st.column_config.NumberColumn(width=66, help="Documents; those that one question needs are one."),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=128),
+        "Verdict": st.column_config.TextColumn(width=78),
         "p (adjusted)": st.column_config.TextColumn("p (adj.)", width=54),
     }
-    columns |= {name: st.column_config.NumberColumn(format="%.2f", width=62) for name in short}
+    columns |= {name: st.column_config.NumberColumn(format="%.2f", width=74) for name in short}
     cut = rows.assign(Slice=[without_middle(name, 60) for name in rows["Slice"]])
-    height = widgets.height_of(len(rows), 12)
-    widgets.table(cut, key, columns=columns, on_select=opened, height=height, alt="Slices of the questions")
+    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)  # a document's name may need two lines
+    widgets.table(
+        cut, key, columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+        alt="Slices of the questions",
+    )  # fmt: skip
