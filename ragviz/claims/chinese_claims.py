@@ -24,6 +24,8 @@ TELLING = 15.0
 
 NAMED = 9.0
 """How much they have to tell where one of them is a name."""
+MEASURED = 20.0
+"""How much they have to tell where how much of something is asked for."""
 ALONE = 26.0
 """How much they have to tell where none is a name and the document has no headings."""
 
@@ -91,7 +93,7 @@ def information(text: str) -> float:
 def names_something(text: str) -> bool:
     """Return whether a text holds a name: of a person, place or body, a quoted or a Latin one."""
     return any(
-        word.tag in ("eng", "nw") or (word.tag[:2] in ("nr", "ns", "nt", "nz") and _is_name(word))
+        word.tag in ("eng", "nw") or "·" in word.text or (word.tag[:2] in ("ns", "nt") and _is_name(word))
         for word in chinese_words.read(text)
     )
 
@@ -133,7 +135,7 @@ _FORM = re.compile("(?:须知|指南|说明|信息|概况|情况|资料|参数|�
 
 def _title(heading: str) -> str:
     """Return a heading without its number and closing marks, "" where it says nothing of what it heads."""
-    title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　")
+    title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　").removeprefix("关于")
     plain = re.fullmatch(r"[^，。；？?！!：:]{2,24}", title) and re.search("[\u4e00-\u9fffA-Za-z]{2}", title)
     return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
 
@@ -190,19 +192,27 @@ class _Reader:
         """Return the draft with the document's title for a subject that is only its last words: "博物馆"."""
         words = chinese_words.read(draft.question)
         letters = chinese_words.codes(words)
+        if self._about in draft.question:
+            return draft
         for place in range(len(words)):
             if place and letters[place - 1] not in ",T":
                 continue
             for end in range(min(place + 3, len(words) - 1), place, -1):
                 text = draft.question[words[place].start : words[end - 1].end]
-                fits = set(letters[place:end]) == {"N"} and letters[end] in "VZPDBUFT"
-                if fits and len(text) > 1 and text != self._about and self._about.endswith(text):
+                whole = self._whole(text) if set(letters[place:end]) == {"N"} and letters[end] in "VZPDBUFTN" else ""
+                if whole and (letters[end] != "N" or draft.type == "number"):
                     at = words[place].start
-                    question = draft.question[:at] + self._about + draft.question[at + len(text) :]
-                    return replace(
-                        draft, question=question, subject=self._about if draft.subject == text else draft.subject
-                    )
+                    question = draft.question[:at] + whole + draft.question[at + len(text) :]
+                    return replace(draft, question=question, subject=whole if draft.subject == text else draft.subject)
         return draft
+
+    def _whole(self, text: str) -> str:
+        """Return the name in the document's title that ends in a noun: "海棠音乐厅" of "音乐厅"; "" without one."""
+        at = self._about.rfind(text)
+        ends = {word.end for word in chinese_words.read(self._about)} if at > 0 and len(text) > 1 else set()
+        whole = self._about[: at + len(text)] if at + len(text) in ends else ""
+        named = whole == self._about or re.fullmatch("[NA]+", chinese_words.codes(chinese_words.read(whole)) or "-")
+        return whole if named else ""
 
     def _asked(self, draft: Draft, section: str) -> str:
         """Return the question, with its topic before it where it needs one; "" where that is not enough."""
@@ -214,7 +224,7 @@ class _Reader:
         if not re.search("[VBZP]", chinese_words.codes(chinese_words.read(draft.question))):
             named = is_proper(draft.question)  # "在校生多少人": of what has to be said
             known = known if named else 0.0
-        if known >= (NAMED if named else TELLING if section else ALONE):
+        if known >= (NAMED if named else ALONE if not section else MEASURED if draft.type == "number" else TELLING):
             return draft.question
         topic = self.topic(section)
         local = topic.removeprefix(f"{self._about}的")
@@ -307,7 +317,7 @@ class _Reader:
             return
         topic = self.topic(table.section)
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
-        if wh == "是什么" and measured:
+        if wh == "是什么" and measured and not re.match("[A-Za-z]", cell):
             wh = "是多少"
         about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
         draft = Draft(f"{about}{entity}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
@@ -535,6 +545,9 @@ def _wh(key: str, value: str) -> str:
         return "是什么时候"
     if chinese_sentence.is_person(head) and not re.search(r"\d", value):
         return "是谁"
+    names = chinese_words.read(value)
+    if len(value) > 1 and all(word.tag[:2] == "nr" for word in names) and not head.endswith(("品牌", "型号", "地")):
+        return "是谁"
     if head.endswith(("地址", "地点", "位置")):
         return "在哪里"
     if _DURATION.search(head) and not re.search(r"\d{4}|[-–—~～至]\s*\d", value):
@@ -580,6 +593,8 @@ def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
     titles = table.header[first + 1 :]
     if any(_RELATIONAL.search(_unbracketed(title)) or _DESCRIBES.search(title) for title in titles):
         return False
+    if len(titles) > 1 and len({title[-2:] for title in titles}) == 1 and min(map(len, titles)) > 2:
+        return True  # "最低配置", "推荐配置": things of one kind
     related = sum(bool(_RELATIONAL.search(_unbracketed(name))) for name in names)
     return table.header[first] in _COMPARED or 2 * related > len(names)
 

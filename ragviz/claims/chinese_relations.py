@@ -66,7 +66,11 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
             if not match or re.search("组成|构成|于|引起|导致|造成", sentence.between(place, last)):
                 continue
             end = place + 1 + match.end(1)
+            if sentence.words[end - 1].text in _HOW:
+                end -= 1
             named = sentence.words[place + 1 : end]
+            if not named:
+                continue
             if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
                 continue
             question = in_place(sentence, clause, place + 1, end, "谁")
@@ -75,6 +79,8 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
                 yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "负责者")
 
 
+_HOW = candidate.word_set("手动 自动 统一 单独 直接 共同 集中 定期 逐级")
+"""How something is done, which jieba takes for nouns."""
 _SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏"
 )
@@ -131,6 +137,8 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
             text = sentence.words[place].text
             joined = sentence.words[place - 1].text + text
             start = place + 1 + (sentence.codes[place + 1] == "L")
+            if sentence.words[first].text in ("许多", "很多", "不少", "一些", "各种"):
+                break
             called = bool(_CALLS.match(text))
             into, brings = text in _INTO, text in _BRINGS
             if not (called or into or brings) or sentence.codes[place - 1] in "MUAB" or joined in _INTO:
@@ -188,7 +196,8 @@ def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[i
         return (to, "什么", "方式") if re.fullmatch("[NAMVU]*N", inside) else None
     if text in _BY and not paced and re.search("[NZ]D*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)(?=[DZ]*V)", rest)
-        if match and sentence.words[place + match.end(1)].tag != "vn":
+        compound = re.fullmatch("[NA]*NVN", rest) and last < len(sentence.words)  # "通过软件包配置脚本，尽力…"
+        if match and not compound and sentence.words[place + match.end(1)].tag != "vn":
             return place + 1 + match.end(1), "什么", "方式"
     if text == "在" and re.search("N[DZ]*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)F?(?=[DZ]*V)", rest)

@@ -41,7 +41,7 @@ def _why(sentence: Sentence, effect: str, cause: str) -> Iterator[Draft]:
         return
     name = sentence.between(begins + subject.start(1), begins + subject.end(1))
     asked = effect.replace("就", "", 1) if effect.startswith(name + "就") else effect
-    yield Draft(f"为什么{asked}？", cause, "fact", 8.0, name, "原因")
+    yield Draft(f"为什么{asked}？", cause.strip(), "fact", 8.0, name, "原因")
 
 
 _ACTION = re.compile("^(?:请|必须|应当|应该|应|须|需要|需|可以|可)(?:立即|首先|先|及时|尽快|马上)?(?P<rest>.+)$")

@@ -59,12 +59,12 @@ _POINTING = re.compile(
     "|(?<![应活])该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
     "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
-    "|于是|接着|那时|同样|也(?!门)|(?<![归偿退返交送发])还(?!款|贷|书|原|清|本|车|债)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])"
+    "|于是|接着|那时|同样|也(?!门)|(?<![归偿退返交送发])还(?!款|贷|书|原|清|本|车|债)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])|第\\s*\\d[\\d.]*\\s*[节章条]"
 )
 _ASKS = re.compile("什么|多久|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
-    "^(?:否则|反之|不然|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
+    "^(?:否则|反之|不然|第[一二三四五六七八九十]个|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
     "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
 """Beginnings that go on from another sentence, or that leave open what they are about."""
@@ -130,6 +130,8 @@ def is_usable(draft: Draft) -> bool:
     if not 7 <= len(question) <= LONGEST_QUESTION or not 1 <= len(answer) <= LONGEST_ANSWER * (
         4 if draft.type == "list" else 1
     ):
+        return False
+    if re.search("以下|下列|如下", answer):
         return False
     if _POINTING.search(question) or _POINTING.match(answer) or not (_balanced(question) and _balanced(answer)):
         return False
@@ -210,7 +212,7 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         led += 1
     owner = ""
     if led < clause and _is_measure(sentence, clause) and not _is_measure(sentence, led):
-        first, owner = clause, subject_of(sentence, led, only=True)
+        first, owner = clause, _owner(sentence, led)
         if not owner or re.search("[将把给]", sentence.between(*sentence.clauses[led])):
             return ""
     led = min(led, first)
@@ -229,6 +231,15 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
     if wh.startswith("什么") and start and sentence.words[start - 1].text == "为":
         before = before[:-1] + "是"  # "为什么" asks why
     return "，".join([*opening, f"{before}{wh}{after}"]).strip(" ，,：:、") + "？"
+
+
+def _owner(sentence: Sentence, clause: int) -> str:
+    """Return what a clause says something of; where it measures "A的B", A, of which a measure that follows is, too."""
+    owner = subject_of(sentence, clause, only=True)
+    if owner and re.match("之?[前后时中内]", sentence.between(*sentence.clauses[clause]).partition(owner)[2]):
+        return ""  # "放苗前15天用石灰清塘，用量为…"
+    measures = sentence.codes[sentence.clauses[clause][1] - 1] == "M"
+    return (owner.rpartition("的")[0] or owner) if measures else owner
 
 
 def _is_broken(sentence: Sentence, led: int, first: int, clause: int, last: int, start: int) -> bool:

@@ -206,6 +206,8 @@ def _code(word: Word) -> str:
         return code
     if text in ("之", "的"):
         return "U"
+    if tag == "r" and re.fullmatch("每[亩人户台套件平间位名辆元克吨升米]|每平方米", text):
+        return "T"
     if text in ("周期", "合同"):  # a time and an adjective by jieba's dictionary
         return "N"
     if tag == "t" and text in ("当代", "现代", "近代", "古代"):

@@ -131,8 +131,15 @@ def _chinese_keywords(text: str) -> Iterator[Word]:
         for word in chinese_words.read(piece.group()):
             meant = word.tag[0] in _CHINESE_MEANING and any(c.isalnum() or c in _SIGNS for c in word.text)
             meant = meant or word.tag == "eng" or word.text[0].isdigit() or word.text in _OFTEN
-            if word.text in _CHINESE_NEGATIVE or (meant and word.text not in _CHINESE_FUNCTION):
+            modifies = word.tag == "f" and word.end == word.start + 1 and _leads(piece.group(), word)
+            if word.text in _CHINESE_NEGATIVE or modifies or (meant and word.text not in _CHINESE_FUNCTION):
                 yield replace(word, start=word.start + piece.start(), end=word.end + piece.start())
+
+
+def _leads(text: str, word: Word) -> bool:
+    """Return whether a localiser begins a noun: "中" of "中虾期", at the beginning or after "的", "，"."""
+    after = text[word.end : word.end + 1]
+    return (word.start == 0 or text[word.start - 1] in "的，和") and bool(after) and _of_ideographs(after)
 
 
 def _belongs(left: Word, right: Word) -> bool:
@@ -141,7 +148,7 @@ def _belongs(left: Word, right: Word) -> bool:
         return left.tag[0] not in "vpf" and right.tag[0] not in "vf"
     single = len(right.text) == 1 and right.tag[0] in "ngkq"
     single = single or (len(left.text) == 1 and right.tag[0] == "n" and left.tag[0] in "nvag")  # "陪产假"
-    return single or (len(left.text) == len(right.text) == 1 and "v" not in (left.tag, right.tag))
+    return single or len(left.text) == len(right.text) == 1
 
 
 def _of_ideographs(text: str) -> bool:
