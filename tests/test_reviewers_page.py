@@ -6,6 +6,7 @@ import pytest
 
 from ragviz.questions import reviewing
 from ragviz.workspace import open_workspace
+from tests.test_home import links
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
 
 
@@ -90,3 +91,13 @@ def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
     assert job.arguments["questions"] == "asked"
     assert job.arguments["verifier"] == "rules"
     assert show("questions", set="asked").button(key="verify-questions").disabled
+
+
+@pytest.mark.parametrize("tab", ["Review", "Find evidence", "Split", "Reviewers"])
+def test_a_set_without_questions_says_how_to_get_some(home: Path, tab: str) -> None:  # noqa: F811
+    store, question_set, _ = asked()
+    empty = store.create_question_set(question_set.corpus_id, "bare <set>")
+    app = show("questions", set=empty.name, tab=tab)
+    assert "bare <set> has no questions yet." in words(app)
+    assert {"Generate some", "Write one", "Import a file", "Take them from what people asked"} <= {*links(app)}
+    assert not app.dataframe

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Dialog, Page, expect
 
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     Server,
@@ -86,3 +86,121 @@ def test_what_another_process_edits_is_a_version_and_is_taken_back(server: Serve
     expect(page.get_by_text(f"Version {before + 2}")).to_be_visible()
     texts = {q["id"]: q["text"] for q in server.ragviz("questions", "show", "asked")}
     assert texts["q12"] == "How much does pump 12 move?"
+
+
+def mark(page: Page, words: str) -> None:  # noqa: F811
+    """Select words of the document with the mouse, as a person marks evidence."""
+    box = page.get_by_role("document", name="Text of the document")
+    expect(box).to_contain_text(words)
+    left, right, middle = box.evaluate(
+        """(box, words) => {
+            const nodes = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+            while (nodes.nextNode()) {
+                const at = nodes.currentNode.data.indexOf(words);
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(nodes.currentNode, at);
+                range.setEnd(nodes.currentNode, at + words.length);
+                const { left, right, top, height } = range.getBoundingClientRect();
+                return [left, right, top + height / 2];
+            }
+        }""",
+        words,
+    )
+    page.mouse.move(left + 1, middle)
+    page.mouse.down()
+    page.mouse.move((left + right) / 2, middle, steps=4)
+    page.mouse.move(right - 1, middle, steps=4)
+    page.mouse.up()
+    drawn(page)
+
+
+@pytest.mark.parametrize(
+    ("question", "documents"),
+    [
+        ("How much do both first pumps and the last one move?", {"pumps.md": [f"Pump {n} moves" for n in (1, 2, 12)]}),
+        (
+            "水库的坝高、鱼道和隧洞各长多少？",
+            {"坝.md": ["坝高62米"], "鱼道.md": ["鱼道长410米"], "隧洞.md": ["全长2.3公里"]},
+        ),
+    ],
+    ids=["en", "zh"],
+)
+def test_a_question_of_three_passages_is_written_by_marking_them(
+    server: Server,  # noqa: F811
+    page: Page,  # noqa: F811
+    tmp_path: Path,
+    question: str,
+    documents: dict[str, list[str]],
+) -> None:
+    for name, places in documents.items():
+        if name != "pumps.md":
+            (tmp_path / name).write_text(f"# 说明\n\n水库的资料：{places[0]}，由水务所管理。", encoding="utf-8")
+            server.ragviz("corpus", "add", "notes", str(tmp_path / name))
+    page.set_viewport_size({"width": 1440, "height": 1800})
+    page.goto(server.address("questions", set="asked", tab="Write"))
+    drawn(page)
+    page.get_by_label("Question", exact=True).fill(question)
+    page.get_by_label("Answer", exact=True).fill("62")
+    page.keyboard.press("Tab")
+    drawn(page)
+    marked = 0
+    for name, places in documents.items():
+        page.get_by_role("combobox", name="Document").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        drawn(page)
+        for place in places:
+            mark(page, place)
+            marked += 1
+            expect(page.get_by_text(f"Passage {marked}{f' of {marked}, all needed' * (marked > 1)}")).to_be_visible()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.wait_for_url(has_param("tab", "Review"))
+    drawn(page)
+    [saved] = [q for q in server.ragviz("questions", "show", "asked") if q["text"] == question]
+    assert [[span["text"] for span in group] for group in saved["evidence"]] == [
+        [place] for places in documents.values() for place in places
+    ]
+    for n in (1, 2, 3):  # all of the evidence is seen beside the question, without scrolling within it
+        expect(page.get_by_text(f"Passage {n} of 3")).to_be_visible()
+    picture(page, f"questions-three-passages-{saved['language']}")
+
+
+def test_the_browser_asks_before_a_reload_that_would_lose_a_draft(server: Server, page: Page) -> None:  # noqa: F811
+    asked_for: list[str] = []
+
+    def accept(dialog: Dialog) -> None:
+        asked_for.append(dialog.type)
+        dialog.accept()
+
+    page.on("dialog", accept)
+    page.goto(server.address("questions", set="asked", tab="Write"))
+    drawn(page)
+    page.get_by_label("Question", exact=True).click()
+    page.reload()
+    drawn(page)
+    assert asked_for == []
+    page.get_by_label("Question", exact=True).fill("Is this saved?")
+    page.keyboard.press("Tab")
+    page.wait_for_function("window.onbeforeunload !== null")
+    page.get_by_role("link", name="Runs", exact=True).click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+    drawn(page)
+    assert asked_for == []
+    page.reload()
+    drawn(page)
+    assert asked_for == ["beforeunload"]
+    assert page.evaluate("window.onbeforeunload") is None
+
+
+def test_a_popover_does_not_lie_over_the_dialog_that_it_opened(server: Server, page: Page) -> None:  # noqa: F811
+    page.goto(server.address("documents", corpus="notes"))
+    drawn(page)
+    page.get_by_role("button", name="Delete…").click()
+    popover = page.get_by_test_id("stPopoverBody")
+    expect(popover).to_have_css("opacity", "1")
+    page.get_by_role("button", name="Delete the whole corpus").click()
+    expect(page.get_by_role("dialog", name="Are you sure?")).to_be_visible()
+    shown = popover.evaluate_all("all => all.map(each => getComputedStyle(each).opacity)")
+    assert set(shown) <= {"0"}
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_role("dialog", name="Are you sure?")).to_have_count(0)

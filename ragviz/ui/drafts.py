@@ -89,6 +89,11 @@ def keep() -> None:
         draft.style = st.session_state.get(f"{name}/style", draft.style)
 
 
+def is_any_changed() -> bool:
+    """Return whether any draft holds what is not saved."""
+    return any(draft.changed for draft in _drafts().values())
+
+
 def orphaned(store: Store) -> dict[str, tuple[str, Draft]]:
     """Return the changed drafts whose corpus, set or question was deleted, by name, with what was deleted.
 

@@ -13,7 +13,7 @@ from streamlit.runtime.scriptrunner import RerunException
 from ragviz.errors import RagvizError
 from ragviz.records import Corpus
 from ragviz.text.markup import STYLE, plain, without_middle
-from ragviz.ui import address, cache, heading, job_panel, presentation, widgets
+from ragviz.ui import address, cache, heading, job_panel, presentation, unsaved, widgets
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.workspace import Workspace
 
@@ -74,7 +74,8 @@ def begin() -> Workspace:
         _register()
         st.rerun()
     st.html(STYLE + _FRAME_STYLE)
-    st.html(f"<script>{_ONE_ENTRY}</script>", unsafe_allow_javascript=True)
+    asks = "event => event.preventDefault()" if unsaved.is_any() else "null"
+    st.html(f"<script>{_ONE_ENTRY}window.onbeforeunload = {asks};</script>", unsafe_allow_javascript=True)
     try:
         sidebar(cache.workspace().store.corpora())
     except RagvizError as error:
@@ -194,7 +195,9 @@ _ONE_ENTRY = """
 """
 """One entry of the browser's history for each arrival: what a page adds to its address by itself, with nobody having
 pressed anything since the last entry, is written into that entry. So is the page that `st.switch_page` goes to:
-Streamlit makes an entry of the old page with the new parameters before it, from which Back would lead here again."""
+Streamlit makes an entry of the old page with the new parameters before it, from which Back would lead here again.
+
+`begin` adds that the browser asks before a reload, which begins a new session, while this one holds unsaved work."""
 
 
 def sidebar(corpora: Sequence[Corpus]) -> None:

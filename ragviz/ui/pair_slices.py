@@ -111,11 +111,11 @@ def _table(pair: Pair, shown: list[Slice]) -> None:
         full = distinct(pair.names, 60)
         widgets.table_button(lambda: slice_rows(shown, (full[0], full[1])), "slices", "slices-csv")
     columns: dict[str, object] = {
-        "Divided by": st.column_config.TextColumn(width=72),
-        "Slice": st.column_config.TextColumn(width=116),
+        "Divided by": st.column_config.TextColumn(width=80),
+        "Slice": st.column_config.TextColumn(width=110),
         "n": st.column_config.NumberColumn(width=38),
         "Clusters": st.column_config.NumberColumn(width=66, help="Documents; those that one question needs are one."),
-        "Difference [95 % CI]": st.column_config.TextColumn(width=128),
+        "Difference [95 % CI]": st.column_config.TextColumn(width=126),
         "Verdict": st.column_config.TextColumn(width=78),
         "p (adjusted)": st.column_config.TextColumn("p (adj.)", width=54),
     }

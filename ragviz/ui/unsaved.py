@@ -76,6 +76,11 @@ def _tables() -> dict[str, Table]:
     return tables
 
 
+def is_any() -> bool:
+    """Return whether this session holds edits or a draft that are not saved: a reload of the page would lose them."""
+    return any(table.typed for table in _tables().values()) or drafts.is_any_changed()
+
+
 def being_edited(question_set: QuestionSet) -> Table | None:
     """Return the table of this set while it has unsaved edits, else None."""
     table = _tables().get(question_set.id)
