@@ -327,8 +327,12 @@ def test_a_chinese_version():
         claim(of, quote, f"自{year}年起，停泊费是多少？", amount, "停泊费")
         for quote, year, amount in ((old, 2019, "四元"), (new, 2022, "六元"))
     ]
-    [draft] = made(corpus_of((of, claims)), "version")
-    assert (draft.question, draft.answer) == ("目前，停泊费是多少？", "六元")
+    drafts = {draft.question: draft for draft in made(corpus_of((of, claims)), "version")}
+    assert {question: draft.answer for question, draft in drafts.items()} == {
+        "目前，停泊费是多少？": "六元",
+        "2020年，停泊费是多少？": "四元",
+    }
+    assert {draft.claims for draft in drafts.values()} == {tuple(claims), tuple(reversed(claims))}
 
 
 # Follow-ups

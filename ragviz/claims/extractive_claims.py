@@ -43,8 +43,16 @@ def statements_of(document: Document) -> list[Statement]:
     return list(_claims(document)[1])
 
 
+def variants_of(document: Document) -> list[SourceClaim]:
+    """Return the claims of a document that are left out because others answer their question in another way, in order.
+
+    Under the headings of a change log they say what held when.
+    """
+    return list(_claims(document)[2])
+
+
 @lru_cache(maxsize=256)
-def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statement, ...]]:
+def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statement, ...], tuple[SourceClaim, ...]]:
     statements: Iterable[Statement] = ()
     if document.language == "zh":
         from ragviz.claims import chinese_claims
@@ -56,19 +64,27 @@ def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statemen
         made = list(english_claims.claims(document))
         statements = english_claims.statements(document)
     parts = sections(document)
-    placed = list(_placed(document, parts, _unambiguous(made)))
-    ordered = sorted(placed, key=lambda claim: (claim.start, claim.end, claim.question))
-    return tuple(ordered), tuple(statements)
+    clear, variants = _unambiguous(made)
+    return _ordered(document, parts, clear), tuple(statements), _ordered(document, parts, variants)
 
 
-def _unambiguous(claims: Iterable[SourceClaim]) -> Iterator[SourceClaim]:
-    """Yield the best claim of each question that has one answer."""
+def _ordered(document: Document, parts: Sequence[Section], claims: Iterable[SourceClaim]) -> tuple[SourceClaim, ...]:
+    placed = _placed(document, parts, claims)
+    return tuple(sorted(placed, key=lambda claim: (claim.start, claim.end, claim.question)))
+
+
+def _unambiguous(claims: Iterable[SourceClaim]) -> tuple[list[SourceClaim], list[SourceClaim]]:
+    """Return the best claim of each question that has one answer, and all claims of the other questions."""
+    clear, variants = list[SourceClaim](), list[SourceClaim]()
     by_question: dict[str, list[SourceClaim]] = {}
     for claim in claims:
         by_question.setdefault(" ".join(_TOKEN.findall(claim.question.casefold())), []).append(claim)
     for same in by_question.values():
         if len({claim.answer.casefold() for claim in same}) == 1:
-            yield max(same, key=lambda claim: claim.score)
+            clear.append(max(same, key=lambda claim: claim.score))
+        else:
+            variants += same
+    return clear, variants
 
 
 def _placed(document: Document, parts: Sequence[Section], claims: Iterable[SourceClaim]) -> Iterator[SourceClaim]:

@@ -36,8 +36,8 @@ class Claims:
     """The claims of a corpus, where its words stand, and the entities of the claims.
 
     `about` are the claims (by place in `all`) whose question names an entity, `answering` those that it answers, both
-    by the entity's normal form; `names` is how it is written most often. `documents` are those read, by id, and
-    `statements` what their sentences say something about.
+    by the entity's normal form; `names` is how it is written most often. `documents` are those read, by id,
+    `statements` what their sentences say something about, `variants` claims whose question has several answers there.
     """
 
     all: tuple[SourceClaim, ...]
@@ -47,6 +47,7 @@ class Claims:
     answering: Mapping[str, tuple[int, ...]]
     documents: Mapping[str, Document]
     statements: Mapping[str, Sequence[Statement]]
+    variants: Sequence[SourceClaim]
 
     def rare(self) -> Iterator[str]:
         """Yield the entities that two to five documents hold, or two to five passages of one document, in order."""
@@ -61,21 +62,24 @@ class Claims:
 def read(
     read_documents: Iterable[tuple[Document, Sequence[SourceClaim]]],
     statements_of: Callable[[Document], Sequence[Statement]] = lambda document: (),
+    variants_of: Callable[[Document], Sequence[SourceClaim]] = lambda document: (),
 ) -> Claims:
-    """Read the documents of a corpus, one at a time, each with its claims and with the statements of its sentences."""
+    """Read the documents of a corpus, one at a time, each with its claims, statements and variants of claims."""
     claims: list[SourceClaim] = []
     documents: dict[str, Document] = {}
     statements: dict[str, Sequence[Statement]] = {}
+    variants: list[SourceClaim] = []
 
     def each() -> Iterator[Document]:
         for document, own in read_documents:
             claims.extend(own)
             documents[document.id] = document
             statements[document.id] = statements_of(document)
+            variants.extend(variants_of(document))
             yield document
 
     search = ExactSearch(each())
-    return of_claims(claims, search, documents, statements)
+    return of_claims(claims, search, documents, statements, variants)
 
 
 def of_claims(
@@ -83,6 +87,7 @@ def of_claims(
     search: ExactSearch,
     documents: Mapping[str, Document] | None = None,
     statements: Mapping[str, Sequence[Statement]] | None = None,
+    variants: Sequence[SourceClaim] = (),
 ) -> Claims:
     """Return the claims with the index of their entities: every claim is looked through twice."""
     written: dict[str, Counter[str]] = defaultdict(Counter)
@@ -99,7 +104,9 @@ def of_claims(
                 about[entity].append(number)
         if (answer := normal(claim.answer)) in names:
             answering[answer].append(number)
-    return Claims(tuple(claims), search, names, _frozen(about), _frozen(answering), documents or {}, statements or {})
+    return Claims(
+        tuple(claims), search, names, _frozen(about), _frozen(answering), documents or {}, statements or {}, variants
+    )
 
 
 def _frozen(lists: Mapping[str, list[int]]) -> dict[str, tuple[int, ...]]:

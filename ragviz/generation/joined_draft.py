@@ -24,7 +24,7 @@ _DIRECT = re.compile(
     r"(?:[^?;]{1,80},\s)?(?:\w+\s)?(?:who|whom|whose|what|when|where|which|why|how)\b(?!.*\?.)", re.IGNORECASE
 )
 _LEAD = re.compile(
-    r"(?:In “[^”]+”|Regarding [^?“”,]{0,60}(?:“[^”]+”)?), (?=\w)"
+    r"(?:In “[^”]+”|Regarding [^?“”,]{0,60}(?:“[^”]+”[^?“”,]{0,20}){0,2}), (?=\w)"
     r"|关于[^，。？；]{2,60}，|在?[“《][^”》]+[”》](?:一[节章文])?[中里]?，"
 )
 

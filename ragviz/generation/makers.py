@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
-from ragviz.claims.extractive_claims import claims_of, statements_of
+from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
 from ragviz.generation import entities, joined_claims, rejection, styles, verified_by_rules
@@ -137,6 +137,7 @@ class Corpus:
         self._documents, self._seed, self._passages = documents, seed, passages
         self._claims: dict[str, tuple[SourceClaim, ...]] = {}
         self._statements: dict[str, tuple[Statement, ...]] = {}
+        self._variants: dict[str, tuple[SourceClaim, ...]] = {}
         self._wanted: set[str] = set()
         self._found = 0
         self._progress: Progress = silent
@@ -168,6 +169,7 @@ class Corpus:
             document = self._documents.by_id[document_id]
             self._claims[document_id] = tuple(claims_of(document))
             self._statements[document_id] = tuple(statements_of(document))
+            self._variants[document_id] = tuple(variants_of(document))
             self._found += len(self._claims[document_id])
         return self._claims[document_id]
 
@@ -182,6 +184,7 @@ class Corpus:
         return entities.read(
             ((document, self.claims(document.id)) for document in documents),
             lambda document: self._statements[document.id],
+            lambda document: self._variants[document.id],
         )
 
     def _joined(self, asked: QuestionType) -> Mapping[str, Sequence[JoinedDraft]]:
