@@ -61,6 +61,8 @@ def test_large_files_are_imported_by_a_job(home: Path, monkeypatch: pytest.Monke
     assert done.result["imported"] == 5
     assert not Path(job.arguments["folder"]).exists()
     assert "5 questions and 3 documents imported into brought" in words(show("questions"))
+    workspace.store.delete_question_set(workspace.store.question_set("brought").id)
+    assert "imported into brought" not in words(show("questions"))
 
 
 def test_a_file_that_is_no_question_set_is_told(home: Path) -> None:  # noqa: F811

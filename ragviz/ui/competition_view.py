@@ -32,7 +32,8 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
         if run.config.questions == question_set.id and run.status == "done" and not measurements.unranked_words(run)
     ]  # fmt: skip
     if not mine:
-        st.markdown("No run has asked this set yet: make one first.")
+        with widgets.nothing("No run has asked this set yet: there is nothing that new documents could have changed."):
+            address.link("run", "Make a run", set=question_set.name)
         return
     names = [run.name for run in mine]
     with st.container(horizontal=True, vertical_alignment="bottom"):

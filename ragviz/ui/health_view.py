@@ -35,7 +35,7 @@ from ragviz.ui import (
 from ragviz.ui.cache import State
 
 TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
-WIDTHS = (3.6, 0.8, 4.4, 1.7)
+WIDTHS = (3.4, 0.8, 3.9, 2.1)
 """Widths of the columns of the checks: what, how many, effect, quarantine."""
 MOST_ROWS = 9
 MEASURED = 3

@@ -117,6 +117,8 @@ def outcome(corpus: Corpus) -> None:
     if not result:
         return
     name = result["questions"]
+    if result["imported"] and name not in {each.name for each in cache.workspace().store.question_sets(corpus.id)}:
+        return  # it was deleted since
     with st.container(border=True):
         documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""
         title = registry.FORMATS[result["format"]].title
