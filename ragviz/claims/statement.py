@@ -80,9 +80,12 @@ def _states(tree: Tree) -> bool:
 
 
 def _named(tree: Tree) -> Iterator[Named]:
+    """Yield the names and compound nouns, without those inside a longer one."""
+    reach = 0
     for place, word in enumerate(tree.words):
         inside = _name_at(tree, place) if word.tag[:2] == "NN" and word.dep not in ("compound", "nmod") else []
-        if inside:
+        if inside and inside[0] >= reach:
+            reach = inside[-1] + 1
             before = tree.low(inside[0] - 1) if inside[0] else ""
             yield Named(_written(tree, inside), "the" if before == "the" else "", _role(tree, place))
 

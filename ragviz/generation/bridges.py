@@ -270,17 +270,8 @@ def _asked_of(said: Sequence[Mention], phrase: str = "") -> list[Candidate]:
     claims = [each.claim for each in said]
     phrases = Counter(each.phrase for each in said)
     asked = said_about(phrase or max(sorted(phrases), key=phrases.__getitem__), places, claims[0].language)
-    separator = "；" if claims[0].language == "zh" else " "
-    answer = separator.join(
-        f"{_place(each)}{'：' if claims[0].language == 'zh' else ': '}{each.claim.answer}" for each in said
-    )
-    return [Candidate(asked, answer if len(said) > 1 else claims[0].answer, min(c.score for c in claims))]
-
-
-def _place(each: Mention) -> str:
-    if each.claim.language == "zh":
-        return f"《{each.title}》{each.section and f'（{each.section}）'}"
-    return f"“{each.section}” in “{each.title}”" if each.section else f"“{each.title}”"
+    answer = ("；" if claims[0].language == "zh" else "; ").join(claim.answer.rstrip(".。") for claim in claims)
+    return [Candidate(asked, answer, min(claim.score for claim in claims))]
 
 
 def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:

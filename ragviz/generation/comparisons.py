@@ -22,6 +22,15 @@ _QUANTITY = re.compile(
     r"(?P<before>[$€£¥]?)\s*(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(?P<unit>\D{0,20})"
 )
 _HIGHER = re.compile(r"[$€£¥%％℃°]|dollars?|euros?|percent|元|美元")
+_TIME = re.compile(r"\b(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|h|min|s|ms)\b", re.IGNORECASE)
+_LENGTH = re.compile(
+    r"\b(?:miles?|kilomet(?:er|re)s?|met(?:er|re)s?|feet|foot|inch(?:es)?|km|cm|mm|m)\b", re.IGNORECASE
+)
+_LONG = re.compile(
+    r"\b(?:time|duration|length|period|term|timeline|deadline|wait|delay|notice|distance|stay|leave|loan|lease|range|warranty"
+    r"|guarantee|flight|validity|retention|lifetime)\w*$",
+    re.IGNORECASE,
+)
 _IN = "\0"
 _TAIL = re.compile(r" in “[^”]+”(?=\?$)")
 _DATE = re.compile(r"(?:1[5-9]|20)\d{2}(?:\s*年.*)?")
@@ -136,11 +145,23 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         question = f"{_topic(one, other)}{a}和{b}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
-        word = "higher" if _HIGHER.search(one.answer) else "greater"
-        which = f"which has {'more' if plural and word != 'higher' else f'the {word}'} {_attribute(one)}"
+        word = _english_more(one)
+        which = (
+            f"which has {'more' if plural and word not in ('higher', 'longer') else f'the {word}'} {_attribute(one)}"
+        )
         question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
+
+
+def _english_more(claim: SourceClaim) -> str:
+    """Return the comparative that goes with the attribute and its unit: a time is longer, a price higher."""
+    answer = claim.answer
+    if _HIGHER.search(answer):
+        return "higher"
+    if _TIME.search(answer) or _LENGTH.search(answer):
+        return "longer" if _LONG.search(claim.attribute) else "greater"
+    return "greater"
 
 
 def _topic(one: SourceClaim, other: SourceClaim) -> str:
@@ -184,8 +205,12 @@ def _placed(one: SourceClaim, other: SourceClaim, question: str) -> str:
 
 
 def _attribute(claim: SourceClaim) -> str:
+    """Return the attribute as inside a sentence: a title of a column in capitals, as all around it are, is no name."""
     text = bare(claim.attribute)
-    return text if claim.language == "zh" else lowered(text)
+    if claim.language == "zh":
+        return text
+    shouted = [word for word in re.findall(r"[A-Z]{2,}", text) if len(word) > 3]
+    return text.lower() if shouted and text.isupper() else lowered(text)
 
 
 def subject(claim: SourceClaim) -> str:

@@ -236,7 +236,7 @@ def _asked(claim: SourceClaim, when: Dated) -> str:
         return f"{topic}{'在最新版本中' if is_version else '目前'}，{rest}"
     if is_version:
         return _in_version(question, "latest version of “") or f"In the latest version, {lowered(question)}"
-    if placed := _in_version(question, "current “"):
+    if lead(question)[0] != lead(claim.question)[0] and (placed := _in_version(question, "current “")):
         return placed
     return f"{'Most recently' if _PAST.search(question) else 'Currently'}, {lowered(question)}"
 
@@ -262,4 +262,5 @@ def _asked_of(claim: SourceClaim, year: int) -> str:
         return f"{topic}{year}年，{rest}"
     topic, rest = lead(question)
     past = _PRESENT.sub(lambda match: f"{match[1]} {_THEN[match[2].lower()]}", lowered(rest), count=1)
-    return _in_version(f"{topic}{past}", "“", f" that held in {year}") or f"In {year}, {lowered(topic)}{past}"
+    of_title = topic != lead(claim.question)[0] and _in_version(f"{topic}{past}", "“", f" that held in {year}")
+    return of_title or f"In {year}, {lowered(topic)}{past}"

@@ -29,6 +29,12 @@ _MAKERS: Mapping[QuestionType, Callable[[Claims, int, int], Iterator[JoinedDraft
 }
 JOINED: tuple[QuestionType, ...] = tuple(_MAKERS)
 """Types of questions that are made of several claims, or of one that is changed."""
+LACKING: Mapping[QuestionType, str] = {
+    "comparison": "no two more passages say the same kind of thing about two things",
+    "bridge": "no more passages apart from each other share an entity of two to five documents or sections",
+    "version": "no two more passages say different things about one thing, each with its own date or version",
+}
+"""Type → what the documents do not hold where no more questions of it can be made."""
 USED = 4
 """Questions of one type that a claim is used for at most: more would depend on one passage."""
 

@@ -132,7 +132,8 @@ def is_usable(draft: JoinedDraft) -> bool:
     """Return whether the question is no longer than a person would ask, and does not give its answer away."""
     if size(draft.question, draft.language) > LONGEST.get(draft.language, 55):
         return False
-    answers = [claim.answer for claim in draft.claims] if draft.type == "bridge" else [draft.answer]
+    asked_for = [claim.answer for claim in draft.claims if holds(draft.answer, claim.answer)]
+    answers = asked_for if draft.type == "bridge" else [draft.answer]  # of a chain, the first one describes
     return not any(holds(draft.question, answer) for answer in answers)
 
 

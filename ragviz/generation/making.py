@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ragviz.errors import ModelError
-from ragviz.generation import plan_record, rejection
+from ragviz.generation import joined_claims, plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Meter, Order, Skipped
 from ragviz.generation.model_questions import FAILED
@@ -103,7 +103,8 @@ class Making(SourceSearch):
         title = TYPES[asked].title
         if self._is_useless(asked):
             return f"given up: nearly all questions of the kind “{title}” were rejected"
-        return f"nothing more there for the kind “{title}”"
+        lacking = f"{joined_claims.LACKING[asked]}; " if asked in joined_claims.LACKING else ""
+        return f"{lacking}nothing more there for the kind “{title}”"
 
     def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""

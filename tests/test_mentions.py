@@ -1,0 +1,193 @@
+"""What passages say about a rare entity, and the bridges that are made of it, against planted documents."""
+
+import pytest
+
+from ragviz.claims.english_clauses import Tree
+from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
+from ragviz.claims.statement import named_at, named_in
+from ragviz.generation import entities, joined_claims
+from ragviz.generation.mentions import mentions
+from ragviz.records import Document
+from ragviz.text.words import parse
+
+pytestmark = pytest.mark.model
+
+OPENS = "The harbour office opens the Tide Gate at dawn."
+PAINTS = "Two painters repair the Tide Gate every spring."
+LOCKS = "The night watch locks the Tide Gate after the last boat."
+FILLER = " ".join(f"Plank {number} was counted twice by the night watch." for number in range(14))
+
+
+def document(name, text, language="en"):
+    return Document(Document.make_id(name, text), name, text, (), language, "text/markdown", "h", len(text))
+
+
+def corpus_of(*documents, claims=claims_of):
+    return entities.read([(of, claims(of)) for of in documents], statements_of, variants_of)
+
+
+def planted(opens=OPENS):
+    return (
+        document("a.md", f"# Harbour day\n\n{opens}\n\nThe stalls are wooden."),
+        document("b.md", f"# Repairs\n\n{PAINTS}\n\nThe paint is green."),
+        document("c.md", f"# Watch\n\n{LOCKS}\n\nThe lamp is old."),
+    )
+
+
+def bridges(corpus, passages):
+    return list(joined_claims.drafts(corpus, "bridge", passages))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names"),
+    [
+        ("The harbour office opens the Tide Gate.", {"harbour office", "Tide Gate"}),
+        ("They open the Tide Gate.", set()),  # who?
+        ("This rule covers the Tide Gate.", set()),
+        ("See the Tide Gate page.", set()),
+        ("The Office of Harbour Affairs pays the guards.", {"Office of Harbour Affairs"}),
+        ("In March 2021, the Tide Gate was closed.", {"Tide Gate"}),  # a date is no name
+    ],
+)
+def test_what_a_sentence_says_something_about(sentence, names):
+    found = named_in(Tree(sentence, parse([sentence], "en")[0]))
+    assert {each.name for each in found} == names
+
+
+def test_a_part_of_a_longer_name_is_not_named():
+    sentence = "The Tide Gate Museum opens at nine."
+    tree = Tree(sentence, parse([sentence], "en")[0])
+    assert named_at(tree, 4, 13) is None
+    assert named_at(tree, 4, 20).name == "Tide Gate Museum"
+
+
+def test_three_passages_about_an_entity_of_three_documents_are_one_question():
+    documents = planted()
+    [draft] = bridges(corpus_of(*documents, claims=lambda of: []), 3)
+    assert draft.question.startswith("What do “")
+    assert draft.question.endswith(" each say about the Tide Gate?")
+    assert all(f"“{title}”" in draft.question for title in ("Harbour day", "Repairs", "Watch"))
+    assert {claim.quote for claim in draft.claims} == {OPENS, PAINTS, LOCKS}
+    assert set(draft.parts) == {OPENS, PAINTS, LOCKS}
+    assert all(said.rstrip(".") in draft.answer for said in (OPENS, PAINTS, LOCKS))
+    assert draft.entity == "Tide Gate"
+
+
+def test_a_document_that_names_it_twice_is_asked_by_its_section():
+    evening = "The crane driver waits at the Tide Gate."
+    twice = f"# Harbour day\n\n## Morning\n\n{OPENS}\n\n## Evening\n\n{FILLER}\n\n{evening}\n"
+    documents = (document("a.md", twice), *planted()[1:])
+    found = mentions(corpus_of(*documents, claims=lambda of: []))["tide gate"]
+    assert {(each.title, each.section) for each in found} == {
+        ("Harbour day", "Morning"), ("Harbour day", "Evening"), ("Repairs", ""), ("Watch", ""),
+    }  # fmt: skip
+
+
+def test_what_a_table_names_too_is_not_the_only_passage():
+    table = f"# Harbour day\n\n{OPENS}\n\n| Place | Key |\n| --- | --- |\n| Tide Gate | brass |\n"
+    found = mentions(corpus_of(document("a.md", table), *planted()[1:], claims=lambda of: []))["tide gate"]
+    assert {each.title for each in found} == {"Repairs", "Watch"}
+
+
+def test_documents_of_one_title_are_not_asked_about():
+    documents = planted()
+    copy = document("d.md", "# Repairs\n\nA carpenter measures the Tide Gate in autumn.")
+    found = mentions(corpus_of(*documents, copy, claims=lambda of: []))["tide gate"]
+    assert {each.title for each in found} == {"Harbour day", "Watch"}
+
+
+def test_passages_that_say_the_same_are_not_joined():
+    one, two, _ = planted()
+    copy = document("c.md", f"# Watch\n\n{PAINTS}\n\nThe lamp is old.")
+    assert bridges(corpus_of(one, two, copy, claims=lambda of: []), 3) == []
+
+
+def test_an_entity_of_more_than_five_documents_joins_nothing():
+    more = [
+        document(f"{n}.md", f"# Page {'abcd'[n]}\n\nGuard {n} watches the Tide Gate in week {n}.") for n in range(4)
+    ]
+    assert "tide gate" not in mentions(corpus_of(*planted(), *more, claims=lambda of: []))
+
+
+def test_a_definition_describes_what_the_others_are_about():
+    documents = (
+        document("a.md", "# Terms\n\nWharfinger:: an officer who keeps the berth book of a river harbour\n"),
+        document("b.md", "# Fees\n\nThe town pays the Wharfinger in silver coins every autumn."),
+        document("c.md", "# Storms\n\nThe bell ringer wakes the Wharfinger before a spring flood."),
+    )
+    drafts = bridges(corpus_of(*documents), 3)
+    assert [draft.question for draft in drafts] == [
+        "What do “Fees” and “Storms” each say about the officer who keeps the berth book of a river harbour?"
+    ]
+    assert all("wharfinger" not in draft.question.lower() for draft in drafts)
+    assert drafts[0].claims[0].document_id == documents[0].id
+
+
+def test_what_shares_only_a_page_comes_last():
+    page = (
+        f"# Rope store\n\nThe rope walk closes at dusk.\n\n{FILLER}\n\nThe keeper counts coils on Monday."
+        f"\n\n{FILLER}\n\nThe cellar holds 40 barrels.\n"
+    )
+    drafts = bridges(corpus_of(document("r.md", page), *planted()), 3)
+    assert drafts[0].entity == "Tide Gate"
+    assert all(draft.score < drafts[0].score - 4 for draft in drafts[1:])
+
+
+def test_chinese_passages_about_an_entity():
+    documents = [
+        document(f"{title}.md", f"# {title}\n\n{text}\n", "zh")
+        for title, text in (
+            ("港口日", "港务处每天清晨打开“潮汐闸门”，让渔船出海。"),
+            ("维修", "两名油漆工每年春天修理“潮汐闸门”的木板。"),
+            ("夜班", "守夜人在最后一艘船靠岸以后锁上“潮汐闸门”。"),
+        )
+    ]
+    [draft] = bridges(corpus_of(*documents, claims=lambda of: []), 3)
+    assert draft.question.endswith("分别是怎么说“潮汐闸门”的？")
+    assert all(f"《{title}》" in draft.question for title in ("港口日", "维修", "夜班"))
+    assert len(draft.claims) == 3
+
+
+# Versions
+
+
+def policy(year, allowance):
+    return document(
+        f"policy-{year}.md",
+        f"# Travel policy {year}\n\n## Meals\n\nThe daily meal allowance is {allowance} euros.\n",
+    )
+
+
+def test_versions_are_told_by_the_titles_of_their_documents():
+    drafts = list(joined_claims.drafts(corpus_of(policy(2021, 42), policy(2024, 55)), "version"))
+    assert {draft.question: draft.answer for draft in drafts} == {
+        "In the current “Travel policy”, how many euros is the daily meal allowance?": "55 euros",
+        "In the “Travel policy” that held in 2022, how many euros was the daily meal allowance?": "42 euros",
+    }
+    assert all(len({claim.document_id for claim in draft.claims}) == 2 for draft in drafts)
+
+
+def test_policies_of_different_things_are_no_versions():
+    other = document("b.md", "# Car policy 2024\n\n## Meals\n\nThe daily meal allowance is 55 euros.\n")
+    assert list(joined_claims.drafts(corpus_of(policy(2021, 42), other), "version")) == []
+
+
+def test_a_change_log_tells_versions_by_its_headings():
+    log = (
+        "# Changelog of Paddle\n\n## 2.10.0 (2024-05-01)\n\nThe default timeout is 60 seconds.\n\n"
+        "## 2.9.0 (2023-11-12)\n\nThe default timeout is 30 seconds.\n"
+    )
+    [draft] = joined_claims.drafts(corpus_of(document("log.md", log)), "version")
+    assert draft.question == "In the latest version of “Changelog of Paddle”, how many seconds is the default timeout?"
+    assert draft.answer == "60 seconds"
+
+
+def test_a_day_before_its_month_is_read_and_nothing_is_said_of_a_year_that_only_happened():
+    said = "Since 1 March 2024, the mooring fee is 9 euros.", "From 2019, the mooring fee was 6 euros."
+    past = "In 2012, the mooring fee was 4 euros."
+    fees = document("fees.md", f"# Mooring\n\n{said[0]}\n\n{said[1]}\n\n{past}\n")
+    drafts = joined_claims.drafts(corpus_of(fees), "version")
+    assert {draft.question: draft.answer for draft in drafts} == {
+        "Currently, in “Mooring”, how many euros is the mooring fee?": "9 euros",
+        "In 2020, in “Mooring”, how many euros was the mooring fee?": "6 euros",
+    }
