@@ -25,6 +25,7 @@ def questions_verify(
         str, typer.Option("--by", help="model: other calls than those that wrote them; rules: word by word, no model.")
     ] = "model",
     model: Annotated[str, typer.Option(help="Model that verifies; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Verify those too that are verified already.")] = False,
     budget: Annotated[
         float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
     ] = None,
@@ -34,12 +35,13 @@ def questions_verify(
     """Verify the questions of a set that nothing has verified yet; those with a fault are rejected, with the reason.
 
     A question has to be understood without the passage, answered from its evidence and not without any document; of
-    several passages none may be left out; the best chunks of the retrievers must not answer an unanswerable one.
+    several passages none may be left out; the best chunks of the retrievers must not answer an unanswerable one. What a
+    person accepted stays accepted, with the fault as its reason; calls that were made before are not paid again.
     """
     workspace = console.open_workspace()
     console.one_of("verifier", verifier, VERIFIERS)
     arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "verifier": verifier}
-    arguments |= {"model": model}
+    arguments |= {"model": model, "again": again}
     if dry_run:
         show_forecast(verifying.foresee_verification(workspace, **arguments), as_json)
         return

@@ -37,6 +37,8 @@ SHOWN = 120
 """Characters of an answer or a quote in a reason."""
 UNVERIFIED = "not verified: "
 """How the reason of a question begins whose verification failed: it can be verified later."""
+FAULT = "failed a check: "
+"""How the reason begins of a question that a person accepted, and whose verification found a fault."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,23 +406,35 @@ def decided(question: Question, verifier: str, fault: str) -> Question:
 
     A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
     """
-    status = "rejected" if fault and question.status != "accepted" else question.status
-    return replace(question, verified_by=verifier, status=status, reason=fault or _note(question))
+    note = _note(question)
+    if fault and question.status == "accepted":
+        return replace(question, verified_by=verifier, reason=_joined(note, f"{FAULT}{fault}"))
+    status = "rejected" if fault else question.status
+    return replace(question, verified_by=verifier, status=status, reason=fault or note)
 
 
 def unverified(question: Question, why: str) -> Question:
     """Return a question that could not be verified, and is to be verified later."""
-    return replace(question, verified_by="", reason="; ".join(filter(None, (_note(question), f"{UNVERIFIED}{why}"))))
+    return replace(question, verified_by="", reason=_joined(_note(question), f"{UNVERIFIED}{why}"))
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(filter(None, parts))
 
 
 def _note(question: Question) -> str:
     """Return what a question's reason said before its verification was tried."""
-    return question.reason.partition(UNVERIFIED)[0].rstrip("; ")
+    return question.reason.partition(UNVERIFIED)[0].partition(FAULT)[0].rstrip("; ")
 
 
-def waiting(questions: Iterable[Question]) -> list[Question]:
-    """Return the questions that are to be verified: those that are asked, and that nothing has verified."""
-    return [question for question in questions if question.asked and not question.verified_by]
+def waiting(questions: Iterable[Question], *, again: bool = False) -> list[Question]:
+    """Return the questions that are to be verified: those that are asked, and that nothing has verified, or all."""
+    return [question for question in questions if question.asked and (again or not question.verified_by)]
+
+
+def anew(question: Question) -> Question:
+    """Return a question as it was before it was verified: nothing has verified it, and its reason tells no fault."""
+    return replace(question, verified_by="", reason=_note(question))
 
 
 def foresee(

@@ -73,10 +73,14 @@ def verify_questions(
     *,
     verifier: str = "model",
     model: str = "",
+    again: bool = False,
     budget: float | None = None,
     progress: Progress = silent,
 ) -> Verified:
     """Verify the proposed and accepted questions of a set that nothing has verified, against the chunks of an index.
+
+    With `again`, those that are verified already too: calls that were made before are not paid again, a question that a
+    person accepted stays accepted, and one that cannot be verified now stays verified as it was.
 
     They are stored as they are decided, so that an interrupted verification continues; what was paid is not paid again.
     `model` names the model that verifies, by default RAGVIZ_JUDGE, else RAGVIZ_MODEL. `budget` limits the dollars ever
@@ -91,7 +95,8 @@ def verify_questions(
     """
     info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
     store = workspace.store
-    waiting = verification.waiting(store.questions(question_set.id))
+    listed = verification.waiting(store.questions(question_set.id), again=again)
+    before, waiting = {question.id: question for question in listed}, [verification.anew(each) for each in listed]
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending, tally = workspace.spending(question_set.id, budget), Tally()
@@ -112,11 +117,11 @@ def verify_questions(
     edit = Edit(action="verified", key=f"verified {new_id()}")
     counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
     changed = 0
-    before = {question.id: question for question in waiting}
     try:
         for done, question in enumerate(outcomes, start=1):
-            saved, _ = store.put_question(question_set.id, question, codecs.version_of(before[question.id]), edit)
-            changed += not saved
+            if question.verified_by or not before[question.id].verified_by:
+                saved, _ = store.put_question(question_set.id, question, codecs.version_of(before[question.id]), edit)
+                changed += not saved
             outcome = _outcome_of(question)
             setattr(counts[question.type], outcome, getattr(counts[question.type], outcome) + 1)
             if outcome != "verified":
@@ -171,18 +176,27 @@ def _outcome_of(question: Question) -> str:
     """Return which count of a `TypeYield` a question adds to."""
     if not question.verified_by:
         return "unverified"
-    fault = question.status == "rejected" or (question.reason and question.status == "accepted")
+    fault = question.status == "rejected" or verification.FAULT in question.reason
     return "faulty" if fault else "verified"
 
 
 def _kind_of(reason: str) -> str:
     """Return a reason without what it quotes, so that equal ones are counted together."""
     _, marker, why = reason.partition(verification.UNVERIFIED)
-    return marker + ": ".join(why.split(": ")[:2]) if marker else reason.partition(": ")[0]
+    if marker:
+        return marker + ": ".join(why.split(": ")[:2])
+    return reason.rpartition(verification.FAULT)[2].partition(": ")[0]
 
 
 def foresee_verification(
-    workspace: Workspace, questions: str, index: str, *, verifier: str = "model", model: str = "", probe: bool = True
+    workspace: Workspace,
+    questions: str,
+    index: str,
+    *,
+    verifier: str = "model",
+    model: str = "",
+    again: bool = False,
+    probe: bool = True,
 ) -> forecast.Forecast:
     """Estimate what `verify_questions` would take, and what of it is already paid; raises UsageError as it does.
 
@@ -190,7 +204,7 @@ def foresee_verification(
     unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
     info, question_set, client = _checked(workspace, questions, index, verifier, model, None)
-    waiting = verification.waiting(workspace.store.questions(question_set.id))
+    waiting = verification.waiting(workspace.store.questions(question_set.id), again=again)
     if client is None:
         return forecast.Forecast(questions=len(waiting))
     _load(waiting)

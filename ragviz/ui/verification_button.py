@@ -1,4 +1,4 @@
-"""Verifying the questions of a set that nothing has verified: by a model, with its estimate, or by rules."""
+"""Verifying the questions of a set, those too that are verified: by a model, with its estimate, or by rules."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ HOW = {
 
 
 def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
-    """Draw the popover with the choices of a verification; nothing where all questions are verified."""
-    waiting = verification.waiting(questions)
-    if not waiting:
+    """Draw the popover with the choices of a verification; nothing where no question is asked."""
+    waiting, asked = verification.waiting(questions), verification.waiting(questions, again=True)
+    if not asked:
         return
     workspace = cache.workspace()
     indexes = [info.name for info in workspace.store.indexes(question_set.corpus_id) if info.build]
-    with st.popover(f"Verify {len(waiting):,}…"):
+    with st.popover(f"Verify {len(waiting):,}…" if waiting else "Verify again…"):
         if not indexes:
             st.caption("Questions are verified against the chunks of an index: build one first.")
             return
@@ -37,6 +37,11 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
             "index": st.selectbox("Index", indexes, key="verify-index"),
             "verifier": verifier,
         }
+        if again := len(waiting) < len(asked):
+            verified = wording.counted(len(asked) - len(waiting), "question")
+            again = not waiting or st.checkbox(f"Also {verified} verified already", key="verify-again")
+        arguments["again"] = again
+        chosen = asked if again else waiting
         dollars = None
         if verifier == "model":
             dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
@@ -46,9 +51,9 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
         label = "Verifying…" if going else "Verify"
         if st.button(label, type="primary", key=presses.key("verify-questions"), disabled=going):
-            title = f"Verify {wording.counted(len(waiting), 'question')}"
-            chosen = arguments | {"budget": dollars}
-            job_panel.submit("verify-questions", "verify", title, question_set.corpus_id, chosen)
+            title = f"Verify {wording.counted(len(chosen), 'question')}"
+            arguments |= {"budget": dollars}
+            job_panel.submit("verify-questions", "verify", title, question_set.corpus_id, arguments)
             st.rerun()
 
 

@@ -1,0 +1,107 @@
+"""Questions that are verified already, verified again: what is paid, what changes, and what stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ragviz.generation import verification, verifying
+from ragviz.records import Question
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+from tests.test_verification import (
+    chats,
+    pump_set,
+    server,  # noqa: F401 - a fixture
+    workspace,  # noqa: F401 - a fixture
+)
+
+OTHER = "Pump number 1 of the north works was never seen."
+
+
+def stored(opened: Workspace) -> dict[str, Question]:
+    store = opened.store
+    return {question.id: question for question in store.questions(store.question_set("q").id)}
+
+
+def put(opened: Workspace, *questions: Question) -> None:
+    opened.store.put_questions(opened.store.question_set("q").id, list(questions))
+
+
+def test_again_costs_nothing_where_nothing_changed(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
+    pump_set(workspace, 12)
+    first = verifying.verify_questions(workspace, "q", "pumps")
+    calls, before = len(chats(server)), stored(workspace)
+    assert verifying.foresee_verification(workspace, "q", "pumps").questions == 0
+    estimate = verifying.foresee_verification(workspace, "q", "pumps", again=True)
+    assert (estimate.questions, estimate.total, estimate.cached) == (
+        13,
+        13,
+        13,
+    )  # those about several are kept as verdicts
+    assert len(chats(server)) == calls
+    again = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (again.verified, again.calls, again.dollars) == (13, first.calls, first.dollars)
+    assert len(chats(server)) == calls
+    assert stored(workspace) == before
+
+
+def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
+    pump_set(workspace, 4)
+    verifying.verify_questions(workspace, "q", "pumps")
+    wrong = {
+        i: replace(stored(workspace)[i], answer="painted 999 times", status=status)
+        for i, status in (("q00", "proposed"), ("q01", "accepted"))
+    }
+    put(workspace, *wrong.values())
+    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (result.verified, result.faulty) == (3, 2)
+    after = stored(workspace)
+    assert (after["q00"].status, after["q01"].status) == ("rejected", "accepted")
+    assert after["q00"].reason.startswith("another answer follows from its evidence")
+    assert after["q01"].reason.startswith(f"{verification.FAULT}another answer follows from its evidence")
+    right = replace(after["q01"], answer=stored_answer(workspace))
+    put(workspace, right)
+    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (result.verified, result.faulty) == (4, 0)
+    assert (stored(workspace)["q01"].reason, stored(workspace)["q01"].status) == ("", "accepted")
+    assert stored(workspace)["q00"].status == "rejected", "what is not asked is not verified"
+
+
+def stored_answer(opened: Workspace) -> str:
+    """What the passage of the second question says."""
+    [[span]] = stored(opened)["q01"].evidence
+    return span.text.partition(" was ")[2].rstrip(".")
+
+
+def test_a_note_of_a_person_outlives_a_fault_that_was_mended(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
+    pump_set(workspace, 2)
+    question = replace(stored(workspace)["q01"], status="accepted", reason="seen by Ann", answer="painted 999 times")
+    put(workspace, question)
+    verifying.verify_questions(workspace, "q", "pumps")
+    assert stored(workspace)["q01"].reason.startswith(f"seen by Ann; {verification.FAULT}")
+    put(workspace, replace(stored(workspace)["q01"], answer=stored_answer(workspace)))
+    verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert stored(workspace)["q01"].reason == "seen by Ann"
+
+
+def test_what_cannot_be_verified_now_stays_verified_as_it_was(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
+    pump_set(workspace, 2)
+    verifying.verify_questions(workspace, "q", "pumps")
+    before = stored(workspace)["q00"]
+    [[span]] = before.evidence
+    stale = replace(before, evidence=((replace(span, stale=True),),))
+    put(workspace, stale)
+    result = verifying.verify_questions(workspace, "q", "pumps", again=True)
+    assert (result.verified, result.unverified) == (2, 1)
+    assert stored(workspace)["q00"] == stale
+
+
+def test_the_command_verifies_again(workspace: Workspace, server: ModelServer, command_line) -> None:  # noqa: F811
+    pump_set(workspace, 3)
+    words = ("questions", "verify", "q", "--index", "pumps", "--by", "rules")
+    assert command_line(*words)[0] == 0
+    code, out, _ = command_line(*words)
+    assert "All questions that are asked are verified already." in out
+    code, out, _ = command_line(*words, "--again")
+    assert code == 0
+    assert "4 of 4 questions passed." in out
