@@ -191,3 +191,34 @@ def test_a_day_before_its_month_is_read_and_nothing_is_said_of_a_year_that_only_
         "Currently, in “Mooring”, how many euros is the mooring fee?": "9 euros",
         "In 2020, in “Mooring”, how many euros was the mooring fee?": "6 euros",
     }
+
+
+def test_a_second_entity_of_a_document_leads_to_a_third_passage():
+    chain = "A smith greases the Iron Chain every Monday."
+    documents = (
+        document("a.md", f"# Harbour day\n\n{OPENS}\n"),
+        document("b.md", f"# Repairs\n\n{PAINTS}\n\n{FILLER}\n\nThe storm broke the Iron Chain in autumn.\n"),
+        document("c.md", f"# Smithy\n\n{chain}\n"),
+    )
+    drafts = bridges(corpus_of(*documents, claims=lambda of: []), 3)
+    assert drafts
+    for draft in drafts:
+        assert len({claim.document_id for claim in draft.claims}) == 3
+        assert "the Tide Gate" in draft.question
+        assert "the Iron Chain" in draft.question
+    assert bridges(corpus_of(*documents[:2], claims=lambda of: []), 3) == []  # nothing leads further
+
+
+def test_what_is_compared_is_named_as_its_unit_asks():
+    rows = "| Badge renewal | 3 business days |\n| Key renewal | 9 business days |\n"
+    text = f"# Permits\n\n| ACTION | TIME |\n| --- | --- |\n{rows}"
+    [draft] = joined_claims.drafts(corpus_of(document("p.md", text)), "comparison")
+    assert "which has the longer time" in draft.question
+    assert "TIME" not in draft.question
+    assert draft.answer.startswith("“Key renewal” (9 business days")
+
+
+def test_alternatives_are_no_name():
+    texts = [text.replace("the Tide Gate", "the tide/gate") for text in (OPENS, PAINTS, LOCKS)]
+    documents = [document(f"{n}.md", f"# Page {'PQR'[n]}\n\n{text}\n") for n, text in enumerate(texts)]
+    assert mentions(corpus_of(*documents, claims=lambda of: [])).keys().isdisjoint({"tide gate"})

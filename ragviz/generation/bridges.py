@@ -8,7 +8,7 @@ several passages say about it. Facts that share only the topic of their document
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -176,11 +176,16 @@ def _apart(
 
 
 def _linked(corpus: Claims, said: Mapping[str, Sequence[Mention]], passages: int, seed: int) -> Iterator[JoinedDraft]:
-    """Yield questions for what passages say about an entity, and another about a second one that these name with it."""
-    named: dict[tuple[str, int], list[str]] = {}
+    """Yield questions for what passages say about an entity, and another about a second one.
+
+    The second one is named by one of these passages, too, else by its document; what is said about it stands elsewhere.
+    """
+    named: dict[tuple[str, int], list[str]] = defaultdict(list)
+    beside: dict[str, list[str]] = defaultdict(list)
     for entity, own in said.items():
         for each in own:
-            named.setdefault((each.claim.document_id, each.claim.start), []).append(entity)
+            named[each.claim.document_id, each.claim.start].append(entity)
+            beside[each.claim.document_id].append(entity)
     used: set[tuple[str, int]] = set()
     for entity in sorted(said, key=lambda entity: joined_draft.order(said[entity][0].claim, seed)):
         told = _told(said[entity], said[entity][0].claim.language, seed)
@@ -188,8 +193,10 @@ def _linked(corpus: Claims, said: Mapping[str, Sequence[Mention]], passages: int
         if len(group) < max(passages - 1, 2) or len(group) == passages:
             continue
         places = [(claim.document_id, claim.start) for claim in group]
-        others = [each for place in places for other in named[place] for each in _others(said, entity, other)]
-        whole = _apart(corpus, group, [each.claim for each in _told(others, group[0].language, seed)], passages)
+        linked = [*(other for place in places for other in named[place]), *(o for i, _ in places for o in beside[i])]
+        others = [each for other in dict.fromkeys(linked) for each in _others(said, entity, other)]
+        elsewhere = [each for each in others if each.claim.document_id not in {i for i, _ in places}]
+        whole = _apart(corpus, group, [each.claim for each in elsewhere], passages)
         last = next((each for each in others if each.claim == whole[-1]), None)
         if last is None or not used.isdisjoint(places) or len(whole) < passages:
             continue

@@ -150,7 +150,8 @@ def _named_at(tree: Tree, entity: str) -> Named | None:
     said = [(stem(unit), start, end) for unit, start, end in units(tree.sentence)]
     for at in range(len(said) - len(wanted) + 1):
         if [unit for unit, _, _ in said[at : at + len(wanted)]] == wanted:
-            return named_at(tree, said[at][1], said[at + len(wanted) - 1][2])
+            start, end = said[at][1], said[at + len(wanted) - 1][2]
+            return None if "/" in tree.sentence[start:end] else named_at(tree, start, end)
     return None
 
 
@@ -162,7 +163,7 @@ def _named(corpus: Claims) -> dict[str, list[_Naming]]:
         own = _chinese_statements(document) if language == "zh" else corpus.statements.get(document_id, ())
         for statement in own:
             for each in statement.names:
-                if is_entity(each.name, language):
+                if is_entity(each.name, language) and "/" not in each.name:
                     found[normal(each.name)].append((document_id, statement.start, each))
     return found
 
