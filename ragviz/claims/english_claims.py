@@ -9,7 +9,6 @@ import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from functools import lru_cache
 
 from ragviz.claims import (
     candidate,
@@ -42,6 +41,10 @@ _ODD = re.compile(
     r"|[\u2190-\u2bff\U0001f000-\U0001faff]|\S{40,}|(?<!\w)['’](?=\w)(?!s\b)",
     re.IGNORECASE,
 )
+_RELEASES = re.compile(
+    r"\b(?:change[ -]?logs?|changes|news|release notes|releases|history|what.s new)\b", re.IGNORECASE
+)
+"""What a list of changes is called."""
 _PLACEHOLDER = re.compile(r"`[^`\n]*<[^`\n]*`")
 _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
 """A line that was joined to the one before it."""
@@ -54,7 +57,8 @@ _UNKNOWN = candidate.word_set("he she him i me my mine us ours aforementioned la
 _REFERRING = candidate.word_set(
     "it they them this these those such another both either neither following above below previous previously earlier"
     " here there now then today too instead again yet else otherwise similarly likewise meanwhile one ones same other"
-    " others so also however therefore thus hence still already first second third next finally lastly but nor"
+    " others itself themselves himself herself"
+    " so also however therefore thus hence still already first second third next finally lastly but nor"
 )
 _QUANTIFIERS = candidate.word_set("some several many most few more any each every all no other various certain")
 _MAYBE = candidate.word_set("can could may might would")
@@ -126,19 +130,6 @@ def _sentence_trees(document: Document) -> list[tuple[_Sentence, Tree, Tree]]:
     return list(_parsed(_sentences(document)))
 
 
-def statements(document: Document) -> Iterator[Statement]:
-    """Yield what sentences of a document say something about; at no cost right after its claims were made."""
-    for sentence, words in _sentence_words(document):
-        if names := named_in(Tree(sentence.text, words)):
-            yield Statement(sentence.start, sentence.end, names)
-
-
-@lru_cache(maxsize=1)
-def _sentence_words(document: Document) -> list[tuple[_Sentence, list[Word]]]:
-    sentences = list(_sentences(document))
-    return list(zip(sentences, parse([each.text for each in sentences], "en"), strict=True))
-
-
 @dataclass(frozen=True, slots=True)
 class _Usage:
     """The words that a document has in lower case, and those that it capitalises inside a sentence."""
@@ -204,6 +195,8 @@ def _of_sentence(
     clause = english_clauses.clause(tree) if tree.words else None
     if clause is None or not _is_sound(tree, clause):
         return
+    if not clause.subject and _RELEASES.search(f"{document.name} {sentence.path}"):
+        return  # "Fix the sidebar.": what was done, no command
     topic = about[sentence.path]
     drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]
     for draft in drafts:
@@ -440,6 +433,7 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     if any(tree.low(p) in _QUANTIFIERS for p in asked.answer if p < _head(tree, asked.answer)):
         return False
     is_one = asked.kind == "object" and words[asked.answer[0]].tag == "DT" and _content_enough(tree, asked, 5)
+    is_one = is_one and words[asked.clause.verb].lemma not in _LIGHT  # "has a bug"
     is_thing = len(_content(tree, asked.answer)) >= (1 if is_one else 2)
     is_thing = is_thing and len(asked.answer) <= 14
     if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:

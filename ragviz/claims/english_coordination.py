@@ -32,6 +32,8 @@ def is_subject_misread(tree: Tree, clause: Clause) -> bool:
     words, subject = tree.words, clause.subject
     if not subject:
         return False
+    if words[subject[0]].tag == "RB":  # "Normally the script"
+        return True
     if sum(words[p].text == "," for p in [*subject, *clause.between]) % 2 and not any(
         words[p].tag == "CC" for p in subject
     ):

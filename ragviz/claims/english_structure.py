@@ -147,7 +147,8 @@ class _Pieces:
 
 def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> Iterator[SourceClaim]:
     """Yield the claims of a document's structure, kind by kind."""
-    pairs = [pair for pair in found.key_values if _is_pair(pair)]
+    single = _items_without_keys(found.lists, found.key_values)
+    pairs = [pair for pair in found.key_values if _is_pair(pair) and pair.start not in single]
     terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
     tables = [table for table in found.tables if table.rows]
     lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
@@ -205,6 +206,19 @@ def _inside(title: str) -> str:
         return title.lower()
     is_plain = first[1:].islower() and (not rest or not re.search(r"(?:^|\s)[A-Z]", rest))
     return title[:1].lower() + title[1:] if is_plain else title
+
+
+def _items_without_keys(lists: Iterable[ListPlace], pairs: Iterable[KeyValue]) -> frozenset[int]:
+    """Return the starts of the items of lists in which fewer than two, or less than half of the items, have a key."""
+    keyed = {pair.start for pair in pairs}
+    found: set[int] = set()
+    groups = [place.items for place in lists]
+    while groups:
+        items = groups.pop()
+        count = sum(item.start in keyed for item in items)
+        found |= {item.start for item in items} if count < 2 or 2 * count < len(items) else set()
+        groups += [item.items for item in items if item.items]
+    return frozenset(found)
 
 
 def _is_pair(pair: KeyValue) -> bool:
@@ -322,6 +336,8 @@ def _is_person(stated: _Parsed, value: _Parsed) -> bool:
 
 def _is_datum(value: _Parsed) -> bool:
     """Return whether a value is a number, a name or a few words; more are a remark under a heading of its own."""
+    if not re.match(r"[\w$€£¥+−#~<>≤≥±(–-]", value.text):
+        return False
     if len(value.words) <= 3 or value_kinds.kind(value.text) not in ("", "text"):
         return True
     head, first = value.words[value.head], value.words[0]
@@ -344,6 +360,8 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
     """Ask what a term is; its meaning is a noun phrase, not a remark about it."""
     name, meaning = pieces[_inside(term.term)], pieces[term.meaning]
     answer = term.meaning.rstrip(".;")
+    if re.search(r"[:;=]|['’]\W|['’]$", term.term):
+        return
     if not (name.is_noun_phrase() or _CODE.search(term.term)) or meaning.is_sentence() or _REFERS.search(answer):
         return
     if meaning.words[-1].tag in ("IN", "TO", "DT", "CC", "PRP$"):

@@ -3,14 +3,15 @@
 A question that passes is verified. One that does not is at fault where it was made of the documents' own words, without
 a model. Others can be right all the same, with a sum as their answer or in other words: that they leave to a model.
 
-- The reference answer stands in the passages of the evidence: every number of it, and three of five of its words.
+- The reference answer stands in the passages of the evidence: every number of it, and three of five of its words. A
+  word stands there in another form too, or as a part of a compound ("port" in "portside"); words of the question count.
 - Each passage is needed: the question or its answer holds a word that stands in that passage and in no other.
 - No chunk among the best of the retrievers holds all words of a question that nothing is to answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from ragviz.generation import rejection
@@ -26,6 +27,8 @@ EXTRACTIVE = "extractive"
 """The generator whose answers are words of the documents."""
 UNDECIDED = "rules cannot tell"
 """How the reason begins why rules leave a question to a model."""
+PART = 3
+"""Letters of each part of a compound at least; the part that is looked for has more."""
 SUPPORTED = 0.6
 """Share of the reference's words that its evidence has to hold."""
 
@@ -69,10 +72,27 @@ def _unsupported(question: Question, passages: Sequence[str]) -> str:
         return f"its evidence does not hold a number of its answer: {lacking[0]}"
     answer = [word for word in rejection.words(question.answer) if not any(c.isdigit() for c in word)]
     held = set(rejection.words(text))
-    absent = [word for word in answer if word not in held]
+    missing = [word for word in answer if not _holds(held, word)]
+    asked = set(rejection.words(question.query))
+    said = [word for word in missing if _holds(asked, word)]
+    says_nothing = len(said) == len(answer) and not numbers(question.answer)
+    absent = missing if says_nothing else [word for word in missing if word not in said]
     if len(absent) > (1 - SUPPORTED) * len(answer):
         return f"its answer does not stand in its evidence: “{absent[0]}” is missing"
     return ""
+
+
+def _holds(words: Collection[str], word: str) -> bool:
+    """Return whether a word is among `words`, in another form, or as the beginning or end of a compound."""
+    if word in words:
+        return True
+    root = stem(word)
+    is_part = word.isascii() and len(word) > PART
+    return any(
+        stem(each) == root
+        or (is_part and len(each) >= len(word) + PART and (each.startswith(word) or each.endswith(word)))
+        for each in words
+    )
 
 
 def _dispensable(question: Question, passages: Sequence[str]) -> str:
