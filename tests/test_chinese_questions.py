@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragviz.claims import chinese_sentence, chinese_sentences, chinese_words
+from ragviz.claims.chinese_claims import asked_of
 from ragviz.claims.extractive_claims import claims_of
 from ragviz.generation import entities, follow_ups
 from ragviz.generation.comparisons import comparisons
@@ -57,6 +58,12 @@ def corpus(*texts: str) -> entities.Claims:
         ("否则，许可证则必须包含完整的许可证文本。", "完整的许可证文本"),
         ("如果你有恒常章节和前封面文字，请将with...", "请将with"),
         ("1996年3月动工，由临溪第二建筑公司承建。", "临溪第二建筑公司"),  # what was built is not said
+        ("当计算机打开电源时，由UEFI固件来访问。", "UEFI固件"),  # nor what is visited
+        ("老的电脑使用主引导记录方案，将硬盘分区数据保存在第一个扇区。", "第一个扇区"),  # who does it is not asked
+        ("bootup手册介绍了基于systemd的系统启动流程。", "systemd的系统启动流程"),
+        ("mkfs命令是由 e2fsprogs 包提供的，是文件系统程序的前端。", "e2fsprogs"),  # the package, not its name
+        ("青澜江发源于云脊山南麓，全长312公里，流域面积8460平方公里。", "8460平方公里"),  # of "青澜江发源"
+        ("在读者亲自确认之前，请勿假定自己系统的情况也是如此。", "假定自己系统的情况也是如此"),
     ],
 )
 def test_what_was_asked_about_wrongly_is_refused(sentence: str, answer: str) -> None:
@@ -143,6 +150,20 @@ def test_lists_are_asked_for_by_their_heading() -> None:
 def test_any_number_of_what_is_told_may_follow() -> None:
     text = "# 修改源代码\n\n安装程序必须满足以下条件：\n\n- 支持 DESTDIR 变量\n- 遵循文件系统标准\n"
     assert [question.rpartition("，")[2] for question in of_text(text)] == ["安装程序必须满足哪些条件？"]
+
+
+def test_introductions_that_name_no_kind_are_not_asked_for() -> None:
+    assert asked_of("进阶信息参见") == ""
+    assert asked_of("单元配置从以下一系列路径中加载") == "单元配置从哪些路径中加载？"
+
+
+def test_only_a_value_of_who_does_something_is_a_person() -> None:
+    table = (
+        "| 音乐会 | 指挥 | 关键词 |\n|---|---|---|\n| 开幕音乐会 | 顾维明 | 高亮 |\n| 闭幕音乐会 | 柳叶青 | 高亮 |\n"
+    )
+    questions = set(of_text(f"# 海棠音乐厅\n\n{table}"))
+    assert any(question.endswith("开幕音乐会的指挥是谁？") for question in questions)
+    assert not any("关键词是谁" in question for question in questions)
 
 
 def test_items_that_are_headings_are_no_list() -> None:

@@ -546,8 +546,8 @@ def _wh(key: str, value: str) -> str:
     if chinese_sentence.is_person(head) and not re.search(r"\d", value):
         return "是谁"
     names = chinese_words.read(value)
-    if len(value) > 1 and all(word.tag[:2] == "nr" for word in names) and not head.endswith(("品牌", "型号", "地")):
-        return "是谁"
+    if len(value) > 1 and all(word.tag[:2] == "nr" for word in names) and _is_doing(head):
+        return "是谁"  # "指挥"
     if head.endswith(("地址", "地点", "位置")):
         return "在哪里"
     if _DURATION.search(head) and not re.search(r"\d{4}|[-–—~～至]\s*\d", value):
@@ -635,13 +635,16 @@ def asked_of(introduction: str) -> str:
         }
         asked = many.get(verb, "分别是什么" if verb.startswith("分别") else "是什么")
         return f"{before}{asked}？"
-    if len(said) <= 16 and is_attribute(said):  # "入职材料："
+    named = chinese_words.codes(chinese_words.read(said))[-1:] == "N" and not re.search("[参详另]见|阅读|参考", said)
+    if len(said) <= 16 and is_attribute(said) and named:  # "入职材料："
         return f"{said}{'是什么' if said.endswith(('步骤', '流程', '顺序')) else '有哪些'}？"
     return ""
 
 
 def _of_following(match: re.Match[str]) -> str:
     before, count, unit, kind = (match[name] or "" for name in ("before", "count", "unit", "kind"))
+    if count == "一" and not unit:  # "以下一系列路径"
+        count, kind = "", kind.removeprefix("系列").removeprefix("些")
     if not kind and not unit:
         before = before.removesuffix("是").rstrip("，")
         if len(before) < 2 or re.search("[，]$", before):

@@ -59,7 +59,8 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
     """Ask by whom something is done."""
     for clause, (first, last) in enumerate(sentence.clauses):
         for place in range(first, last - 2):
-            led = place > first or (clause and subject_of(sentence, clause))
+            told = clause and not all(is_circumstance(sentence, before) for before in range(clause))
+            led = place > first or (told and subject_of(sentence, clause))
             if sentence.words[place].text != "由" or not led:
                 continue
             match = re.match(r"((?:[NAM]+U)?[NAM]*N(?:[KC][NAM]*N)*)(?=[DZ]*V)", sentence.codes[place + 1 : last])
@@ -69,14 +70,15 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
             if sentence.words[end - 1].text in _HOW:
                 end -= 1
             named = sentence.words[place + 1 : end]
-            if not named:
-                continue
+            cut = re.match("VV", sentence.codes[place + 1 + match.end(1) : last])
+            if not named or (cut and len(sentence.words[place + 1 + match.end(1)].text) == 1):
+                continue  # "由 e2fsprogs 包提供"
             if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
                 continue
             question = in_place(sentence, clause, place + 1, end, "谁")
             if question:
                 doer = sentence.between(place + 1, end)
-                yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "负责者")
+                yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "")
 
 
 _HOW = candidate.word_set("手动 自动 统一 单独 直接 共同 集中 定期 逐级")
@@ -141,7 +143,7 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
                 break
             called = bool(_CALLS.match(text))
             into, brings = text in _INTO, text in _BRINGS
-            if not (called or into or brings) or sentence.codes[place - 1] in "MUAB" or joined in _INTO:
+            if not (called or into or brings) or sentence.codes[place - 1] in "MUABL" or joined in _INTO:
                 continue
             if "指" in sentence.between(first, place) or sentence.words[place - 1].text in ("别", "又", "也", "亦"):
                 break

@@ -131,7 +131,7 @@ def is_usable(draft: Draft) -> bool:
         4 if draft.type == "list" else 1
     ):
         return False
-    if re.search("以下|下列|如下", answer):
+    if re.search("以下|下列|如下|如此", answer):
         return False
     if _POINTING.search(question) or _POINTING.match(answer) or not (_balanced(question) and _balanced(answer)):
         return False
@@ -238,6 +238,8 @@ def _owner(sentence: Sentence, clause: int) -> str:
     owner = subject_of(sentence, clause, only=True)
     if owner and re.match("之?[前后时中内]", sentence.between(*sentence.clauses[clause]).partition(owner)[2]):
         return ""  # "放苗前15天用石灰清塘，用量为…"
+    if re.match("于", sentence.between(*sentence.clauses[clause]).partition(owner)[2] if owner else ""):
+        return ""  # "青澜江发源于…": jieba takes the verb for a part of the name
     measures = sentence.codes[sentence.clauses[clause][1] - 1] == "M"
     return (owner.rpartition("的")[0] or owner) if measures else owner
 
@@ -246,6 +248,8 @@ def _is_broken(sentence: Sentence, led: int, first: int, clause: int, last: int,
     """Return whether a question of these clauses would begin or end in the middle."""
     if clause and re.match("而|以|或|到|至|并不|且不", sentence.between(sentence.clauses[clause][0], start) or " "):
         return True
+    if sentence.words[sentence.clauses[first][0]].text in ("将", "把", "使", "让", "令"):
+        return True  # whose doing it is was said before
     if sentence.words[sentence.clauses[led][0]].text in _JOINED_ON:
         return True
     if clause and re.fullmatch("N+", _codes_of(sentence, 0)) and _codes_of(sentence, clause)[0] == "P":

@@ -50,7 +50,9 @@ _SUPERLATIVE = re.compile(
 )
 
 
-_ONCE = re.compile("出生|逝世|去世|病逝|病故|牺牲|考入|毕业|成立|创办|创建|建成|落成|[动开竣]工|通车|开通|出版|首次")
+_ONCE = re.compile(
+    "出生|逝世|去世|病逝|病故|牺牲|考入|毕业(?!生)|成立|创办|创建|建成|落成|[动开竣]工|通车|开通|出版|首次"
+)
 """What happens once: in another year it did not, which the documents say."""
 
 
@@ -148,7 +150,8 @@ def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: s
 
 def _can_stand_for_another(name: str) -> bool:
     """Return whether a name is a plain noun phrase: no number, no clause, no sign before it."""
-    return name[:1].isalnum() and not _NO_PLAIN_NAME.search(name) and not _ADJECTIVE.match(name)
+    phrase = bool(HAN_RUN.search(name)) and ("的" in name or name.startswith("一"))  # "检查原始的信息", "一个系统"
+    return name[:1].isalnum() and not phrase and not _NO_PLAIN_NAME.search(name) and not _ADJECTIVE.match(name)
 
 
 def _is_plural(name: str) -> bool:
