@@ -71,7 +71,9 @@ def verdict_line(run: Run, summary: Summary) -> None:
 
 def tiles(summary: Summary) -> None:
     missed = intervals.estimate(np.asarray(summary.ranks == 0), summary.clusters)
-    note = f"{missed.mean:.0%} [{missed.low:.0%}, {missed.high:.0%}] of {summary.n}"
+    low, high = missed.interval or (None, None)
+    interval = "no interval" if low is None or high is None else f"[{low:.0%}, {high:.0%}]"
+    note = f"{missed.mean:.0%} {interval} of {summary.n}"
     with widgets.tiles():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]
         metric_tile(recall, summary)

@@ -487,6 +487,22 @@ class Estimate:
     clusters: int = 0
     design_effect: float | None = None
 
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its interval, low and high end; None where one question, or only equal scores, tell nothing of a spread."""
+        if self.low is None or self.high is None or self.n < 2 or self.low == self.high:
+            return None
+        return self.low, self.high
+
+    def interval_words(self, digits: int = 2) -> str:
+        """Write the interval, or why there is none.
+
+        >>> Estimate(0.8, 0.741, 0.9, 10).interval_words(), Estimate(0.5, 0.5, 0.5, 1).interval_words()
+        ('[0.74, 0.90]', 'no interval')
+        """
+        ends = self.interval
+        return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]" if ends else "no interval"
+
 
 NO_EMBEDDER = "none"
 """What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ragviz.analysis import comparison_words
 from ragviz.analysis.evaluate import (
     breakdown,
     breakdown_to_json,
@@ -16,9 +17,12 @@ from ragviz.analysis.evaluate import (
     summarise,
     summarise_scores,
 )
+from ragviz.cli import console
+from ragviz.health import effects
 from ragviz.records import Question, Ranking, Retrieved, Score, Span
 from ragviz.stats import intervals
-from ragviz.stats.clusters import numbered
+from ragviz.stats.clusters import clusters_of, numbered
+from ragviz.stats.differences import paired_differences
 
 
 def question(number, groups):
@@ -203,3 +207,20 @@ def test_questions_about_no_document_do_not_let_an_interval_speak_of_others():
     assert document_clusters(asked[8:]).apart
     many = [Question(f"m{n}", "M?", "A", ((Span(f"m{n % 6}", 0, 4, "text"),),), "import") for n in range(12)]
     assert document_clusters([*many, *asked[8:]]).count == 16
+
+
+def test_one_question_has_no_interval_and_nor_have_equal_scores():
+    """By hand: one score, or scores that do not differ, tell nothing of a spread; 0 and 1 do, from two questions on."""
+    one, same, apart = (intervals.estimate(values) for values in ([0.7], [0.5, 0.5, 0.5], [0.3, 0.9]))
+    assert (one.interval, same.interval) == (None, None)
+    assert apart.interval == (0.0, 1.0)
+    assert intervals.estimate([1]).interval is None
+    rate = intervals.estimate([1, 1])
+    assert rate.interval == (rate.low, rate.high)
+    assert 0.3 < rate.low < 0.4
+    assert console.interval(one) == "0.700 (n=1, no interval)"
+    assert console.interval(same) == "0.500 (n=3, no interval)"
+    assert console.interval(apart) == "0.600 [0.000, 1.000] n=2"
+    assert effects.score_words(one) == "0.70 no interval n = 1"
+    [difference] = paired_differences(np.array([[1.0]]), clusters_of([{"d"}]))
+    assert comparison_words.difference_words(difference) == "+1.00 (n = 1, no interval)"

@@ -189,6 +189,8 @@ def difference_words(difference: Difference) -> str:
     """
     if difference.mean is None or difference.low is None or difference.high is None:
         return "none"
+    if difference.n < 2:
+        return f"{_signed(difference.mean, 2)} (n = {difference.n}, no interval)"
     ends = (difference.mean, difference.low, difference.high)
     digits = 3 if any(0.0005 <= abs(number) < 0.01 for number in ends) else 2
     mean, low, high = (_signed(number, digits) for number in (difference.mean, difference.low, difference.high))

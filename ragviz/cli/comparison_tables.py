@@ -68,4 +68,6 @@ def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]
 def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
     d = delta.difference
     interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
+    if d.mean is not None and d.n < 2:
+        interval = f"{d.mean:+.3f} (n={d.n}, no interval)"
     return interval, delta.verdict, comparison_words.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"

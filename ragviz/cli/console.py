@@ -128,7 +128,9 @@ def interval(estimate: Estimate) -> str:
     """Write mean, interval and n in one cell."""
     if estimate.mean is None:
         return f"none (n={estimate.n})"
-    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}] n={estimate.n}"
+    if estimate.interval is None:
+        return f"{estimate.mean:.3f} (n={estimate.n}, no interval)"
+    return f"{estimate.mean:.3f} {estimate.interval_words(3)} n={estimate.n}"
 
 
 @contextmanager

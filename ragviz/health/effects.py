@@ -47,7 +47,7 @@ def words(found: Effect) -> str:
     if found.after.mean is None:
         return "no question is left"
     change = round(found.after.mean - found.before.mean, 2)
-    signed = f"{change:+.2f}".replace("-", "−") if change else "±0.00"
+    signed = f"{change:+.2f}".replace("-", "−") if change else "no change"
     return f"{score_words(found.after)} ({signed})"
 
 
@@ -56,7 +56,9 @@ def score_words(score: Estimate) -> str:
 
     >>> score_words(Estimate(0.8, 0.7, 0.9, 10))
     '0.80 [0.70, 0.90] n = 10'
+    >>> score_words(Estimate(1.0, 0.2, 1.0, 1))
+    '1.00 no interval n = 1'
     """
     if score.mean is None:
         return "not measured"
-    return f"{score.mean:.2f} [{score.low:.2f}, {score.high:.2f}] n = {score.n:,}"
+    return f"{score.mean:.2f} {score.interval_words()} n = {score.n:,}"

@@ -15,11 +15,11 @@ def estimate_fact(title: str, estimate: Estimate) -> Html:
     """Return a mean with its interval and n."""
     if estimate.mean is None:
         return fact(title, "–", "no question is scored")
-    return fact(title, f"{estimate.mean:.2f}", f"[{estimate.low:.2f}, {estimate.high:.2f}], n = {estimate.n:,}")
+    return fact(title, f"{estimate.mean:.2f}", f"{estimate.interval_words()}, n = {estimate.n:,}")
 
 
 def mean_cells(estimate: Estimate) -> tuple[str, str, str]:
     """Return mean, interval and n, each a cell of a row."""
     if estimate.mean is None:
         return "–", "", f"{estimate.n:,}"
-    return f"{estimate.mean:.3f}", f"[{estimate.low:.3f}, {estimate.high:.3f}]", f"{estimate.n:,}"
+    return f"{estimate.mean:.3f}", estimate.interval_words(3), f"{estimate.n:,}"

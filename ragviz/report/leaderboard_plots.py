@@ -53,7 +53,7 @@ def leaderboard(rows: Sequence[Row], groups: Sequence[Sequence[int]] = (), *, x_
     )
     for at, row in enumerate(rows):
         e = row.estimate
-        words = f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]" if e.mean is not None else "no question is scored"
+        words = f"{e.mean:.2f} {e.interval_words()}" if e.mean is not None else "no question is scored"
         figure.add_annotation(
             x=1, xref="paper", y=-at, text="<br>".join(filter(None, [words, row.note])), xanchor="left",
             xshift=12 + width, align="left", showarrow=False,

@@ -333,4 +333,4 @@ def mean_rows(slices: Sequence[Slice], controls: Controls | None, chosen_by: str
             e = scored.estimate
             of = (part.by, part.name or None, part.questions, part.misses)
             by = judge if judged else nobody
-            yield *of, name, e.mean, e.low, e.high, e.n, without, *by, chosen_by or None
+            yield *of, name, e.mean, *(e.interval or (None, None)), e.n, without, *by, chosen_by or None

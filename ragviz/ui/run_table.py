@@ -107,7 +107,7 @@ def measured(run: Run, summary: RunSummary, metrics: Mapping[str, str]) -> dict[
     """Return the cells of what a run measured and paid."""
     estimates = {title: summary.at_k(name, run.config.k) for title, name in metrics.items()}
     cells: dict[str, Any] = {
-        title: f"{e.mean:.2f} [{e.low:.2f}, {e.high:.2f}]"
+        title: f"{e.mean:.2f} {e.interval_words()}"
         for title, e in estimates.items()
         if e is not None and e.mean is not None
     }

@@ -169,7 +169,7 @@ def estimate_words(estimate: Estimate) -> tuple[str, str]:
     """
     if estimate.mean is None:
         return "–", "no question is scored"
-    return f"{estimate.mean:.2f}", f"[{estimate.low:.2f}, {estimate.high:.2f}] · n = {estimate.n:,}"
+    return f"{estimate.mean:.2f}", f"{estimate.interval_words()} · n = {estimate.n:,}"
 
 
 def figure(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
@@ -245,7 +245,7 @@ def forecast_tiles(forecast: Forecast) -> None:
 
 def interval_words(estimate: Estimate) -> str:
     """Return an interval as a cell shows it."""
-    return "" if estimate.mean is None else f"[{estimate.low:.2f}, {estimate.high:.2f}]"
+    return "" if estimate.mean is None else estimate.interval_words()
 
 
 def table(
