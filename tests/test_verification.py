@@ -250,6 +250,23 @@ def test_an_unanswerable_question_is_asked_of_the_best_chunks_in_one_call(server
     assert (rejected.status, rejected.reason) == ("rejected", "a chunk of “town.txt” answers it: “1502”")
 
 
+def test_an_unanswerable_question_without_candidates_passes_and_others_are_still_asked(server):
+    lone, asked = (
+        question(text, "", unanswerable=True)
+        for text in ("When was the guild of brewers founded?", "When was the guild of tanners founded?")
+    )
+
+    def of(questions):
+        return {q.id: Context(candidates=(Candidate("hall.txt", HALL),) if q is asked else ()) for q in questions}
+
+    assert {(q.status, q.verified_by, q.reason) for q in verified(server, lone, asked, of=of)} == {
+        ("proposed", "loopback", "")
+    }
+    assert asked_of(server) == {"rows": 2}, "both alone in one call, and the candidate of one of them"
+    assert verification.foresee([lone], of, client_of(server)).calls == {verification.CHECKS["alone"].title: 1}
+    assert by_rules(lone, of=of)[0].verified_by == "rules"
+
+
 def test_more_candidates_than_one_call_reads_are_asked_in_several(server):
     long = [f"{number} " + "word " * 3000 for number in range(7)]  # 3,001 tokens each: three in a call
     [kept] = verified(server, question("Who was the first tanner?", "", unanswerable=True), of=candidates(*long))
@@ -597,6 +614,18 @@ def test_the_candidates_are_the_twenty_best_chunks_of_two_retrievers(workspace, 
     assert len(bm25.ids) == len(knn.ids) == 20
     assert len(found.candidates) == len({*bm25.ids, *knn.ids}) > 20
     assert {candidate.document for candidate in found.candidates} == {"pumps.txt"}
+
+
+def test_a_set_with_a_question_that_matches_no_word_is_verified_on_an_index_without_vectors(workspace, server):
+    corpus = workspace.store.corpus("pumps")
+    indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, embedder="", chunker="sentences"))
+    q = workspace.store.create_question_set(corpus.id, "unmatched")
+    none = Question("none", "Quelle gondole “Zanzibar”?", "", (), "hand", unanswerable=True, type="unanswerable")
+    workspace.store.put_questions(q.id, [none])
+    assert verifying.contexts_of(workspace, workspace.store.index("words"))([none])["none"].candidates == ()
+    assert verifying.foresee_verification(workspace, "unmatched", "words").total == 1
+    result = verifying.verify_questions(workspace, "unmatched", "words")
+    assert (result.verified, result.faulty, result.unverified, len(chats(server))) == (1, 0, 0, 1)
 
 
 def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server):

@@ -354,7 +354,14 @@ class _Session:
     def _talked(self, name: str, check: Check, groups: Sequence[Sequence[Question]]) -> dict[str, str]:
         """Return the reasons that a check's talks give: one request of each at a time, concurrently."""
         reasons: dict[str, str] = {}
-        pending = [(some, talk, next(talk)) for some in groups for talk in [check.talk(some, self.contexts)]]
+        pending = []
+        for some in groups:
+            talk = check.talk(some, self.contexts)
+            try:
+                pending.append((some, talk, next(talk)))
+            except StopIteration as end:  # nothing to ask, as of an unanswerable question that no chunk is found for
+                reasons |= end.value
+                self._learn(name, check, some, end.value)
         while pending:
             following = []
             requests = (request for _, _, request in pending)
