@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.questions import authoring, versions
-from ragviz.records import Edit, Question, Span
+from ragviz.records import Edit, Question, Span, Split
 from ragviz.store import codecs
 from ragviz.workspace import Workspace
 
@@ -121,6 +121,35 @@ def test_a_version_is_restored(workspace, question_set):
     assert versions.restore(store, latest(workspace, question_set), 1, "Bo") == 3
     assert now(workspace, question_set) == before
     assert store.history.versions(question_set.id)[0].action == "restored version 1"
+
+
+def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, question_set):
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a"), question("b")])  # 1
+    store.put_questions(question_set.id, [question("c", text='A "side": ["test", "0"]}')])  # 2
+    sides = {"a": "validation", "b": "test", "c": "test"}
+    split = Split("stratified", 0.5, 0)
+    store.put_split(question_set.id, split, sides)
+    versions.undo(store, latest(workspace, question_set))  # 3: without c
+    versions.undo(store, latest(workspace, question_set))  # 4: empty
+    assert now(workspace, question_set) == {}
+    assert [q.split for _, q in store.history.of_question(question_set.id, "c") if q] == [""]
+    versions.restore(store, latest(workspace, question_set), 2)
+    assert {i: q.split for i, q in now(workspace, question_set).items()} == sides
+    assert latest(workspace, question_set).sides == {"validation": 1, "test": 2}
+    assert versions.differences(store, latest(workspace, question_set), 2) == []  # a side is not part of a version
+    store.delete_questions(question_set.id, ["c"])  # 6
+    store.put_split(question_set.id, split, {"a": "test", "b": "validation"})
+    store.put_questions(question_set.id, [question("c")])  # 7: new, not taken back
+    assert now(workspace, question_set)["c"].split == ""
+    store.delete_questions(question_set.id, ["b"])  # 8
+    store.put_split(question_set.id, Split("stratified", 0.5, 1), {"a": "test", "c": "validation"})
+    versions.undo(store, latest(workspace, question_set))
+    assert {i: q.split for i, q in now(workspace, question_set).items()} == {"a": "test", "b": "", "c": "validation"}
+    store.delete_questions(question_set.id, ["c"])
+    store.put_split(question_set.id, None, {})
+    versions.undo(store, latest(workspace, question_set))
+    assert {q.split for q in now(workspace, question_set).values()} == {""}
 
 
 def test_a_set_of_an_earlier_release_has_its_first_edit_compared(workspace, question_set):

@@ -69,7 +69,8 @@ def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
 def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:
     """Take back the newest edit of a set that was not taken back yet, as a new version; return the edit.
 
-    What later versions of other edits changed stays. Questions that come back are at the end of the set.
+    What later versions of other edits changed stays. Questions that come back are at the end of the set, on
+    the side of its split that they had.
 
     Raises:
         UsageError: there is none, or somebody else has edited the set meanwhile.
@@ -103,7 +104,7 @@ def _restore(
 ) -> None:
     """Write questions as they were; None deletes one. Evidence in documents replaced since is moved afterwards."""
     if back := [question for _, question in questions if question is not None]:
-        store.put_questions(question_set.id, back, edit=edit)
+        store.put_questions(question_set.id, back, edit=edit, back=True)
     if gone := [question_id for question_id, question in questions if question is None]:
         store.delete_questions(question_set.id, gone, edit)
     store.settle_all()

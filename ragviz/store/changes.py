@@ -208,6 +208,17 @@ def record_version(connection: Connection, set_id: str, edit: Edit, before: Mapp
         connection.execute(replaced.insert(), list(rows_batch))
 
 
+def last_sides(connection: Connection, set_id: str) -> dict[str, str]:
+    """Return the side of each question that left a set, by id, where it was on a side of the set's present split."""
+    sets, replaced = schema.question_sets, schema.question_changes
+    split = connection.execute(sa.select(sets.c.split).where(sets.c.id == set_id)).scalar_one()
+    if not split:
+        return {}
+    rows = sa.select(replaced.c.question_id, replaced.c.before).where(replaced.c.set_id == set_id)
+    left = rows.where(replaced.c.before.contains(', "side": [', autoescape=True)).order_by(replaced.c.number)
+    return {row.question_id: codecs.side_in(row.before, split) for row in connection.execute(left)}
+
+
 def drop_revision(connection: Connection, owner_id: str) -> None:
     """Delete the count of changes of a deleted owner; its id is never reused."""
     connection.execute(schema.revisions.delete().where(schema.revisions.c.owner_id == owner_id))

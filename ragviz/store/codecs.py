@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
@@ -98,6 +99,28 @@ def question(body: str, split: Side | Literal[""]) -> Question:
 def split_to_json(split: Split | None) -> str:
     """Encode the split of a question set, None as ""."""
     return json.dumps(asdict(split)) if split else ""
+
+
+_SIDE = re.compile(r', "side": \["([a-z]+)", "([0-9a-f]+)"\]\}\Z')
+
+
+def with_side(body: str, side: str, split: str) -> str:
+    """Return the body of a question that leaves its set, with its `side` of the set's `split`, as in their columns.
+
+    Without a side it is the body itself.
+    """
+    return f'{body[:-1]}, "side": ["{side}", "{digest(split)}"]}}' if side else body
+
+
+def without_side(body: str) -> str:
+    """Return the body that `with_side` was given."""
+    return _SIDE.sub("}", body)
+
+
+def side_in(body: str, split: str) -> str:
+    """Return the side that `with_side` recorded for this same `split` of the set; "" for another one, or none."""
+    found = _SIDE.search(body)
+    return found[1] if found and found[2] == digest(split) else ""
 
 
 def split_from_json(body: str) -> Split | None:

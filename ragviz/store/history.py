@@ -90,7 +90,7 @@ class StoreHistory:
         )
         same = sa.and_(first.c.question_id == table.c.question_id, first.c.number == table.c.number)
         query = sa.select(table.c.question_id, table.c.before).join(first, same).where(table.c.set_id == set_id)
-        return {row.question_id: row.before for row in self._rows(query)}
+        return {row.question_id: codecs.without_side(row.before) for row in self._rows(query)}
 
     def _bodies(self, set_id: str, ids: Sequence[str]) -> dict[str, str]:
         table, bodies = schema.questions, dict[str, str]()
@@ -107,4 +107,4 @@ def _version(row: Row[Any], questions: int) -> SetVersion:
 
 
 def _question_of(body: str) -> Question | None:
-    return codecs.question_from_json(body) if body else None
+    return codecs.question_from_json(codecs.without_side(body)) if body else None

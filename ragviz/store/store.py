@@ -583,6 +583,8 @@ class Store:
         split: Split | None = None,
         edit: Edit = EDITED,
         facts: Mapping[str, Any] | None = None,
+        *,
+        back: bool = False,
     ) -> None:
         """Add questions at the end of a set; one with an existing id is replaced in its place.
 
@@ -590,21 +592,29 @@ class Store:
         `put_set_fact`) are stored in the same transaction.
 
         A replaced question keeps its side of the set's split, and a new one has none; with `split`, that becomes the
-        set's, and the questions are on the sides that they name.
+        set's, and the questions are on the sides that they name. With `back`, a question that was in the set before is
+        on the side that it had then, unless the split was made again since with other choices.
 
         Evidence in a document that was replaced since it was read is moved by `settle_all`.
         """
         with self._change(set_id, "questions") as connection:
-            self._write_questions(connection, set_id, questions, split, edit)
+            last_sides = changes.last_sides(connection, set_id) if back else {}
+            self._write_questions(connection, set_id, questions, split, edit, last_sides)
             for name, value in (facts or {}).items():
                 _put_set_fact(connection, set_id, name, value)
 
     def _write_questions(
-        self, connection: Connection, set_id: str, questions: Sequence[Question], split: Split | None, edit: Edit
+        self,
+        connection: Connection,
+        set_id: str,
+        questions: Sequence[Question],
+        split: Split | None,
+        edit: Edit,
+        last_sides: Mapping[str, str] | None = None,
     ) -> None:
         """Write questions as `put_questions` says, in a transaction that has counted a change of their set."""
         changes.mark_gone(connection, set_id, questions)
-        mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict[str, str]()
+        mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict(last_sides or {})
         before: dict[str, str] = {question.id: "" for question in questions}
         for batch in changes.batches([q.id for q in questions]):
             for row in connection.execute(sa.select(schema.questions).where(mine, schema.questions.c.id.in_(batch))):
@@ -695,13 +705,14 @@ class Store:
 
     @repeated
     def delete_questions(self, set_id: str, ids: Sequence[str], edit: Edit = DELETED) -> None:
-        """Delete single questions of a set."""
-        table, before = schema.questions, dict[str, str]()
+        """Delete single questions of a set; their sides of its split are recorded with the version that this makes."""
+        table, before, sets = schema.questions, dict[str, str](), schema.question_sets
         with self._change(set_id, "questions") as connection:
+            split = connection.execute(sa.select(sets.c.split).where(sets.c.id == set_id)).scalar_one()
             for batch in changes.batches(ids):
                 mine = sa.and_(table.c.set_id == set_id, table.c.id.in_(batch))
-                for row in connection.execute(sa.select(table.c.id, table.c.body).where(mine)):
-                    before[row.id] = row.body
+                for row in connection.execute(sa.select(table.c.id, table.c.body, table.c.split).where(mine)):
+                    before[row.id] = codecs.with_side(row.body, row.split, split)
                 connection.execute(table.delete().where(mine))
             changes.record_version(connection, set_id, edit, before)
 
