@@ -13,7 +13,7 @@ from ragviz.claims.candidate import word_set
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
 from ragviz.generation.exact_search import ExactSearch
-from ragviz.questions.occurrences import units
+from ragviz.questions.units import units
 from ragviz.records import Document
 from ragviz.text.stems import content_words, singular, stem
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.claims.sections import name_of, sections, title_of
-from ragviz.questions.occurrences import units
+from ragviz.questions.units import units
 from ragviz.records import Document
 from ragviz.text.stems import stem
 

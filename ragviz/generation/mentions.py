@@ -23,7 +23,7 @@ from ragviz.claims.statement import Named, Statement, named_at
 from ragviz.claims.structure import structure
 from ragviz.generation.entities import Claims, bare, holds, is_entity, normal
 from ragviz.index.headings import headings, verbatim
-from ragviz.questions.occurrences import units
+from ragviz.questions.units import units
 from ragviz.records import Document
 from ragviz.text import prose, segmentation
 from ragviz.text.stems import content_words, stem

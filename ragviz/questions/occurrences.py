@@ -7,8 +7,6 @@ count. Each document is read once into an inverted index, after which a question
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,8 +15,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.backends.terms import HAN, HAN_RUN
+from ragviz.backends.terms import HAN_RUN
 from ragviz.questions import authoring
+from ragviz.questions.units import UNIT, folded, length, units
 from ragviz.records import Document, Question, QuestionSet, Span, digest
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
@@ -35,8 +34,6 @@ _KEPT = 5_000  # sentences whose terms are kept
 _LONGEST = 500  # characters of a sentence
 _BEST = 12  # sentences that are compared with an answer
 _ORDERED = 200  # exact places that are ordered by the question's words
-_UNIT = re.compile(rf"\d{{1,3}}(?:[,，]\d{{3}})+(?![\d,，])|(?:[A-Za-z]\.)+[A-Za-z]\b|[{HAN}]|[^\W_{HAN}]+")
-_IN_UNIT = str.maketrans("", "", ",.")
 _AROUND = " \t\r\n.。!！?？,，;；:：\"'“”‘’()（）[]"
 _QUOTES = str.maketrans("“”‘’", "\"\"''")
 _DECLINED = "declined evidence"
@@ -77,20 +74,6 @@ class Proposal:
     def outcome(self) -> Outcome:
         """What was found, in one word."""
         return "none" if not self.places else "ambiguous" if self.doubt else self.places[0].how
-
-
-def units(text: str) -> Iterator[tuple[str, int, int]]:
-    r"""Yield the units of `text` in their normal form, with their offsets.
-
-    >>> [unit for unit, _, _ in units("The U.S. paid １,０００ €,\n南京。")]
-    ['the', 'us', 'paid', '1000', '南', '京']
-    """
-    for match in _UNIT.finditer(text):
-        yield _folded(match.group()).translate(_IN_UNIT), match.start(), match.end()
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 class Texts:
@@ -180,7 +163,7 @@ class Texts:
         return Place(span, "exact" if is_exact else "near", 1.0, self._asked(question, first, last))
 
     def _end_of(self, document: Document, unit: int) -> int:
-        match = _UNIT.match(document.text, int(self._starts[unit]))
+        match = UNIT.match(document.text, int(self._starts[unit]))
         assert match is not None
         return match.end()
 
@@ -307,18 +290,9 @@ def _sentences(document: Document) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def length(answer: str) -> float:
-    """Return how many words an answer has; a Chinese character counts half.
-
-    >>> length("May 2023"), length("yes."), length("三十天")
-    (2.0, 1.0, 1.5)
-    """
-    return sum(0.5 if HAN_RUN.match(unit) else 1.0 for unit, _, _ in units(answer))
-
-
 def _bare(text: str) -> str:
     """Return `text` as two equal ones are compared: its signs count, width, case, blanks and kinds of quotes do not."""
-    return "".join(_folded(text.translate(_QUOTES)).split())
+    return "".join(folded(text.translate(_QUOTES)).split())
 
 
 def _doubt(question: Question, places: Sequence[Place], count: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from ragviz.questions.occurrences import units
+from ragviz.questions.units import units
 from ragviz.records import Document, Progress, Span, silent
 
 FIRST = 4
