@@ -735,7 +735,7 @@ class SetVersion:
     """A version of a question set: what made it of the one before, and how many `questions` that changed.
 
     `undoes` is the number of the version that it takes back, None when it takes none back. One `by_system` followed
-    from a change of documents: nobody takes it back.
+    from a change of documents: nobody takes it back. `key` is that of its edit.
     """
 
     number: int
@@ -745,6 +745,7 @@ class SetVersion:
     questions: int
     undoes: int | None = None
     by_system: bool = False
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

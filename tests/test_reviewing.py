@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from ragviz.errors import UsageError
-from ragviz.questions import authoring, reviewing
+from ragviz.questions import authoring, reviewing, versions
 from ragviz.records import Question
 from ragviz.stats.agreement import agreement
 
@@ -74,6 +74,51 @@ def test_a_verdict_on_what_was_changed_meanwhile_is_not_recorded(asked):
     with pytest.raises(authoring.Conflict):
         reviewing.decide(store, question_set, shown, "Ann", "accept")
     assert store.reviews.all(question_set.id) == []
+
+
+def test_a_verdict_is_taken_back_with_the_version_that_it_made(asked):
+    store, question_set = asked
+
+    def verdicts():
+        found = store.reviews.all(question_set.id)
+        return {each.reviewer: each.verdict for each in found if each.question_id == "q00"}
+
+    def present():
+        return store.question_set(question_set.id)
+
+    reviewing.decide(store, question_set, question_of(asked, "q00"), "Ann", "accept")  # version 2
+    reviewing.decide(store, question_set, question_of(asked, "q00"), "bob", "reject")  # version 3
+    kept = store.reviews.all(question_set.id)
+    assert versions.undo(store, present()).number == 3  # version 4
+    assert (question_of(asked, "q00").status, verdicts()) == ("accepted", {"Ann": "accept"})
+    versions.restore(store, present(), 3)
+    assert (question_of(asked, "q00").status, store.reviews.all(question_set.id)) == ("proposed", kept)
+    versions.restore(store, present(), 1)
+    assert (question_of(asked, "q00").status, verdicts()) == ("proposed", {})
+
+
+def test_an_assignment_and_a_verdict_given_since_stay_when_a_version_is_taken_back(asked):
+    store, question_set = asked
+    [first] = reviewing.assign(store, question_set, "Ann", 1)
+    [assigned] = store.reviews.all(question_set.id)
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "reject")
+    versions.undo(store, store.question_set(question_set.id))
+    assert [each.verdict for each in store.reviews.all(question_set.id)] == ["accept"]
+    versions.undo(store, store.question_set(question_set.id))
+    assert store.reviews.all(question_set.id) == [assigned]
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")  # makes no version
+    versions.undo(store, store.question_set(question_set.id))
+    assert store.reviews.all(question_set.id) == [assigned]
+    reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")
+    reviewing.decide(store, question_set, question_of(asked, first), "bob", "reject")
+    reviewing.decide(store, question_set, question_of(asked, first), "bob", "unsure")  # makes no version
+    versions.undo(store, store.question_set(question_set.id))
+    assert {each.reviewer: each.verdict for each in store.reviews.all(question_set.id)} == {
+        "Ann": "accept",
+        "bob": "unsure",
+    }
 
 
 def test_comments_are_kept_in_order(asked):

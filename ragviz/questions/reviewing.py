@@ -6,20 +6,23 @@ on which reviewers disagree, or one is unsure, stay proposed until somebody deci
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
 from ragviz.errors import UsageError
 from ragviz.questions import authoring
-from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, Review, ReviewVerdict, digest
+from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, Review, ReviewVerdict, SetVersion, digest
 from ragviz.stats.agreement import Agreement, agreement
 from ragviz.store import codecs
 from ragviz.store.store import Store, plain_name
 
 VERDICTS: Mapping[ReviewVerdict, str] = {"accept": "accepted", "reject": "rejected", "unsure": "unsure"}
 """Verdict of a reviewer → what a person reads."""
+REVIEW = "review:"
+"""How the key of an edit that a verdict makes begins."""
 LONGEST_NAME = 200
 """Characters of a reviewer's name, at most."""
 
@@ -113,11 +116,41 @@ def decide(
     reason = f"rejected by {', '.join(each.reviewer for each in (*others, review))}" if status == "rejected" else ""
     after = authoring.with_status(question, status, reason)
     if after != question:
-        edit = Edit(reviewer, f"reviewed: {VERDICTS[verdict]}")
-        authoring.save(store, question_set, after, version, edit)
         review = replace(review, version=codecs.version_of(after))
+        edit = Edit(reviewer, f"reviewed: {VERDICTS[verdict]}", _key(before, review))
+        authoring.save(store, question_set, after, version, edit)
     store.reviews.put(question_set.id, [review])
     return after
+
+
+def _key(before: Review | None, after: Review) -> str:
+    """Return the key of the edit that a verdict makes: it holds the review before it and after it."""
+    return REVIEW + json.dumps([before and asdict(before), asdict(after)], ensure_ascii=False)
+
+
+def take_back(store: Store, question_set: QuestionSet, made: Sequence[tuple[SetVersion, bool]]) -> None:
+    """Take back the verdicts that made versions, in this order: the review before each is in its place; True: again.
+
+    Nothing is done for a version that no verdict made, and where the reviewer has given another verdict since.
+    """
+    changed: dict[tuple[str, str], Review | None] = {}
+    made = [(version, again) for version, again in made if version.key.startswith(REVIEW)]
+    present = {(r.question_id, r.reviewer): r for r in store.reviews.all(question_set.id)} if made else {}
+    for version, again in made:
+        before, after = (each and Review(**each) for each in json.loads(version.key.removeprefix(REVIEW)))
+        old, new = (before, after) if again else (after, before)
+        of = after.question_id, after.reviewer
+        now = changed.get(of, present.get(of))
+        if (now and now.verdict) == (old and old.verdict):
+            changed[of] = new
+    if back := [review for review in changed.values() if review is not None]:
+        store.reviews.put(question_set.id, back)
+    gone: dict[str, list[str]] = {}
+    for (question_id, reviewer), review in changed.items():
+        if review is None:
+            gone.setdefault(reviewer, []).append(question_id)
+    for reviewer, question_ids in gone.items():
+        store.reviews.remove(question_set.id, reviewer, question_ids)
 
 
 def status_by(verdicts: Sequence[ReviewVerdict | None]) -> QuestionStatus:

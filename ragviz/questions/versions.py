@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragviz.errors import UsageError
+from ragviz.questions import reviewing
 from ragviz.records import Edit, Question, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.history import UNDO
 from ragviz.store.store import Store
@@ -69,8 +70,8 @@ def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
 def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:
     """Take back the newest edit of a set that was not taken back yet, as a new version; return the edit.
 
-    What later versions of other edits changed stays. Questions that come back are at the end of the set, on
-    the side of its split that they had.
+    A verdict of a reviewer that made it is taken back too. What later versions of other edits changed stays. Questions
+    that come back are at the end of the set, on the side of its split that they had.
 
     Raises:
         UsageError: there is none, or somebody else has edited the set meanwhile.
@@ -83,11 +84,14 @@ def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersio
     changes = store.history.changes(question_set.id, version.number - 1, version.number)
     edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
     _restore(store, question_set, [(change.question_id, change.before) for change in changes], edit)
+    reviewing.take_back(store, question_set, [(version, False)])
     return version
 
 
 def restore(store: Store, question_set: QuestionSet, number: int, author: str = "") -> int:
     """Make all questions of a set as they were in a version, as a new version; return how many that changes.
+
+    Verdicts of reviewers that made later versions are taken back, and those that were taken back later are back.
 
     Raises:
         UsageError: there is no such version.
@@ -96,6 +100,14 @@ def restore(store: Store, question_set: QuestionSet, number: int, author: str = 
     found = differences(store, question_set, number)
     edit = Edit(author, f"restored version {number}", f"restore:{question_set.version + 1}")
     _restore(store, question_set, [(each.change.question_id, each.change.before) for each in found], edit)
+    listed = store.history.versions(question_set.id)
+    numbered = {version.number: version for version in listed}
+    later = [version for version in listed if version.number > number]
+    made = [
+        (version if version.undoes is None else numbered[version.undoes], version.undoes is not None)
+        for version in later
+    ]
+    reviewing.take_back(store, question_set, made)
     return len(found)
 
 

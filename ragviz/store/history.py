@@ -103,7 +103,7 @@ class StoreHistory:
 def _version(row: Row[Any], questions: int) -> SetVersion:
     undoes = int(row.edit_key.removeprefix(UNDO)) if row.edit_key.startswith(UNDO) else None
     by_system = row.edit_key.startswith(SYSTEM)
-    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system)
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, row.edit_key)
 
 
 def _question_of(body: str) -> Question | None:
