@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.questions import authoring, reviewing, versions
 from ragviz.records import Question
@@ -190,6 +191,33 @@ def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, comm
     assert (comment["author"], comment["text"]) == ("Ann", "Which pump?")
     for words in (("versions", "asked"), ("reviewers", "asked"), ("comment", "asked", "q2"), ("diff", "asked", 1)):
         assert command_line("questions", *words)[0] == 0
+
+
+def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "a.md", b"The mast of the north station is 312 metres high.")
+    add = ("questions", "add", "asked", "--question", "How high is the mast?", "--answer", "312 metres")
+    assert command_line(*add, "--corpus", "notes")[0] == 0
+    [added] = store.questions(store.question_set("asked").id)
+    assert command_line("questions", "review", "asked", added.id, "--reject", "--reason", "unclear")[0] == 0
+    assert command_line("questions", "review", "asked", added.id, "--accept")[0] == 0
+    assert command_line("questions", "find-evidence", "asked", "--accept", "all")[0] == 0
+    assert command_line("questions", "add", "asked", "--question", "Who paints it?")[0] == 0
+    log = tmp_path / "log.txt"
+    log.write_text("How high is the mast?\n" * 5)
+    assert command_line("questions", "asked", "asked", log, "--apply-weights")[0] == 0
+    said = [(v.author, v.action) for v in store.history.versions(store.question_set("asked").id)]
+    assert said[::-1] == [
+        ("Ann", "added a question"),
+        ("Ann", "rejected a question"),
+        ("Ann", "accepted a question"),
+        ("Ann", "found evidence"),
+        ("Ann", "added a question"),
+        ("Ann", "weighted by what people ask"),
+    ]
 
 
 def test_a_note_survives_a_verdict_and_the_reason_of_a_rejection_does_not_survive_acceptance(asked):

@@ -603,6 +603,7 @@ def test_a_set_is_verified_once(workspace, server):
     assert verifying.foresee_verification(workspace, "q", "pumps").total == 0
     versions = workspace.store.history.versions(workspace.store.question_set("q").id)
     assert [(v.action, v.questions) for v in versions if v.action == "verified"] == [("verified", 61)]
+    assert versions[0].author == workspace.settings.person != ""
 
 
 def test_the_candidates_are_the_twenty_best_chunks_of_two_retrievers(workspace, server):

@@ -35,7 +35,9 @@ def questions_asked(
         bool, typer.Option("--apply-weights", help="Weigh the questions of the set by how often they are asked.")
     ] = False,
     run_name: Annotated[str, typer.Option("--run", help="Run whose scores are weighted (default: the newest).")] = "",
-    author: Annotated[str, typer.Option(help="Who weighs the questions.")] = "",
+    author: Annotated[
+        str, typer.Option("--by", "--author", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Read a log of what people asked: what the set does not ask, what no document answers, scores weighted by it.
@@ -43,7 +45,7 @@ def questions_asked(
     Nothing but texts and counts is kept of it; keys, addresses of mail and long numbers are taken out.
     """
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set, author = workspace.store.question_set(set_name), author or workspace.settings.person
     if file is not None:
         if not file.is_file():
             raise InputError(f"The file {file} cannot be opened: No such file.")

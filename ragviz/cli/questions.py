@@ -176,7 +176,8 @@ def questions_review(
     reason: Annotated[str, typer.Option(help="Why they are rejected.")] = "",
 ) -> None:
     """Accept or reject questions by id."""
-    store = console.open_workspace().store
+    workspace = console.open_workspace()
+    store = workspace.store
     question_set = store.question_set(set_name)
     chosen = [q for q in store.questions(question_set.id) if q.id in ids]
     if len(chosen) < len(set(ids)):
@@ -184,10 +185,12 @@ def questions_review(
     status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
     for question in chosen:
-        _review(store, question_set, question, status, why)
+        _review(store, question_set, question, status, why, workspace.settings.person)
 
 
-def _review(store: Store, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str) -> None:
+def _review(
+    store: Store, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str, author: str
+) -> None:
     """Set the status of a question, also when somebody else has changed its text since it was read.
 
     Raises:
@@ -196,11 +199,11 @@ def _review(store: Store, question_set: QuestionSet, question: Question, status:
     """
     try:
         after = authoring.with_status(question, status, reason)
-        authoring.save(store, question_set, after, codecs.version_of(question))
+        authoring.save(store, question_set, after, codecs.version_of(question), Edit(author, f"{status} a question"))
     except authoring.Conflict as conflict:
         if conflict.current is None:
             raise UsageError(f"Question '{question.id}' of '{question_set.name}' was deleted meanwhile.") from None
-        _review(store, question_set, conflict.current, status, reason)
+        _review(store, question_set, conflict.current, status, reason, author)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
@@ -251,7 +254,7 @@ def questions_add(
         text, answer, new_evidence or (), unanswerable=unanswerable, question_type=kind, style=put
     )
     question_set = sets.question_set(workspace, corpus, set_name)
-    authoring.add(workspace.store, question_set, question)
+    authoring.add(workspace.store, question_set, question, workspace.settings.person)
     _show_saved(question, as_json)
 
 
@@ -358,12 +361,13 @@ def questions_find_evidence(
         raise UsageError("Give --accept for the whole set, or a question with --place (once or more) or --decline.")
     proposals = occurrences.search(workspace, question_set, question_id)
     if question_id:
-        _decide(workspace.store, question_set, proposals, question_id, places)
+        _decide(workspace, question_set, proposals, question_id, places)
         console.show({"question": question_id, "places": places}, as_json, lambda: console.out.print("Saved."))
         return
     how: Any = accept
     certain = occurrences.certain(proposals, how) if accept else []
-    refused = occurrences.accept(workspace.store, question_set, [(p.question, p.places[:1]) for p in certain])
+    best, person = [(p.question, p.places[:1]) for p in certain], workspace.settings.person
+    refused = occurrences.accept(workspace.store, question_set, best, person)
     accepted = {"accepted": len(certain) - refused, "changed_meanwhile": refused}
     names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id)}
     rows = [_proposal_row(proposal, names) for proposal in proposals]
@@ -371,7 +375,7 @@ def questions_find_evidence(
 
 
 def _decide(
-    store: Store,
+    workspace: Workspace,
     question_set: QuestionSet,
     proposals: Sequence[occurrences.Proposal],
     question_id: str,
@@ -386,10 +390,10 @@ def _decide(
             f"{len(proposal.places)} places are listed for this question: there is no number {max(numbers)}."
         )
     if not numbers:
-        occurrences.decline(store, question_set, proposal.question, proposal.places)
+        occurrences.decline(workspace.store, question_set, proposal.question, proposal.places)
         return
     chosen = [proposal.places[number - 1] for number in dict.fromkeys(numbers)]
-    if occurrences.accept(store, question_set, [(proposal.question, chosen)]):
+    if occurrences.accept(workspace.store, question_set, [(proposal.question, chosen)], workspace.settings.person):
         raise UsageError(f"Question '{question_id}' was changed by somebody else meanwhile: nothing was saved.")
 
 
@@ -459,7 +463,7 @@ def _quoted_span(
 def _proposed_span(
     workspace: Workspace, question_set: QuestionSet, stale: authoring.Stale, documents: Sequence[str], number: int
 ) -> Span:
-    proposals = _proposals(workspace, question_set, stale, documents)
+    [proposals] = _proposals(workspace, question_set, [stale], documents)
     if number > len(proposals):
         raise UsageError(
             f"There are {len(proposals)} proposals for this piece, not {number}: `ragviz questions mend` lists them."
@@ -468,19 +472,27 @@ def _proposed_span(
 
 
 def _proposals(
-    workspace: Workspace, question_set: QuestionSet, stale: authoring.Stale, documents: Sequence[str]
-) -> list[authoring.Proposal]:
-    """Return proposals in the piece's own document, or in the named ones."""
-    store = workspace.store
-    ids = [authoring.document_of(store, question_set.corpus_id, name).id for name in documents] or [
-        stale.span.document_id
-    ]
-    texts = store.document_texts(question_set.corpus_id, ids)
-    return [proposal for document in texts for proposal in authoring.proposals(document, stale.span.text)]
+    workspace: Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
+) -> list[list[authoring.Proposal]]:
+    """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
+    store, corpus_id = workspace.store, question_set.corpus_id
+    named = [authoring.document_of(store, corpus_id, name).id for name in documents]
+    known = {info.id for info in store.documents(corpus_id, replaced=True)}
+    deleted = set() if named else {each.span.text for each in pieces if each.span.document_id not in known}
+    anywhere = authoring.proposals_anywhere(store, corpus_id, deleted)
+
+    def of(piece: authoring.Stale) -> list[authoring.Proposal]:
+        if not named and piece.span.document_id not in known:
+            return anywhere[piece.span.text]
+        texts = store.document_texts(corpus_id, named or [piece.span.document_id])
+        return [proposal for document in texts for proposal in authoring.proposals(document, piece.span.text)]
+
+    return [of(piece) for piece in pieces]
 
 
 def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
     names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id, replaced=True)}
+    pieces = authoring.stale(workspace.store.questions(question_set.id))
     rows: list[dict[str, Any]] = [
         {
             "question": s.question.id,
@@ -488,8 +500,8 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
             "text": s.span.text,
             "document": names.get(s.span.document_id),
         }
-        | {"proposals": [asdict(proposal) for proposal in _proposals(workspace, question_set, s, documents)]}
-        for s in authoring.stale(workspace.store.questions(question_set.id))
+        | {"proposals": [asdict(proposal) for proposal in proposals]}
+        for s, proposals in zip(pieces, _proposals(workspace, question_set, pieces, documents), strict=True)
     ]
     reworded = [
         {"question": question.id, "answer": question.answer, "text": each.old, "now": each.new, "doubt": each.doubt}

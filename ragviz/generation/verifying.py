@@ -114,7 +114,7 @@ def verify_questions(
             keys=workspace.settings.keys,
             tally=tally,
         )
-    edit = Edit(action="verified", key=f"verified {new_id()}")
+    edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
     counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
     changed = 0
     try:

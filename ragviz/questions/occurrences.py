@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ragviz.backends.terms import HAN_RUN
 from ragviz.questions import authoring
 from ragviz.questions.units import UNIT, folded, length, units
-from ragviz.records import Document, Question, QuestionSet, Span, digest
+from ragviz.records import Document, Edit, Question, QuestionSet, Span, digest, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text import segmentation
@@ -362,10 +362,16 @@ def certain(proposals: Iterable[Proposal], accept: Literal["exact", "all"]) -> l
     return [p for p in proposals if p.outcome == "exact" or (accept == "all" and p.outcome == "near")]
 
 
-def accept(store: Store, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]]) -> int:
-    """Save places as the evidence of their questions; return how many were changed by somebody else, and kept so."""
+def accept(
+    store: Store, question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], author: str = ""
+) -> int:
+    """Save places as the evidence of their questions; return how many were changed by somebody else, and kept so.
+
+    Those that are saved together are one version of the set.
+    """
+    edit = Edit(author, "found evidence", f"found:{new_id()}")
     saved = [
-        store.put_question(question_set.id, with_evidence(question, places), version_of(question))[0]
+        store.put_question(question_set.id, with_evidence(question, places), version_of(question), edit)[0]
         for question, places in chosen
     ]
     if any(saved):

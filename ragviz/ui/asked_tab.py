@@ -14,7 +14,7 @@ from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
 from ragviz.records import Corpus, QuestionSet, Run, new_id
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, job_panel, presses, widgets, wording
+from ragviz.ui import address, cache, heading, job_panel, person, presses, widgets, wording
 
 FIRST = 10
 """Questions that one press adds, the most asked."""
@@ -145,7 +145,7 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
 
 
 def _add(question_set: QuestionSet, chosen: Sequence[Cluster]) -> None:
-    added = demand.add(cache.workspace(), question_set, [each.text for each in chosen])
+    added = demand.add(cache.workspace(), question_set, [each.text for each in chosen], person.name())
     aside = sum(question.status == "quarantined" for question in added)
     words = f"{wording.counted(len(added), 'question')} added"
     st.toast(words + (f", {aside:,} of them set aside until their evidence is marked." if aside else " as proposed."))
@@ -192,7 +192,7 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
     weights = demand.weights_of(read, questions)
     differ = sum(question.weight != weights.get(question.id, question.weight) for question in questions)
     if st.button("Store as the questions' weights", key="apply-weights", disabled=not differ):
-        demand.apply_weights(workspace, question_set, read)
+        demand.apply_weights(workspace, question_set, read, person.name())
         st.rerun()
     if not differ:
         st.caption("The questions of the set have these weights.")

@@ -13,7 +13,7 @@ from ragviz.questions.occurrences import Place, Proposal
 from ragviz.records import Corpus, Question, QuestionSet
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, heading, passages, widgets, wording
+from ragviz.ui import address, cache, heading, passages, person, widgets, wording
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
 """What was found → its name on the page."""
@@ -225,7 +225,7 @@ def _accept(
     question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], following: str | None
 ) -> None:
     """Save places as evidence, and go on to the next question."""
-    refused = occurrences.accept(cache.workspace().store, question_set, chosen)
+    refused = occurrences.accept(cache.workspace().store, question_set, chosen, person.name())
     st.session_state["evidence-accepted"] = (question_set.id, len(chosen) - refused, refused)
     _go_on(following)
 
