@@ -247,6 +247,69 @@ def test_a_log_is_set_against_the_set_and_its_documents(workspace, asked_set):
     assert read_demand.by == "words"
 
 
+def test_what_the_set_asks_word_for_word_is_held_by_its_evidence_and_not_by_a_score(workspace, asked_set):
+    """Of 21 questions of the log, 20 are those of the set: 15 with evidence, eight of them in words of no chunk."""
+    store = workspace.store
+    evidence = store.questions(asked_set.id)[0].evidence
+    hard = ["abacus", "bassoon", "cactus", "dulcimer", "eggplant", "flamingo", "glacier", "harpoon"]
+    store.put_questions(
+        asked_set.id,
+        [Question(w, f"Which {w} would a stranger mention?", "One.", evidence, "hand", "accepted") for w in hard],
+    )
+    log = texts([(q.text, 2) for q in store.questions(asked_set.id)] + [("Is the swimming hall heated?", 3)])
+    found = {each.text: each for each in examined(workspace, asked_set, log).clusters}
+    threshold = examined(workspace, asked_set, log).threshold
+    for question in store.questions(asked_set.id):
+        assert found[question.text].question == question.id
+        assert found[question.text].held is bool(question.evidence)
+    by_score = [each for each in found.values() if each.score >= threshold.value]
+    assert sum(found[f"Which {w} would a stranger mention?"] in by_score for w in hard) < len(hard)  # scores miss some
+    read_demand = examined(workspace, asked_set, log)
+    assert sum(each.held for each in read_demand.clusters) == 15
+    assert len(read_demand.unanswered) == 5 + 1
+    assert demand.shares(read_demand)["held"] == pytest.approx(30 / 43)
+
+
+def test_without_evidence_that_exists_the_score_decides(workspace, asked_set):
+    text = "What does a parking permit cost a month?"
+    gone = ((Span("d", 0, 4, "gone", stale=True),),)
+    stale = Question("stale", text, "20 euros.", gone, "hand", "accepted")
+    workspace.store.put_questions(asked_set.id, [stale])
+    held = {each.text: (each.question, each.held) for each in examined(workspace, asked_set).clusters}
+    assert held[text] == ("stale", True)  # its chunk is above the threshold
+    dog = "Can I bring my dog?"
+    workspace.store.put_questions(asked_set.id, [replace(stale, id="dog", text=dog)])
+    assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
+    reference = Question("dog", dog, "Yes.", (), "hand", "accepted")  # where its answer stands is not known
+    workspace.store.put_questions(asked_set.id, [reference])
+    assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
+
+
+def test_where_no_threshold_can_be_learnt_only_what_the_set_asks_is_known(workspace, asked_set):
+    rejected = [replace(q, status="rejected") for q in workspace.store.questions(asked_set.id) if q.id[0] in "gu"]
+    workspace.store.put_questions(asked_set.id, rejected)
+    read_demand = examined(workspace, asked_set)
+    assert read_demand.threshold is None
+    assert [each.held for each in read_demand.clusters if each.question] == [True, True]
+    assert {each.held for each in read_demand.unasked} == {None}
+    assert demand.shares(read_demand)["held"] is None
+
+
+def test_an_index_of_another_corpus_is_refused(workspace, asked_set, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    other = workspace.store.create_corpus("other")
+    corpora.add_file(workspace, other, "other.md", TEXT.encode())
+    indexing.build_index(workspace, other, "elsewhere", IndexConfig(chunk_size=30, embedder=""))
+    words = "Index 'elsewhere' and question set 's' are of different corpora."
+    with pytest.raises(UsageError, match=words):
+        examined(workspace, asked_set, index="elsewhere")
+    (tmp_path / "log.txt").write_text("How much?\n", encoding="utf-8")
+    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--index", "elsewhere")
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+    assert demand.stored(workspace, asked_set) is None
+
+
 def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set):
     corpus = workspace.store.corpus("rules")
     indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))

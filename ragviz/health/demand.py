@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ragviz.analysis.evaluate import document_clusters
+from ragviz.errors import UsageError
 from ragviz.health import held, log_clusters
 from ragviz.health.held import FEWEST, Threshold
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
@@ -52,7 +53,8 @@ class Cluster:
     """What people ask: the most asked text, how often all of them were asked, how many different `texts` they are.
 
     `question` is the id of the question of the set that asks the same, "" for none; `alike` how near the nearest is.
-    `score` is how well the best chunk fits, and `held` whether that is above the threshold; None where not looked.
+    `score` is how well the best chunk fits; `held` whether a document answers: by the evidence of `question`, else
+    where `score` is above the threshold; None where that is not known.
     """
 
     text: str
@@ -131,9 +133,12 @@ def examine(
     """Cluster a log, and set it against a question set and, with an index, against its documents.
 
     Raises:
-        UsageError, SearchError: the index is not built, or is damaged.
+        UsageError: the index is of another corpus than the set, or is not built.
+        SearchError: the index is damaged.
 
     """
+    if index is not None and index.corpus_id != question_set.corpus_id:
+        raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
     if index is not None:
         index = search.ready(workspace, index)
     questions = [question for question in workspace.store.questions(question_set.id) if question.asked]
@@ -210,8 +215,8 @@ def _notes(
         yield f"The {EMBEDDED:,} clusters that were asked most are compared in full, the others by words only."
     if by and threshold is None:
         yield (
-            f"Whether documents answer is not said: that is learnt from at least {FEWEST} questions of the set that "
-            "have evidence, better with as many unanswerable ones."
+            "Whether documents answer what the set does not ask is not said: that is learnt from at least "
+            f"{FEWEST} questions of the set that have evidence, better with as many unanswerable ones."
         )
     elif threshold is not None and threshold.balanced is None:
         yield (
@@ -402,9 +407,12 @@ def newest_run(workspace: Workspace, question_set: QuestionSet) -> Run | None:
 
 
 def shares(demand: Demand) -> dict[str, float | None]:
-    """Return the shares of what was asked: by the set too ("asked"), and answered by a document ("held")."""
+    """Return the shares of what was asked: by the set too ("asked"), and answered by a document ("held").
+
+    Without a threshold only what the set asks too is known to be answered or not: that is no share of all.
+    """
     asked_too = sum(demand.matched().values()) / demand.asked if demand.asked else None
-    return {"asked": asked_too, "held": demand.share(lambda each: each.held)}
+    return {"asked": asked_too, "held": demand.share(lambda each: each.held) if demand.threshold else None}
 
 
 def sentences(demand: Demand) -> Iterator[str]:
@@ -420,7 +428,8 @@ def sentences(demand: Demand) -> Iterator[str]:
     if told["held"] is not None and demand.threshold is not None:
         way = "the similarity of embeddings" if demand.by == "knn" else "the share of words in the best chunk"
         yield (
-            f"{told['held']:.0%} of what was asked counts as answered: a chunk of {demand.index} scores at least "
+            f"{told['held']:.0%} of what was asked counts as answered: a question of the set that asks the same has "
+            f"evidence, or, where the set does not say, a chunk of {demand.index} scores at least "
             f"{demand.threshold.value:.2f} by {way}. {threshold_words(demand.threshold)}"
         )
     if demand.unlisted:

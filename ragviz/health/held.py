@@ -1,8 +1,10 @@
-"""Whether the documents hold an answer to a text: the score of its best chunk, against a threshold.
+"""Whether the documents hold an answer to a text: by the question of the set that asks the same, else by a score.
 
-The threshold is learnt from the set's own questions: those with evidence should be at or above it, the unanswerable
-ones below. The embeddings' similarity and the share of words that stand in the chunk are both tried where both can be
-computed, and the one that tells the two kinds apart better is taken.
+What a question of the set asks too is held where that has evidence, and not held where that is unanswerable. Of any
+other text the score of its best chunk is compared with a threshold, learnt from the set's own questions: those with
+evidence should be at or above it, the unanswerable ones below. The embeddings' similarity and the share of words that
+stand in the chunk are both tried where both can be computed, and the one that tells the two kinds apart better is
+taken.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors, content
 from ragviz.health.words import Weights
+from ragviz.questions import staleness
 from ragviz.records import IndexInfo, Progress, Question
 from ragviz.retrieval import search
 from ragviz.workspace import Workspace
@@ -61,7 +64,11 @@ def hold(
     vectors: Vectors,
     progress: Progress,
 ) -> tuple[Threshold | None, str]:
-    """Score each cluster's best chunk, and compare it with the threshold that tells the set's own questions apart."""
+    """Say of each cluster whether a document answers it: by its question of the set, else by its best chunk's score.
+
+    Return the threshold that the scores are compared with, and by what they are: "knn" or "words". Without an index
+    nothing is said.
+    """
     if index is None or not clusters:
         return None, ""
     looked = clusters[:EMBEDDED]
@@ -79,10 +86,28 @@ def hold(
     by = max(tried, key=lambda name: (each.balanced or 0.0) if (each := tried[name]) else -1.0)
     threshold = tried[by]
     scored = ways[by]([(each.leader.text, each.leader.language) for each in looked])
+    known = {question.id: held for question in questions if (held := by_set(question)) is not None}
     for cluster, (score, chunk) in zip(looked, scored, strict=True):
         cluster.score, cluster.chunk = score, chunk
-        cluster.held = None if threshold is None else score >= threshold.value
+        cluster.held = known.get(cluster.question, None if threshold is None else score >= threshold.value)
     return threshold, by
+
+
+def by_set(question: Question) -> bool | None:
+    """Return whether the documents answer a question as its set says; None where only a reference answer is known.
+
+    Evidence counts where every group of it has a place in a document still.
+
+    >>> from ragviz.records import Span
+    >>> there, gone = Span("d", 0, 4, "here"), Span("d", 0, 4, "gone", stale=True)
+    >>> [by_set(Question("q", "?", "", ((span,),), "hand")) for span in (there, gone)]
+    [True, None]
+    >>> by_set(Question("q", "?", "", (), "hand")), by_set(Question("q", "?", "Ten.", (), "hand"))
+    (False, None)
+    """
+    if question.evidence:
+        return True if staleness.lost(question) is None else None
+    return False if question.kind == "unanswerable" else None
 
 
 def _spread(texts: Sequence[tuple[str, str]]) -> Sequence[tuple[str, str]]:

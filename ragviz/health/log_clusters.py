@@ -205,18 +205,36 @@ def match(
     alike: float,
     progress: Progress,
 ) -> None:
-    """Find the question of the set that asks the same as each cluster, by words and, for some, by embeddings."""
+    """Find the question of the set that asks the same as each cluster.
+
+    That is one of the same text, else the nearest by words and, for some clusters, by embeddings.
+    """
     own = _Rarest(weights)
+    same = {normal(question.query): question.id for question in reversed(questions)}
     numbers = [words.numbers(question.query) for question in questions]
     for question in questions:
         own.add(content(question.query, question.language))
     for number, each in enumerate(clusters):
         if number % _REPORTED == 0:
             progress(number, len(clusters), "clusters", "Comparing with the set")
+        if known := same.get(normal(each.leader.text)):
+            each.question, each.alike = known, 1.0
+            continue
         best, place = own.nearest(each.leader.words, lambda at: numbers[at] == each.leader.numbers)  # noqa: B023
         each.alike = best
         if best >= SAME_WORDS:
             each.question = questions[place].id
+    _match_vectors(clusters, questions, numbers, vectors, alike)
+
+
+def _match_vectors(
+    clusters: Sequence[OpenCluster],
+    questions: Sequence[Question],
+    numbers: Sequence[frozenset[str]],
+    vectors: Vectors,
+    alike: float,
+) -> None:
+    """Find the question of each of the most asked clusters that has none yet by embeddings, with the same numbers."""
     fitting = [n for n, question in enumerate(questions) if vectors.fits(question.language)]
     rows = [each for each in clusters[:EMBEDDED] if not each.question and vectors.fits(each.leader.language)]
     if not fitting or not rows:
