@@ -397,6 +397,16 @@ def test_too_many_of_one_type():
     assert len(planned) == 24 - balance.most_expected(5.0, 2)
 
 
+def test_the_share_of_a_type_is_of_all_questions_that_are_asked():
+    """30 unanswerable ones are all that have a type: of 60 questions they are half, of 35 more than four fifths."""
+    kinds = ["unanswerable"] * 30 + [""] * 30
+    asked = [question(n, f"Question {n}?", "2021", VALVE, type=kind) for n, kind in enumerate(kinds)]
+    assert not found("unbalanced", material_of(*asked))
+    caught = found("unbalanced", material_of(*asked[:35]))
+    assert len(caught) == 30 - 28, "four fifths of 35 are 28"
+    assert caught[min(caught)].words == "30 questions of type unanswerable; 80% of all 35 at most leave room for others"
+
+
 def test_many_questions_about_one_passage():
     asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(6)]
     gold = [(("c1",),)] * 5 + [(("c2",),)]

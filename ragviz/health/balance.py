@@ -18,7 +18,7 @@ from ragviz.stats.clusters import clusters_of
 ALPHA = 0.05
 """Chance at which any document or section of a set drawn by length would have too many questions (Bonferroni)."""
 MOSTLY = 0.8
-"""Share of one type above which the others are hardly asked for."""
+"""Share of all questions, with a type or not, above which those of one type leave no room for others."""
 TYPED = 20
 """Questions with a type below which nothing is said about their shares."""
 PER_PASSAGE = 3
@@ -86,25 +86,25 @@ def _crowded(noun: str, areas: Sequence[Area]) -> list[Finding]:
 
 
 def _types(material: Material) -> list[Finding]:
-    """Return the questions beyond the plan of their type; without a plan, beyond four fifths of all with a type."""
+    """Return the questions beyond the plan of their type; without a plan, beyond four fifths of all questions."""
     by_type: dict[str, list[str]] = {}
     for subject in material.subjects:
         if subject.question.type:
             by_type.setdefault(subject.question.type, []).append(subject.id)
-    typed = sum(map(len, by_type.values()))
+    typed, asked = sum(map(len, by_type.values())), len(material.subjects)
     if typed < TYPED:
         return []
     findings = []
     for name, ids in by_type.items():
-        most, told = _most_of_type(name, typed, material.planned)
+        most, told = _most_of_type(name, typed, asked, material.planned)
         words = f"{len(ids):,} questions of type {TYPE_TITLES.get(name, name)}; {told}"
         findings += [Finding(i, float(len(ids)), words) for i in _beyond(ids, most)]
     return findings
 
 
-def _most_of_type(name: str, typed: int, planned: Mapping[str, int] | None) -> tuple[int, str]:
+def _most_of_type(name: str, typed: int, asked: int, planned: Mapping[str, int] | None) -> tuple[int, str]:
     if planned is None:
-        return math.floor(MOSTLY * typed), f"{MOSTLY:.0%} of the set at most leave room for others"
+        return math.floor(MOSTLY * asked), f"{MOSTLY:.0%} of all {asked:,} at most leave room for others"
     share = planned.get(name, 0) / sum(planned.values())
     return most_expected(typed * share, len(planned)), f"planned are {planned.get(name, 0):,}"
 
