@@ -193,6 +193,34 @@ def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, comm
         assert command_line("questions", *words)[0] == 0
 
 
+def test_the_command_line_shows_what_each_changed_field_was_and_is(workspace, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    store = workspace.store
+    corpus = store.create_corpus("notes")
+    corpora.add_file(workspace, corpus, "a.md", b"The mast is 312 metres high. The old mast was 90 metres high.")
+    add = ("questions", "add", "asked", "--question", "How high is it?", "--corpus", "notes", "--document", "a.md")
+    command_line(*add, "--quote", "The old mast was 90 metres high.", "--answer", "90 metres")
+    [added] = store.questions(store.question_set("asked").id)
+    edit = ("questions", "edit", "asked", added.id, "--document", "a.md", "--answer", "312 metres")
+    assert command_line(*edit, "--quote", "The mast is 312 metres high.")[0] == 0
+    command_line("questions", "review", "asked", added.id, "--reject", "--reason", "unclear")
+    [differing] = json.loads(command_line("questions", "diff", "asked", 1, "--json")[1])
+    old = {"document": "a.md", "quote": "The old mast was 90 metres high.", "start": 29, "end": 61, "stale": False}
+    new = {"document": "a.md", "quote": "The mast is 312 metres high.", "start": 0, "end": 28, "stale": False}
+    assert differing["changes"] == [
+        {"field": "answer", "before": "90 metres", "after": "312 metres"},
+        {"field": "status", "before": "accepted", "after": "rejected"},
+        {"field": "reason", "before": "", "after": "unclear"},
+        {"field": "evidence", "before": [[old]], "after": [[new]]},
+    ]
+    drawn = command_line("questions", "diff", "asked", 1)[1]
+    assert "“The old mast was 90 metres high.” (a.md, from 29)" in drawn
+    assert "“The mast is 312 metres high.” (a.md, from 0)" in drawn
+    [made] = json.loads(command_line("questions", "diff", "asked", 0, "--json")[1])
+    assert (made["what"], made["changes"], made["after"]) == (["added"], [], "How high is it?")
+    assert "added" in command_line("questions", "diff", "asked", 0)[1]
+
+
 def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkeypatch, tmp_path):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")

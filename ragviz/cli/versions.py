@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -32,27 +33,45 @@ def questions_diff(
     newer: Annotated[int | None, typer.Argument(help="Default: the present version.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what differs between two versions of a set."""
+    """Show what differs between two versions of a set: each changed field before and after."""
     store = console.open_workspace().store
-    found = versions.differences(store, store.question_set(set_name), older, newer)
+    question_set = store.question_set(set_name)
+    names = {info.id: info.name for info in store.documents(question_set.corpus_id, replaced=True)}
     rows: list[dict[str, Any]] = [
         {
             "id": each.question.id,
             "what": list(each.what),
             "before": each.change.before and each.change.before.text,
             "after": each.change.after and each.change.after.text,
+            "changes": versions.changes_of(each, names),
         }
-        for each in found
+        for each in versions.differences(store, question_set, older, newer)
     ]
-    drawn = [(r["id"], ", ".join(r["what"]), r["before"] or "", r["after"] or "") for r in rows]
+    drawn = [cells for row in rows for cells in _change_cells(row)]
 
     def draw() -> None:
         if drawn:
-            console.table(("id", "what", "before", "after"), drawn)
+            console.table(("id", "question", "what", "before", "after"), drawn)
         else:
             console.out.print("No question differs.")
 
     console.show(rows, as_json, draw)
+
+
+def _change_cells(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the lines of a question in the table: one a changed field, or one for a question added or removed."""
+    text = console.line(row["after"] if row["after"] is not None else row["before"])
+    if not row["changes"]:
+        return [(row["id"], text, ", ".join(row["what"]), "", "")]
+    return [
+        (
+            row["id"],
+            text,
+            c["field"],
+            *(console.line(versions.value_words(c["field"], c[k])) for k in ("before", "after")),
+        )
+        for c in row["changes"]
+    ]
 
 
 @questions_app.command("undo")

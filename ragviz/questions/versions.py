@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,50 @@ def _what(change: QuestionChange) -> tuple[str, ...]:
     if change.before is None or change.after is None:
         return ("added" if change.before is None else "removed",)
     return tuple(title for name, title in FIELDS.items() if getattr(change.before, name) != getattr(change.after, name))
+
+
+def changes_of(difference: Difference, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return what a changed question had in each field that differs, {"field", "before", "after"}, as JSON can hold it.
+
+    `names` are those of documents by id: evidence is groups of {"document", "quote", "start", "end", "stale"},
+    with None as the document that is gone. Empty for a question that was added or removed.
+    """
+    before, after = difference.change.before, difference.change.after
+    if before is None or after is None:
+        return []
+    return [
+        {"field": title, "before": _value(before, name, names), "after": _value(after, name, names)}
+        for name, title in FIELDS.items()
+        if title in difference.what
+    ]
+
+
+def _value(question: Question, name: str, names: Mapping[str, str]) -> Any:
+    if name == "evidence":
+        return [
+            [
+                {"document": names.get(span.document_id), "quote": span.text, "start": span.start, "end": span.end}
+                | {"stale": span.stale}
+                for span in group
+            ]
+            for group in question.evidence
+        ]
+    value = getattr(question, name)
+    return [list(turn) for turn in value] if name == "history" else value
+
+
+def value_words(field: str, value: Any) -> str:
+    """Return a value of `changes_of` as a person reads it: quotes with their documents, "or" between alternatives."""
+    if field == "evidence":
+        return "; ".join(" or ".join(map(_piece_words, group)) for group in value)
+    if field == "conversation":
+        return "; ".join(f"{asked} – {answered}" for asked, answered in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _piece_words(piece: Mapping[str, Any]) -> str:
+    where = f"{piece['document'] or 'a deleted document'}, from {piece['start']:,}"
+    return f"“{piece['quote']}” ({where}{', stale' if piece['stale'] else ''})"
 
 
 def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
