@@ -409,6 +409,15 @@ def test_located_passages_are_those_that_a_search_finds(words, start, length):
     assert all(text[span.start : span.end] == span.text == passage for span in found)
 
 
+def test_passages_of_several_lengths_at_the_end_of_a_document_are_found_once():
+    found = located(["ab cd", "ef", "ab cd ef ab cd"], [document("d", "ab cd ef ab cd"), document("e", "gh ef")])
+    assert {text: [span.start for span in spans] for text, spans in found.items()} == {
+        "ab cd": [0, 9],
+        "ef": [6, 3],
+        "ab cd ef ab cd": [0],
+    }
+
+
 # TREC
 
 TOPICS = """

@@ -99,6 +99,108 @@ def test_a_document_that_is_deleted_and_comes_back_releases_its_questions(shore)
     assert store.questions(question_set.id) == before
 
 
+def removed(workspace, corpus, name="one.md"):
+    with staleness.refreshing(workspace.store, corpus):
+        corpora.delete_documents(workspace, corpus, [workspace.store.document_named(corpus.id, name).id])
+
+
+def added(workspace, corpus, **texts):
+    with staleness.refreshing(workspace.store, corpus) as done:
+        for name, text in texts.items():
+            corpora.add_file(workspace, corpus, f"{name}.md", text.encode())
+    return done
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("one", f"Since May:\n\n{ONE}\nAll else stays.\n"), ("other", ONE), ("other", f"Since May:\n\n{ONE}")],
+)
+def test_a_document_that_comes_back_with_more_or_under_another_name_releases_its_questions(shore, name, text):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    before = {q.id: q for q in store.questions(question_set.id)}
+    removed(workspace, corpus)
+    assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
+    done = added(workspace, corpus, **{name: text})
+    assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
+    assert statuses(store, question_set) == BEFORE
+    back = store.document(corpus.id, store.document_named(corpus.id, f"{name}.md").id)
+    for question in store.questions(question_set.id):
+        assert question.reason == before[question.id].reason
+        for old, new in zip(before[question.id].evidence, question.evidence, strict=True):
+            assert [each.text for each in new] == [each.text for each in old]
+            assert not any(each.stale for each in new)
+            in_it = [each for each in new if each.text != "Lamps are lit"]
+            assert all((each.document_id, back.text[each.start : each.end]) == (back.id, each.text) for each in in_it)
+    [version, *_] = store.history.versions(question_set.id)
+    assert (version.action, version.questions) == ("stale questions set aside, or released", 5)
+    assert staleness.refresh(store, corpus, [back.id]) == []
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"new": "Tides are high.\n\nBoats leave from the south pier.\n"},
+        {"new": f"{ONE}\nOnce more: {ONE}"},
+        {"new": ONE, "twin": f"The same again.\n\n{ONE}"},
+        {"new": "Another north pier has a lamp of its own.\n"},
+        {"new": ONE.upper()},
+    ],
+    ids=["gone", "twice", "in two documents", "too few words", "other characters"],
+)
+def test_quotes_of_a_removed_document_that_stand_nowhere_or_not_surely_stay_set_aside(shore, texts):
+    workspace, corpus, question_set = shore
+    removed(workspace, corpus)
+    before = workspace.store.questions(question_set.id)
+    assert added(workspace, corpus, **texts) == []
+    assert workspace.store.questions(question_set.id) == before
+
+
+def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, command_line, monkeypatch):
+    workspace, corpus, question_set = shore
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    removed(workspace, corpus)
+    added(workspace, corpus, new=f"{ONE}\nTides are low, as always.\n", more="Another north pier has a lamp.\n")
+    rows = json.loads(command_line("questions", "mend", "asked", "--json")[1])
+    names = {d.id: d.name for d in workspace.store.documents(corpus.id)}
+    proposed = {
+        row["question"]: [(p["how"], names[p["span"]["document_id"]], p["span"]["start"]) for p in row["proposals"]]
+        for row in rows
+    }
+    assert {row["document"] for row in rows} == {None}
+    piers = [("exact", "more.md", 8), ("exact", "new.md", ONE.index("north pier"))]
+    assert proposed == dict.fromkeys(("boats", "either", "both", "rejected"), piers) | {
+        "tides": [("exact", "new.md", 0), ("exact", "new.md", len(ONE) + 1)]
+    }
+    assert "new.md" in command_line("questions", "mend", "asked")[1]
+    assert command_line("questions", "mend", "asked", "tides", "--proposal", "2")[0] == 0
+    assert statuses(workspace.store, question_set)["tides"] == "accepted"
+    named = json.loads(command_line("questions", "mend", "asked", "--document", "two.md", "--json")[1])
+    assert all(not row["proposals"] for row in named), "only the named document is searched"
+
+
+def test_each_added_document_is_read_once_however_many_questions_lost_theirs(shore, monkeypatch):
+    workspace, corpus, question_set = shore
+    store = workspace.store
+    one = store.document_named(corpus.id, "one.md").id
+    quotes = [Span(one, 0, 9, f"quote number {n}") for n in range(200)]
+    many = [Question(f"many{n}", "?", "answer", ((quote,),), "hand") for n, quote in enumerate(quotes)]
+    store.put_questions(question_set.id, many)
+    removed(workspace, corpus)
+    read, texts = [], type(store).document_texts
+
+    def counted(self, corpus_id, ids):
+        for document in texts(self, corpus_id, ids):
+            read.append(document.name)
+            yield document
+
+    monkeypatch.setattr(type(store), "document_texts", counted)
+    text = "\n".join(f"Here is quote number {n}." for n in range(200))
+    [done] = added(workspace, corpus, new=text, other="Nothing of it.\n")
+    assert len(done.released) == 200
+    assert sorted(read) == ["new.md", "new.md", "other.md"], "once for all quotes, and once for where they stand"
+
+
 def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
     workspace, corpus, question_set = shore
     store = workspace.store

@@ -15,6 +15,7 @@ from typing import Literal
 
 from ragviz.errors import InputError, UsageError
 from ragviz.questions import interchange, staleness
+from ragviz.questions.formats.located import located
 from ragviz.records import (
     EDITED,
     Document,
@@ -168,6 +169,15 @@ def proposals(document: Document, text: str) -> list[Proposal]:
     return (
         exact or sorted(_near(document, text), key=lambda proposal: (-proposal.alike, proposal.span.start))[:PROPOSED]
     )
+
+
+def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> dict[str, list[Proposal]]:
+    """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
+    if not texts:
+        return {}
+    ids = [info.id for info in store.documents(corpus_id) if info.status == "ok"]
+    found = located(texts, store.many_texts(corpus_id, ids))
+    return {text: [Proposal(span, "exact", 1.0) for span in spans] for text, spans in found.items()}
 
 
 def _near(document: Document, text: str) -> Iterator[Proposal]:

@@ -1,19 +1,23 @@
 """Questions whose evidence is gone are set aside, in quarantine, and released when it stands in a document again.
 
 A question is stale when it needs a passage that was not found again after its document was replaced or deleted: all
-members of a group of its evidence are stale. No run asks it until its evidence is mended, or its document comes back.
+members of a group of its evidence are stale. No run asks it until its evidence is mended, or its document comes back,
+in other words or under another name too: the quotes of removed documents are looked up in those that are added.
 Where the mended passage has other words, and what the answer rests on is not among them, it stays set aside until
 somebody changes the answer or accepts the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from ragviz.errors import Deleted, NotFoundError
+from ragviz.questions.formats.located import located
+from ragviz.questions.units import length
 from ragviz.records import SYSTEM, Corpus, Document, Edit, Question, QuestionSet, QuestionStatus, Span, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.evidence import reanchored
@@ -28,6 +32,11 @@ REASON = "stale evidence: "
 """Beginning of the reason of a question that was set aside, before the text that is gone."""
 QUOTED = 60
 """Characters of that text that are quoted."""
+TAKEN_FOR = 4.0
+"""Words of a removed document's quotes that an added one holds at least to be taken for it: fewer stand anywhere."""
+
+Moves = Mapping[tuple[str, str], Span]
+"""Id of a removed document and a quote of it → the place where that quote stands now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +143,24 @@ def is_set_aside(question: Question) -> bool:
     return question.status == "quarantined" and question.reason.startswith(REASON)
 
 
-def refresh(store: Store, corpus: Corpus) -> list[Refreshed]:
+def refresh(store: Store, corpus: Corpus, added: Collection[str] = ()) -> list[Refreshed]:
     """Set the stale questions of a corpus aside, and release those whose evidence is found again: one version a set.
 
-    Evidence that was stale is searched for by its exact text in its document, where that is one of the corpus again.
-    Call it after documents were added, replaced or deleted, any number of times: what is done already is not done
-    again. A question that somebody edits meanwhile stays as it was edited, and is looked at the next time.
+    Evidence that was stale is searched for by its exact text in its document, where that is one of the corpus again;
+    that of removed documents in the `added` ones, by id, where it moves to when it stands there at one place. Call it
+    after documents were added, replaced or deleted, any number of times: what is done already is not done again. A
+    question that somebody edits meanwhile stays as it was edited, and is looked at the next time.
     """
     store.settle(corpus.id)
-    here = frozenset(document.id for document in store.documents(corpus.id) if document.status == "ok")
+    here = _readable(store, corpus)
     document_of = lru_cache(maxsize=8)(partial(store.document, corpus.id))
+    moves = _moves(store, corpus, added, document_of) if added else {}
     done = []
     for question_set in store.question_sets(corpus.id):
         set_aside, released = [], []
         edit = Edit(action="stale questions set aside, or released", key=f"{SYSTEM}{new_id()}")
         for question in store.questions(question_set.id):
-            found = _now(store, question_set, question, here, document_of)
+            found = _now(store, question_set, _moved(question, moves), here, document_of)
             if found == question or not store.put_question(question_set.id, found, version_of(question), edit)[0]:
                 continue
             if is_set_aside(found) and not is_set_aside(question):
@@ -165,11 +176,81 @@ def refresh(store: Store, corpus: Corpus) -> list[Refreshed]:
 def refreshing(store: Store, corpus: Corpus) -> Iterator[list[Refreshed]]:
     """Refresh a corpus after the body, in which its documents change, also after an error; fills the list it yields."""
     done: list[Refreshed] = []
+    before = _readable(store, corpus)
     try:
         yield done
     finally:
         with suppress(Deleted, NotFoundError):  # the corpus is gone, with its questions
-            done += refresh(store, corpus)
+            done += refresh(store, corpus, _readable(store, corpus) - before)
+
+
+def _readable(store: Store, corpus: Corpus) -> frozenset[str]:
+    return frozenset(document.id for document in store.documents(corpus.id) if document.status == "ok")
+
+
+def _moves(
+    store: Store, corpus: Corpus, added: Collection[str], document_of: Callable[[str], Document]
+) -> dict[tuple[str, str], Span]:
+    """Return where quotes of removed documents stand in the added ones, each of which is read once.
+
+    Left out is what stands there in other words or at several places, and what an added document holds too few words of
+    a removed one for: a few words are in documents that have nothing else in common.
+    """
+    known = {document.id for document in store.documents(corpus.id, replaced=True)}
+    quotes = {
+        (span.document_id, span.text)
+        for question_set in store.question_sets(corpus.id)
+        for question in store.questions(question_set.id)
+        for group in question.evidence
+        for span in group
+        if span.stale and span.document_id not in known
+    }
+    places = located({text for _, text in quotes}, store.document_texts(corpus.id, sorted(added)))
+    found: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for removed, text in sorted(quotes, key=lambda quote: [place.document_id for place in places[quote[1]]]):
+        if len(places[text]) == 1:
+            [place] = places[text]
+            if span := _verbatim(document_of(place.document_id), text, place):
+                found[removed, span.document_id].append(span)
+    return {
+        (removed, span.text): span
+        for (removed, _), spans in found.items()
+        if _covered(spans) >= TAKEN_FOR
+        for span in spans
+    }
+
+
+def _verbatim(document: Document, text: str, place: Span) -> Span | None:
+    """Return where the words of a text stand in a document, with its own characters; None where it has other ones."""
+    start = document.text.find(text, max(0, place.start - len(text)), place.end + len(text))
+    return Span(document.id, start, start + len(text), text) if start >= 0 else None
+
+
+def _covered(spans: Sequence[Span]) -> float:
+    """Return how many words of a document some spans cover together.
+
+    >>> _covered([Span("d", 0, 11, "for 30 days"), Span("d", 4, 11, "30 days"), Span("d", 12, 16, "only")])
+    4.0
+    """
+    words, reached = 0.0, 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        words += length(span.text[max(reached - span.start, 0) :])
+        reached = max(reached, span.end)
+    return words
+
+
+def _moved(question: Question, moves: Moves) -> Question:
+    """Return a question with stale evidence of removed documents where it stands in others."""
+
+    def now(span: Span) -> Span:
+        place = moves.get((span.document_id, span.text)) if span.stale else None
+        if place is None:
+            return span
+        return replace(span, document_id=place.document_id, start=place.start, end=place.end, stale=False)
+
+    return (
+        replace(question, evidence=tuple(tuple(map(now, group)) for group in question.evidence)) if moves else question
+    )
 
 
 def _now(

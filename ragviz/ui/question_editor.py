@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 import streamlit as st
@@ -117,12 +117,28 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
     if span.stale and span.document_id in names:
         [document] = cache.workspace().store.document_texts(corpus.id, [span.document_id])
         _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
+    elif span.stale:
+        _offer(draft, _anywhere(cache.state(corpus.id), span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)
 
 
-def _offer(draft: Draft, proposals: Sequence[authoring.Proposal], target: str, key: str) -> None:
-    """Draw the places that can be used as evidence, each with its button."""
+@st.cache_data(max_entries=64, show_spinner="Searching the documents")
+def _anywhere(of: cache.State, text: str) -> list[authoring.Proposal]:
+    """Return where the text of a deleted document stands in the others, word for word."""
+    return authoring.proposals_anywhere(cache.workspace().store, of.ids[0], [text])[text]
+
+
+def _offer(
+    draft: Draft,
+    proposals: Sequence[authoring.Proposal],
+    target: str,
+    key: str,
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Draw the places that can be used as evidence, each with its button; with `names`, of which document each is."""
     for number, proposal in enumerate(proposals):
         how = "Exact match" if proposal.how == "exact" else f"Similar: {proposal.alike:.0%} of the words"
+        if names is not None:
+            how += f" in {plain(names.get(proposal.span.document_id, 'another document'))}"
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{how}: “{plain(shortened(proposal.span.text, 160))}”", width="stretch")
             if proposal.how == "near":

@@ -52,7 +52,7 @@ def _look(
     words = [word for word, _, _ in own]
     for at in range(len(words)):
         for size in sizes:
-            for passage in by_start.get(tuple(words[at : at + size]), ()):
+            for passage in by_start.get(tuple(words[at : at + size]), ()) if at + size <= len(words) else ():
                 last = at + len(passage.words) - 1
                 if len(found[passage.text]) < PLACES and tuple(words[at : last + 1]) == passage.words:
                     found[passage.text].append(_span(document, passage.text, own[at][1], own[last][2]))
