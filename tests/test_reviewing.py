@@ -221,6 +221,36 @@ def test_the_command_line_shows_what_each_changed_field_was_and_is(workspace, co
     assert "added" in command_line("questions", "diff", "asked", 0)[1]
 
 
+def test_an_id_that_begins_with_a_dash_is_an_id(workspace, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    store, name = workspace.store, "-1906228607693678047"
+    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    store.put_questions(
+        question_set.id, [Question(each, "How?", "1", (), "hand") for each in (name, "-a-1", "--x", "q")]
+    )
+
+    def present():
+        return {each.id: each for each in store.questions(question_set.id)}
+
+    assert command_line("questions", "judge", "asked", name, "accept", "--by", "Ann")[0] == 0
+    assert present()[name].status == "accepted"
+    assert command_line("questions", "review", "asked", name, "-a-1", "q", "--reject", "--reason", "no")[0] == 0
+    assert {i: q.status for i, q in present().items()} == {name: "rejected", "-a-1": "rejected", "q": "rejected"} | {
+        "--x": "proposed"
+    }
+    assert command_line("questions", "edit", "asked", "--answer", "-2", name)[0] == 0
+    assert present()[name].answer == "-2"
+    assert command_line("questions", "comment", "asked", name, "- why?")[0] == 0
+    code, _, said = command_line("inspect", "none", name)
+    assert (code, "There is no run called 'none'" in said) == (2, True)
+    code, _, said = command_line("questions", "review", "asked", "--x", "--acept", name)
+    assert (code, "No such option: --x" in said, "Write -- before" in said) == (2, True, True)
+    assert command_line("questions", "review", "--accept", "asked", "--", "--x", name)[0] == 0
+    assert {present()["--x"].status, present()[name].status} == {"accepted"}
+    code, _, said = command_line("questions", "edit", "asked", "q", "--anwser", "2")
+    assert (code, "No such option" in said) == (2, True)
+
+
 def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkeypatch, tmp_path):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")

@@ -168,7 +168,7 @@ def questions_show(
         console.err.print(console.printable(neither), highlight=False)
 
 
-@questions_app.command("review")
+@questions_app.command("review", cls=console.TakesIds)
 def questions_review(
     set_name: str,
     ids: list[str],
@@ -258,7 +258,7 @@ def questions_add(
     _show_saved(question, as_json)
 
 
-@questions_app.command("edit")
+@questions_app.command("edit", cls=console.TakesIds)
 def questions_edit(
     set_name: str,
     question_id: str,
@@ -293,7 +293,7 @@ def questions_edit(
     _show_saved(after, as_json)
 
 
-@questions_app.command("mend")
+@questions_app.command("mend", cls=console.TakesIds)
 def questions_mend(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Default: list stale evidence with proposals.")] = "",
@@ -337,7 +337,7 @@ def questions_mend(
     _show_saved(saved, as_json)
 
 
-@questions_app.command("find-evidence")
+@questions_app.command("find-evidence", cls=console.TakesIds)
 def questions_find_evidence(
     set_name: str,
     question_id: Annotated[str, typer.Argument(help="Decide on this question only.")] = "",

@@ -112,7 +112,7 @@ def questions_assign(
     console.show(body, as_json, lambda: console.out.print(console.printable(line)))
 
 
-@questions_app.command("judge")
+@questions_app.command("judge", cls=console.TakesIds)
 def questions_judge(
     set_name: str,
     question_id: str,
@@ -172,7 +172,7 @@ def _kappa(kappa: float | None) -> str:
     return "–" if kappa is None else f"{kappa:.2f}"
 
 
-@questions_app.command("comment")
+@questions_app.command("comment", cls=console.TakesIds)
 def questions_comment(
     set_name: str,
     question_id: str,
