@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ragviz.health.faults import FAULTS, POINTS
@@ -12,6 +12,8 @@ Fact = Mapping[str, Any]
 
 HEADLINE = 0.05
 """The size of the regression, in points of recall, of which the first sentence speaks."""
+PLANTED = "removed"
+"""The fault of which the first sentences speak: it is planted until recall has lost that much."""
 MOSTLY = 0.8
 """The share of plantings from which on a fault counts as noticed."""
 LISTED = 5
@@ -24,30 +26,69 @@ def drill_words(fact: Fact) -> list[str]:
 
 
 def noticed_words(fact: Fact) -> list[str]:
-    """Return what the set and the gate notice of evidence that is removed from the index."""
-    found = cell(fact, "removed", HEADLINE)
+    """Return what the set and the gate notice of planted faults of one size, each rate beside its false alarms.
+
+    Without noise nothing but the fault differs: an index that was not altered ranks the same, and there is none.
+    """
+    found = cell(fact, PLANTED, HEADLINE)
     if found["reason"]:
         return [f"No regression of {points(HEADLINE)} can be planted: {found['reason']}."]
-    noisy, alarms = found["noisy"], fact["false_alarms"]
-    of, rate = found["repetitions"], percent(alarms["worse"], alarms["repetitions"])
-    lines = [
-        f"This set notices {percent(found['worse'], of)} of planted regressions of {points(HEADLINE)} of "
-        f"{fact['metric']}; with as much noise as other wordings of the questions make, {percent(noisy['worse'], of)}, "
-        f"at a false-alarm rate of {rate}.",
+    noisy, alarms, of = found["noisy"], fact["false_alarms"], found["repetitions"]
+    rates = {name: percent(alarms[name], alarms["repetitions"]) for name in ("worse", "stopped")}
+    return [
+        f"This set notices {percent(noisy['worse'], of)} of planted regressions of {points(HEADLINE)} of "
+        f"{fact['metric']} ({FAULTS[PLANTED].title}) at a false-alarm rate of {rates['worse']}, both with as much "
+        f"noise as other wordings of the questions make; without noise {percent(found['worse'], of)}, where there "
+        "can be no false alarm.",
         f"“ragviz check --baseline”, which allows a loss of {fact['no_worse_than']:g}, stops "
-        f"{percent(found['stopped'], of)} of them; with that noise {percent(noisy['stopped'], of)}, at a false-alarm "
-        f"rate of {percent(alarms['stopped'], alarms['repetitions'])}.",
+        f"{percent(noisy['stopped'], of)} of them at a false-alarm rate of {rates['stopped']} with that noise; without "
+        f"noise {percent(found['stopped'], of)}.",
+        *_other_words(fact),
+        _least_words(fact),
     ]
-    return [*lines, _least_words(fact)]
+
+
+def _other_words(fact: Fact) -> Iterator[str]:
+    """Say what is noticed of the other faults that rankings can show, planted where as much evidence stands."""
+    told = []
+    for name, fault in FAULTS.items():
+        if fault.seen_by != "ranking" or name == PLANTED:
+            continue
+        found = cell(fact, name, HEADLINE)
+        of = found["repetitions"]
+        told.append(
+            f"{fault.title}, {percent(found['noisy']['worse'], of)}, without noise {percent(found['worse'], of)} "
+            f"({fact['metric']} changes by {found['change']:+.3f})"
+            if of
+            else f"{fault.title}, not planted ({found['reason']})"
+        )
+    if told:
+        yield f"Of other faults, planted where the evidence of {points(HEADLINE)} stands: {'; '.join(told)}."
 
 
 def _least_words(fact: Fact) -> str:
-    """Say from which size on regressions are mostly noticed."""
-    for strength in POINTS:
-        found = cell(fact, "removed", strength)
-        if found["repetitions"] and found["worse"] >= MOSTLY * found["repetitions"]:
-            return f"Regressions of {points(strength)} and more are noticed in 4 of 5 plantings at least."
-    return f"Not even regressions of {points(POINTS[-1])} are noticed in 4 of 5 plantings: more questions are needed."
+    """Say from which size on evidence that is removed is mostly noticed, with noise and without."""
+    noisy, own = _least(fact, lambda found: found["noisy"]["worse"]), _least(fact, lambda found: found["worse"])
+    needed = "" if noisy else ": more questions are needed"
+    return (
+        f"{FAULTS[PLANTED].title.capitalize()} is noticed in 4 of 5 plantings at least {_from(noisy)} with noise, "
+        f"{_from(own)} without{needed}."
+    )
+
+
+def _from(size: float | None) -> str:
+    return f"from {points(size)} on" if size else f"not even at {points(POINTS[-1])}"
+
+
+def _least(fact: Fact, noticed: Callable[[Mapping[str, Any]], int]) -> float | None:
+    """Return the smallest size from which on every size is mostly noticed; None where the largest is not."""
+    least = None
+    for strength in reversed(POINTS):
+        found = cell(fact, PLANTED, strength)
+        if not found["repetitions"] or noticed(found) < MOSTLY * found["repetitions"]:
+            break
+        least = strength
+    return least
 
 
 def cannot_words(fact: Fact) -> list[str]:
