@@ -6,7 +6,7 @@ from ragviz.claims.english_clauses import Tree
 from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
 from ragviz.claims.statement import named_at, named_in
 from ragviz.generation import entities, joined_claims
-from ragviz.generation.mentions import mentions
+from ragviz.generation.mentions import _leans, mentions
 from ragviz.records import Document
 from ragviz.text.words import parse
 
@@ -222,3 +222,27 @@ def test_alternatives_are_no_name():
     texts = [text.replace("the Tide Gate", "the tide/gate") for text in (OPENS, PAINTS, LOCKS)]
     documents = [document(f"{n}.md", f"# Page {'PQR'[n]}\n\n{text}\n") for n, text in enumerate(texts)]
     assert mentions(corpus_of(*documents, claims=lambda of: [])).keys().isdisjoint({"tide gate"})
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "leans"),
+    [
+        (OPENS, "en", False),
+        ("All harbour boats meet these criteria.", "en", True),
+        ("The Tide Gate also closes at noon.", "en", True),
+        ("Thus, the Tide Gate is closed at noon.", "en", True),
+        ("If it is high water, close the Tide Gate.", "en", True),
+        ("The Tide Gate is no longer wooden, though.", "en", True),
+        ("因此，港务局关闭“潮门”。", "zh", True),
+        ("港务局在黎明打开“潮门”。", "zh", False),
+    ],
+)
+def test_a_sentence_that_needs_the_one_before_it_says_nothing_alone(sentence, language, leans):
+    assert _leans(sentence, language) is leans
+
+
+@pytest.mark.parametrize("name", ["storage media", "TG"])
+def test_a_common_noun_or_a_short_abbreviation_joins_no_passages(name):
+    documents = [document(each.name, each.text.replace("the Tide Gate", f"the {name}")) for each in planted()]
+    assert not [draft for draft in bridges(corpus_of(*documents, claims=lambda of: []), 3) if draft.entity == name]
+    assert bridges(corpus_of(*planted(), claims=lambda of: []), 3)

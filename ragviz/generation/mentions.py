@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from ragviz.backends.terms import HAN_RUN
 from ragviz.claims import chinese_sentence
 from ragviz.claims.candidate import word_set
 from ragviz.claims.english_clauses import Tree
@@ -48,7 +49,22 @@ _CHINESE_NAME = re.compile(
 _SIGN = re.compile(r"https?:|\||[<>{}=\\]|…|\.\.\.|\[[ xX]?\]|\(\s*\)|[\u2190-\u2bff\U0001f000-\U0001faff]")
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
 _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
-_ELSEWHERE = re.compile(r"\b(?:following|above|below|previous|aforementioned)\b|^(?:Note|Example)\b", re.IGNORECASE)
+_ELSEWHERE = re.compile(
+    r"\b(?:following|above|below|previous|aforementioned|the (?:latter|former|same)|(?:our|the) example)\b"
+    r"|^(?:Note|Example)\b",
+    re.IGNORECASE,
+)
+_LEANS = re.compile(
+    r"\b(?:this|these|those|such|also|however|therefore|thus|hence|instead|otherwise|moreover|furthermore"
+    r"|nevertheless|consequently|accordingly|meanwhile)\b|,? though\.?$"
+    r"|^(?:so|but|and|or|nor|yet|then|too|again|unfortunately|fortunately|similarly|likewise|conversely|indeed|besides"
+    r"|finally|additionally|for (?:example|instance)|in (?:addition|fact|particular|short|turn)|as a result|at that"
+    r"|(?:\w+ )?(?:it|they|them|its|their|he|she))\b",
+    re.IGNORECASE,
+)
+"""What needs the sentence before it: a demonstrative, a word that continues it, or a pronoun that opens."""
+_LEANS_ZH = re.compile("^(?:因此|所以|因而|但|然而|不过|可是|而且|并且|同时|此外|另外|于是|然后|也|还)")
+_ABBREVIATION = re.compile(r"[A-Z]{2,5}s?")
 _SMALL = word_set("of for and the in to & de la van von")
 _Naming = tuple[str, int, Named]  # a document's id, where a sentence of it begins, and what it names
 
@@ -111,7 +127,12 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
     names = dict[str, str]()
     for entity, naming in sorted(_named(corpus).items()):
         names[entity] = name = _most_frequent(named.name for *_, named in naming)
-        if len(naming) > SENTENCES or not corpus.is_rare(name) or not any(named.role for *_, named in naming):
+        if (
+            not _is_one_thing(name)
+            or len(naming) > SENTENCES
+            or not corpus.is_rare(name)
+            or not any(named.role for *_, named in naming)
+        ):
             continue
         at = {(document_id, start): named for document_id, start, named in naming}
         own = [each for each in _found(corpus, name, read) if titles[normal(each.title)] == 1]
@@ -122,6 +143,20 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
         entity: [_mention(each, named, names[entity]) for each, named in own if named] for entity, own in found.items()
     }
     return {entity: own for entity, own in made.items() if own}
+
+
+def _is_one_thing(name: str) -> bool:
+    """Return whether an English name is of one thing wherever it stands: no common noun, no short abbreviation alone.
+
+    "Storage media" are others in every passage, and "IDE" can be short for several things. Any Chinese name is.
+
+    >>> _is_one_thing("Tide Gate"), _is_one_thing("USB port"), _is_one_thing("storage media"), _is_one_thing("IDE")
+    (True, True, False, False)
+    """
+    if HAN_RUN.search(name):
+        return True
+    text = bare(name)
+    return not _ABBREVIATION.fullmatch(text) and any(char.isupper() or char.isdigit() for char in text)
 
 
 def _parse_more(found: dict[str, list[tuple[_Found, Named | None]]]) -> None:
@@ -249,6 +284,8 @@ def _in_document(name: str, read: _Read, starts: Sequence[int]) -> Iterator[_Fou
             and _is_readable(text, language, is_item=_is_item(read.document.text, start))
         ):
             first = _ASIDE.sub("", _plain(read, start, read.ends[numbers[0]]))
+            if _leans(first, language):
+                continue
             yield _Found(read.document, start, end, first, text, read.title, section, path)
 
 
@@ -304,6 +341,11 @@ def _is_readable(text: str, language: str, *, is_item: bool) -> bool:
     ends = end in (".", "!") or (is_item and end.isalnum())
     whole = ends and not text[0].islower() and "?" not in text and not _ELSEWHERE.search(text)
     return whole and fewest <= len(text.split()) <= most
+
+
+def _leans(text: str, language: str) -> bool:
+    """Return whether a sentence cannot be understood without the one before it."""
+    return bool((_LEANS_ZH.match if language == "zh" else _LEANS.search)(text))
 
 
 # Questions
