@@ -133,6 +133,23 @@ def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, monkeypatch):
     assert (estimate.questions, estimate.calls["question"]) == (4, 8), "every second try gave a question so far"
 
 
+def test_an_estimate_tells_which_second_tries_it_leaves_out(workspace, monkeypatch, command_line):
+    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=3"]
+    told = "Second tries after rejected drafts are not counted: generation can take more calls, and cost more, than"
+    assert told in " ".join(command_line(*command, "--dry-run")[1].split())
+    assert json.loads(command_line(*command, "--dry-run", "--json")[1])["not_counted"] == f"{told} this."
+    empty = iter([{"claims": [], "question": "", "answer": ""}] * 2)
+    replying(monkeypatch, lambda body: next(empty, None) if is_writing(body) else None)
+    assert facts(workspace, 3).rejected == 2
+    preview = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", kinds={"fact": 6, "number": 2})
+    assert preview.not_counted == (
+        "Second tries after rejected drafts are not counted, but for fact: as many for each kept question as this set "
+        "took before."
+    )
+    free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3)
+    assert free.not_counted == ""
+
+
 def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
     build(workspace, "works", {f"{n}.txt": SENTENCES[3 * n : 3 * n + 3] for n in range(4)})
     preview = pipeline.foresee_questions(workspace, "works", "q", kinds={"fact": 8}, styles={"keywords": 1, "long": 1})

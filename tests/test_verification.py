@@ -769,6 +769,7 @@ def test_the_command_verifies_as_a_job(workspace, server, command_line):
     pump_set(workspace, 12)
     code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--dry-run", "--json")
     assert (code, json.loads(out)["total"]) == (0, 12 + 1 + 2)
+    assert "Second tries after incomplete replies are not counted." in json.loads(out)["not_counted"]
     code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--json")
     assert (code, json.loads(out)["verified"]) == (0, 13)
     [job] = workspace.store.jobs()

@@ -94,16 +94,16 @@ def _end_with(job: Job) -> None:
         console.fail(f"{failed} questions could not be answered or judged completely: `{again}` tries them again.", 1)
 
 
-def show_forecast(estimate: forecast.Forecast, as_json: bool) -> None:
-    """Print a dry run."""
-    body = asdict(estimate) | {"total": estimate.total}
+def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str = "") -> None:
+    """Print a dry run, and which calls it leaves out."""
+    body = asdict(estimate) | {"total": estimate.total} | ({"not_counted": not_counted} if not_counted else {})
 
     def draw() -> None:
         console.table(("step", "calls"), list(estimate.calls.items()), f"{estimate.questions} questions")
         cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
         tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
         console.out.print(f"{estimate.total:,} calls, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}")
-        for words in filter(None, (estimate.pooled_words, estimate.paid_words)):
+        for words in filter(None, (not_counted, estimate.pooled_words, estimate.paid_words)):
             console.out.print(words)
         if estimate.seconds:
             console.out.print(f"about {estimate.seconds / 60:.1f} minutes, estimated from this endpoint's own calls")

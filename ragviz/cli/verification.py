@@ -43,7 +43,8 @@ def questions_verify(
     arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "verifier": verifier}
     arguments |= {"model": model, "again": again}
     if dry_run:
-        show_forecast(verifying.foresee_verification(workspace, **arguments), as_json)
+        estimate = verifying.foresee_verification(workspace, **arguments)
+        show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")
         return
     corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
     arguments |= {"budget": budget}

@@ -411,12 +411,28 @@ def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
 # Before anything is made
 
 
+NOT_COUNTED = "Second tries after rejected drafts are not counted"
+"""What an estimate of a generation leaves out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preview:
     """The plan of a generation, with what exists of it, and what making the rest takes."""
 
     record: PlanRecord
     forecast: forecast.Forecast
+
+    @property
+    def not_counted(self) -> str:
+        """Which calls the estimate leaves out, or reckons from earlier ones; "" where no call is made."""
+        if not self.forecast.calls:
+            return ""
+        planned = dict.fromkeys(row.cell.type for row in self.record.rows if row.cell.planned)
+        yields = self.record.yields
+        known = [TYPES[each].title for each in planned if each in yields and yields[each].kept]
+        if not known:
+            return f"{NOT_COUNTED}: generation can take more calls, and cost more, than this."
+        return f"{NOT_COUNTED}, but for {', '.join(known)}: as many for each kept question as this set took before."
 
 
 def foresee_questions(

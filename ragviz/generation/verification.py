@@ -40,6 +40,12 @@ UNVERIFIED = "not verified: "
 FAULT = "failed a check: "
 """How the reason begins of a question that a person accepted, and whose verification found a fault."""
 
+NOT_COUNTED = (
+    "Each question is counted as passing every check: one that fails takes fewer calls. Second tries after incomplete "
+    "replies are not counted."
+)
+"""What an estimate of a verification assumes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

@@ -31,6 +31,8 @@ MOST_CHARACTERS = 40_000
 """Characters of one piece of evidence at most: a longer one fits in no call."""
 VERDICTS = "verification"
 """Kind of cache that keeps verdicts of calls about several questions."""
+NOT_COUNTED = verification.NOT_COUNTED
+"""What an estimate assumes."""
 VERIFIERS = ("model", "rules")
 """What a set can be verified by."""
 

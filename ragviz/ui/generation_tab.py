@@ -202,8 +202,8 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
         widgets.tile("Documents asked about", f"{len(documents):,}", f"of {len(_names(corpus.id)):,}")
         if arguments["generator"] == "model":
             widgets.forecast_tiles(forecast)
-    if arguments["generator"] == "model":
-        st.caption("Each missing question is counted as written once and verified; one that fails costs further calls.")
+    if preview.not_counted:
+        st.caption(f"Each missing question is counted as written once and verified. {preview.not_counted}")
     _by_document(plan_record.cell_rows([record], _names(corpus.id)), "plan-preview")
 
 

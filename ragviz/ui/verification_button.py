@@ -48,6 +48,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
             if st.button("Estimate calls and cost", key="verify-estimate"):
                 with widgets.errors_shown(), st.spinner("Counting calls"):
                     widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
+                    st.caption(verifying.NOT_COUNTED)
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
         label = "Verifying…" if going else "Verify"
         if st.button(label, type="primary", key=presses.key("verify-questions"), disabled=going):
