@@ -412,6 +412,32 @@ def test_weights_are_counts_plus_one_with_a_mean_of_one(workspace, asked_set):
     assert workspace.store.question_set(asked_set.id).version == before + 1
 
 
+def test_a_log_that_asks_no_question_of_the_set_changes_no_weight(
+    workspace, asked_set, command_line, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    store, version = workspace.store, lambda: workspace.store.question_set(asked_set.id).version
+    lib = next(q for q in store.questions(asked_set.id) if q.id == "lib")
+    store.put_questions(asked_set.id, [replace(lib, weight=3.0)])
+    before, at = store.questions(asked_set.id), version()
+    (tmp_path / "log.txt").write_text("Is the swimming hall heated?\n", encoding="utf-8")
+    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
+    assert code == 0, err
+    assert "Nothing changed. The log asks no question of the set: it changes no weight." in " ".join(out.split())
+    assert (store.questions(asked_set.id), version()) == (before, at)
+    (tmp_path / "log.txt").write_text("How do I reset my password?\n", encoding="utf-8")
+    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
+    rule = "12 of 12 questions have another weight now: weight = 1 + times asked, scaled to a mean of 1."
+    assert rule in " ".join(out.split())
+    weights = {q.id: q.weight for q in store.questions(asked_set.id)}
+    assert weights["pass"] == pytest.approx(2 * 12 / 13, abs=1e-6)  # 1 + 1 of 13 in all, of 12 questions
+    assert weights["lib"] == pytest.approx(12 / 13, abs=1e-6)
+    code, out, err = command_line("questions", "asked", "s", "--apply-weights")
+    assert "Nothing changed. The questions of the set have these weights." in " ".join(out.split())
+    code, out, err = command_line("questions", "asked", "s", "--apply-weights", "--json")
+    assert json.loads(out)["weights_changed"] == 0
+
+
 def test_a_weighted_mean_by_hand():
     """x = 1, 0, 1 with weights 2, 1, 1: mean 3/4; without each: 1/2, 1, 2/3; variance 2/3 Σ (m − 3/4)²."""
     found = weighted_estimate([1, 0, 1], [2, 1, 1])

@@ -64,6 +64,7 @@ def test_scores_are_weighted_and_weights_are_stored(home: Path) -> None:  # noqa
     app = tab()
     table = next(d.value for d in app.dataframe if "Weighted" in d.value)
     assert "recall@3" in list(table["Metric"])
+    assert "weight = 1 + times asked, scaled to a mean of 1" in words(app)
     button(app, "Store as the questions' weights").click()
     checked(app.run())
     store = open_workspace().store
@@ -77,3 +78,12 @@ def test_the_filter_is_in_the_address(home: Path) -> None:  # noqa: F811
     app = checked(show("questions", set="asked", tab="Real questions", asked="all"))
     table = next(d.value for d in app.dataframe if "Also asked as" in d.value)
     assert list(table["In the set"]) == ["q2", "", ""]
+
+
+def test_a_log_that_asks_no_question_of_the_set_has_no_weights_to_store(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    [file] = files.from_bytes("log.csv", b"question\nWhere is the canteen?\n")
+    demand.read_into(workspace, workspace.store.question_set("asked"), file, workspace.store.index("small"))
+    app = tab()
+    assert button(app, "Store as the questions' weights").disabled
+    assert "The log asks no question of the set: it changes no weight." in words(app)

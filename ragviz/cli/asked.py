@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,7 @@ from ragviz.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from ragviz.health.demand import Cluster, Demand, WeightedMean
-    from ragviz.records import QuestionSet, Run
+    from ragviz.records import Question, QuestionSet, Run
     from ragviz.workspace import Workspace
 
 LISTED = 20
@@ -32,7 +33,12 @@ def questions_asked(
     ] = "",
     alike: Annotated[float, typer.Option(min=0.0, max=1.0, help="Cosine from which two texts ask the same.")] = 0.8,
     apply: Annotated[
-        bool, typer.Option("--apply-weights", help="Weigh the questions of the set by how often they are asked.")
+        bool,
+        typer.Option(
+            "--apply-weights",
+            help="Weigh the questions of the set by how often they are asked: weight = 1 + times asked, scaled to a "
+            "mean of 1. Where the log asks none of them, nothing changes.",
+        ),
     ] = False,
     run_name: Annotated[str, typer.Option("--run", help="Run whose scores are weighted (default: the newest).")] = "",
     author: Annotated[
@@ -46,6 +52,7 @@ def questions_asked(
     """
     workspace = console.open_workspace()
     question_set, author = workspace.store.question_set(set_name), author or workspace.settings.person
+    before = {question.id: question.weight for question in workspace.store.questions(question_set.id)}
     if file is not None:
         if not file.is_file():
             raise InputError(f"The file {file} cannot be opened: No such file.")
@@ -62,9 +69,19 @@ def questions_asked(
     if file is None and apply:
         demand.apply_weights(workspace, question_set, read, author)
     run = _run(workspace, question_set, run_name)
-    weights = demand.weights_of(read, workspace.store.questions(question_set.id))
+    questions = workspace.store.questions(question_set.id)
+    changed = sum(question.weight != before.get(question.id) for question in questions) if apply else None
+    weights = demand.weights_of(read, questions)
     means = demand.weighted_means(workspace, run, weights) if run else []
-    _show(workspace, question_set, read, run, means, as_json)
+    said = "" if changed is None else _weights_words(changed, read, questions)
+    _show(question_set, read, run, means, as_json, said, {} if changed is None else {"weights_changed": changed})
+
+
+def _weights_words(changed: int, read: Demand, questions: Sequence[Question]) -> str:
+    """Say what became of the weights."""
+    if not changed:
+        return f"Nothing changed. {demand.unchanged_words(read, questions)}"
+    return f"{changed:,} of {len(questions):,} questions have another weight now: {demand.WEIGHT}."
 
 
 def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | None:
@@ -78,16 +95,18 @@ def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | No
 
 
 def _show(
-    workspace: Workspace,
     question_set: QuestionSet,
     read: Demand,
     run: Run | None,
     means: list[WeightedMean],
     as_json: bool,
+    said: str,
+    more: Mapping[str, Any],
 ) -> None:
+    """Show what a log says; `said` is what became of the weights, in words, and `more` in the JSON."""
     shares = demand.shares(read)
     body: dict[str, Any] = {"questions": question_set.name, **asdict(read), "shares": shares}
-    body |= {"run": run.name if run else None, "metrics": [asdict(mean) for mean in means]}
+    body |= {"run": run.name if run else None, "metrics": [asdict(mean) for mean in means], **more}
 
     def draw() -> None:
         for line in demand.sentences(read):
@@ -97,6 +116,9 @@ def _show(
         if means and run is not None:
             rows = [(m.metric, console.interval(m.plain), console.interval(m.weighted)) for m in means]
             console.table(("metric", "each question once", "weighted by what is asked"), rows, f"Run {run.name}")
+            console.out.print(f"Weighted by what is asked: {demand.WEIGHT}.", highlight=False)
+        if said:
+            console.out.print(said, highlight=False)
         for note in read.notes:
             console.err.print(console.printable(note), highlight=False)
 

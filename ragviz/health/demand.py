@@ -329,6 +329,10 @@ def _question(cluster: Cluster, passage: str) -> Question:
 # Weights
 
 
+WEIGHT = "weight = 1 + times asked, scaled to a mean of 1"
+"""How questions are weighed by what people ask, in words."""
+
+
 def weights_of(demand: Demand, questions: Sequence[Question]) -> dict[str, float]:
     """Return the weight of each question that is asked, by id: 1 + how often people ask it, with a mean of 1.
 
@@ -342,19 +346,32 @@ def weights_of(demand: Demand, questions: Sequence[Question]) -> dict[str, float
     return {question_id: round(count * len(counts) / total, 6) for question_id, count in counts.items()}
 
 
-def apply_weights(workspace: Workspace, question_set: QuestionSet, demand: Demand, author: str = "") -> int:
-    """Store the weights with the questions, as one version of the set; return how many changed."""
-    questions = workspace.store.questions(question_set.id)
+def newly_weighted(demand: Demand, questions: Sequence[Question]) -> list[Question]:
+    """Return the questions whose weight the log changes, with it; none where it asks no question of the set."""
+    if not demand.matched().keys() & {question.id for question in questions if question.asked}:
+        return []
     weights = weights_of(demand, questions)
-    changed = [
+    return [
         replace(question, weight=weights[question.id])
         for question in questions
         if question.id in weights and question.weight != weights[question.id]
     ]
+
+
+def apply_weights(workspace: Workspace, question_set: QuestionSet, demand: Demand, author: str = "") -> int:
+    """Store the weights with the questions, as one version of the set; return how many changed."""
+    changed = newly_weighted(demand, workspace.store.questions(question_set.id))
     if changed:
         workspace.store.put_questions(question_set.id, changed, None, Edit(author, "weighted by what people ask"))
         workspace.store.settle_all()
     return len(changed)
+
+
+def unchanged_words(demand: Demand, questions: Sequence[Question]) -> str:
+    """Say why the log changes no weight of these questions."""
+    if demand.matched().keys() & {question.id for question in questions if question.asked}:
+        return "The questions of the set have these weights."
+    return "The log asks no question of the set: it changes no weight."
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,17 +185,15 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
         columns = {"Metric": st.column_config.TextColumn(width=140)}
         columns |= {name: st.column_config.NumberColumn(format="%.3f") for name in ("Each question once", "Weighted")}
         widgets.table(rows, "weighted-means", columns=columns, height="content", alt="Weighted means")
-        st.caption(
-            f"Run {plain(run.name)}. A question counts 1 + the times it is asked; 95 % intervals clustered by document."
-        )
+        st.caption(f"Run {plain(run.name)}. Weighted: {demand.WEIGHT}; 95 % intervals clustered by document.")
     questions = workspace.store.questions(question_set.id)
-    weights = demand.weights_of(read, questions)
-    differ = sum(question.weight != weights.get(question.id, question.weight) for question in questions)
-    if st.button("Store as the questions' weights", key="apply-weights", disabled=not differ):
+    differ = demand.newly_weighted(read, questions)
+    told = f"Of each question of the set: {demand.WEIGHT}."
+    if st.button("Store as the questions' weights", key="apply-weights", disabled=not differ, help=told):
         demand.apply_weights(workspace, question_set, read, person.name())
         st.rerun()
     if not differ:
-        st.caption("The questions of the set have these weights.")
+        st.caption(demand.unchanged_words(read, questions))
 
 
 @st.cache_data(show_spinner="Weighing", max_entries=16)
