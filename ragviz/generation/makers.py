@@ -17,6 +17,7 @@ from ragviz.claims.extractive_claims import claims_of, statements_of, variants_o
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
 from ragviz.generation import entities, joined_claims, rejection, styles, verified_by_rules
+from ragviz.generation.boilerplate import Boilerplate
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.joined_draft import JoinedDraft
@@ -141,6 +142,7 @@ class Corpus:
         self._wanted: set[str] = set()
         self._found = 0
         self._progress: Progress = silent
+        self._boilerplate: Boilerplate | None = None
         self.joined, self.read = cache(self._joined), cache(self._entities)
 
     def prepare(
@@ -163,11 +165,13 @@ class Corpus:
             yield asked
 
     def claims(self, document_id: str) -> tuple[SourceClaim, ...]:
-        """Return the claims of a document."""
+        """Return the claims of a document, without those about what other documents hold word for word."""
         if document_id not in self._claims:
             self._tell(document_id)
             document = self._documents.by_id[document_id]
-            self._claims[document_id] = tuple(claims_of(document))
+            if self._boilerplate is None:
+                self._boilerplate = Boilerplate(self._documents.by_id.values())
+            self._claims[document_id] = tuple(self._boilerplate.without(document, claims_of(document)))
             self._statements[document_id] = tuple(statements_of(document))
             self._variants[document_id] = tuple(variants_of(document))
             self._found += len(self._claims[document_id])
