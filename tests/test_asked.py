@@ -59,6 +59,19 @@ def test_logs_of_every_form_are_texts_and_counts(name, text):
     assert log.total == 3
 
 
+def test_a_broken_log_says_which_lines_were_left_out():
+    log = read('{"text": "How much?"}\n{"text": \n{"text": "Where is it?"}\n[1]\n{"text": 3}\n', "log.jsonl")
+    assert pairs(log) == [("How much?", 1), ("Where is it?", 1)]
+    [note] = [each for each in log.notes if "left out" in each]
+    assert note.startswith("3 rows were left out: 2, 4, 5. Row 2 is not JSON that can be read")
+    [note] = [each for each in read("How much?\n?!\n", "log.txt").notes if "left out" in each]
+    assert note == "1 row was left out: 2. Row 2 holds no word."
+    many = read("How much?\n" + "?!\n" * 30, "log.txt").notes[-1]
+    assert many.startswith("30 rows were left out: 2, 3, ")
+    assert many.endswith("20, 21 …. Row 2 holds no word.")
+    assert not [each for each in read("How much?\n", "log.txt").notes if "left out" in each]
+
+
 def test_chinese_logs_and_commas_in_a_single_column():
     assert pairs(read("问题\n多少钱？\n多少钱\n在哪里，请问？\n", "log.csv")) == [
         ("多少钱？", 2),

@@ -245,6 +245,17 @@ def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():
     assert read.problems[6] == "the same question as row 2: give it another id, or remove one"
 
 
+def test_a_type_or_style_that_is_none_is_told_for_its_row():
+    rows = [{"type": "zzz"}, {"type": "Fact", "style": "keywords"}, {"type": "multi", "style": "loud"}, {"type": ""}]
+    lines = [json.dumps({"id": str(n), "question": f"Q{n}?", "answer": "1", **row}) for n, row in enumerate(rows)]
+    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
+    assert [(q.type, q.style) for q in read.questions] == [("", ""), ("fact", "keywords"), ("", ""), ("", "")]
+    assert read.problems == {}
+    assert list(read.repaired) == [1, 3]
+    assert read.repaired[1].startswith("was imported without its type 'zzz', which is none of fact, number, ")
+    assert read.repaired[3].startswith("was imported without its style 'loud', which is none of colleague, keywords, ")
+
+
 def test_jsonl_rows_are_lines():
     lines = ['{"question": "A?"}', "", "{broken", "[1]", '{"question": "B\u2028?"}']
     read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)

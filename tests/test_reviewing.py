@@ -251,6 +251,21 @@ def test_an_id_that_begins_with_a_dash_is_an_id(workspace, command_line, monkeyp
     assert (code, "No such option" in said) == (2, True)
 
 
+def test_what_a_command_leaves_out_or_leaves_as_it_is_is_said(workspace, command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    note, rows, out = tmp_path / "a.md", tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    note.write_text("The mast is 312 metres high.")
+    assert command_line("corpus", "add", "notes", note)[0] == 0
+    note.write_text("The mast is 313 metres high.")
+    code, drawn, _ = command_line("corpus", "add", "notes", note)
+    assert (code, "give --replace to replace it" in drawn) == (1, True)
+    rows.write_text('{"question": "How high is it?", "answer": "1", "type": "zzz"}\n')
+    code, _, said = command_line("questions", "import", "notes", rows, "--name", "asked")
+    assert (code, "row 1: was imported without its type 'zzz'" in said) == (0, True)
+    code, _, said = command_line("questions", "export", "asked", out)
+    assert (code, "Comments, verdicts of reviewers and versions of the set are not in the file." in said) == (0, True)
+
+
 def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkeypatch, tmp_path):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")

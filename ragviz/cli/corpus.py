@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -36,6 +37,8 @@ def corpus_add(
         outcomes = corpora.add_files(
             workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
         )
+    taken = "another file of this name is here: give --replace to replace it"
+    outcomes = [replace(o, message=taken) if o.status == "exists" else o for o in outcomes]
     rows = [
         (o.status, o.name, o.pages or "", o.characters, o.language, o.message or "; ".join(o.warnings))
         for o in outcomes

@@ -34,6 +34,7 @@ COUNTS = ("count", "n", "frequency", "freq", "times", "hits", "occurrences", "æ¬
 LONGEST = 1_000
 """Characters of a question that are kept: what is longer is a pasted text, whose beginning tells what was asked."""
 _REPORTED = 2_000
+_LISTED = 20  # rows in one sentence
 _MAIL = re.compile(r"[\w.+%-]+@[\w-]+(?:\.[\w-]+)+")
 _NUMBER = re.compile(r"(?<![\w.])\+?\d(?:[\s().-]{0,2}\d){8,}(?![\w])")
 _KEY = re.compile(
@@ -102,8 +103,19 @@ def read_log(file: InputFile, keys: Sequence[str] = (), progress: Progress = sil
         raise InputError(
             f"'{file.name}' holds no question: give one a line, or a column called question, query or text."
         )
+    if problems:
+        notes.append(_left_out(problems, keys))
     asked_texts = sorted((Asked(text, counts[key]) for key, text in texts.items()), key=lambda each: -each.count)
     return Log(tuple(asked_texts), rows, tuple(problems), hidden, shortened, tuple(notes))
+
+
+def _left_out(problems: Sequence[Problem], keys: Sequence[str]) -> str:
+    """Say how many rows of a log were left out, which, and why the first was."""
+    ordered = sorted(problems, key=lambda problem: problem.row)
+    numbers = ", ".join(str(each.row) for each in ordered[:_LISTED]) + (" â€¦" if len(ordered) > _LISTED else "")
+    count = f"{len(ordered):,} rows were" if len(ordered) > 1 else "1 row was"
+    first = ordered[0]
+    return f"{count} left out: {numbers}. Row {first.row} {harmless(first.reason, keys).removesuffix(': left out')}."
 
 
 def harmless(text: str, keys: Sequence[str] = ()) -> str:

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -22,6 +22,8 @@ from ragviz.workspace import Workspace
 
 KEPT_PROBLEMS = "import"
 """Kind of cache that holds the problems of an import, which may be as many as its rows."""
+NEVER_EXPORTED = "Comments, verdicts of reviewers and versions of the set are not in the file."
+"""What every export says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,8 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     documents = workspace.store.documents(question_set.corpus_id, replaced=True)
     known = CorpusDocuments(workspace, question_set.corpus_id)
     has_sides = question_set.split is not None
-    return write(Outgoing(questions, known, has_sides, {d.id: d.name for d in documents}), file_format)
+    written = write(Outgoing(questions, known, has_sides, {d.id: d.name for d in documents}), file_format)
+    return replace(written, notes=(*written.notes, NEVER_EXPORTED))
 
 
 def choices_of(arguments: Mapping[str, Any]) -> Choices:

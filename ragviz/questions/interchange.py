@@ -28,7 +28,7 @@ import io
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal, get_args
 
@@ -115,12 +115,13 @@ class Imported:
 
     `warning` says how many have no known evidence, "" when all have, or are unanswerable. Rows are numbered as in an
     editor or a spreadsheet: the header of a CSV file is row 1, a JSONL row its line. `notes` are sentences on columns:
-    which was read as the answer, which were not kept.
+    which was read as the answer, which were not kept. `repaired` says of rows that were read what was not kept of them.
     """
 
     questions: tuple[Question, ...]
     problems: dict[int, str]
     notes: tuple[str, ...] = ()
+    repaired: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def reference_only(self) -> tuple[Question, ...]:
@@ -190,6 +191,7 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
     is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
     questions: list[Question] = []
     problems: dict[int, str] = {}
+    repaired: dict[int, str] = {}
     rows_of: dict[str, int] = {}
     languages = {document.id: document.language for document in documents.values()}
     columns: dict[str, None] = {}
@@ -209,13 +211,15 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
         else:
             rows_of[question.id] = number
             questions.append(question)
+            if reason := _not_kept(row):
+                repaired[number] = reason
             if (word := _side_word(row)) not in SIDE_WORDS:
                 no_sides[word] = None
     notes = [*_notes(columns, answers)]
     if no_sides:
         words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
         notes.append(f"Column 'split' says {words}: these are on neither side of a split, validation or test.")
-    return Imported(tuple(questions), problems, tuple(notes))
+    return Imported(tuple(questions), problems, tuple(notes), repaired)
 
 
 def _side_word(row: Mapping[str, Any]) -> str:
@@ -391,6 +395,18 @@ def _type(row: Mapping[str, Any]) -> QuestionType:
     words = {_string(row, column).strip().lower() for column in ("type", "question_type") if row.get(column)}
     types: tuple[QuestionType, ...] = get_args(QuestionType)
     return next((each for each in types if each and each in words), "")
+
+
+def _not_kept(row: Mapping[str, Any]) -> str:
+    """Say which type or style of a row is none that is known, and which are; "" when there is no such."""
+    known = {"type": get_args(QuestionType), "style": get_args(QuestionStyle)}
+    kinds, reasons = get_args(QuestionKind), []
+    for column, words in known.items():
+        said = _string(row, column).strip()
+        if said.lower() not in words and not (column == "type" and said.lower() in kinds):
+            listed = ", ".join(filter(None, words))
+            reasons.append(f"was imported without its {column} '{said[:60]}', which is none of {listed}")
+    return "; ".join(reasons)
 
 
 def _style(row: Mapping[str, Any]) -> QuestionStyle:

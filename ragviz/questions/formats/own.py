@@ -15,10 +15,12 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     [file] = files[:1]
     documents = {document.name: document for document in known.texts()}
     imported = interchange.read_questions(file.data(), file.name, documents, progress)
-    problems = tuple(Problem(file.name, row, reason) for row, reason in imported.problems.items())
+    problems = [Problem(file.name, row, reason) for row, reason in imported.problems.items()]
+    problems += [Problem(file.name, row, reason, kept=True) for row, reason in imported.repaired.items()]
+    problems.sort(key=lambda problem: problem.row)
     notes = tuple(filter(None, (imported.warning, imported.unanswerable, *imported.notes)))
     has_sides = any(question.split for question in imported.questions)
-    return Read(imported.questions, (), problems, notes, has_sides)
+    return Read(imported.questions, (), tuple(problems), notes, has_sides)
 
 
 def write(outgoing: Outgoing, file_format: str) -> Written:
