@@ -511,6 +511,12 @@ def test_web_page():
     )
 
 
+@pytest.mark.parametrize("tag", ["div", "ul", "section"])
+def test_what_a_page_calls_navigation_is_left_out(tag):
+    page = f"<h1>Boats</h1><{tag} class=a role='navigation'><li><a href=/>Back</a></{tag}><p data-role=navigation>Sails"
+    assert parse("a.html", page.encode()).text == "# Boats\n\nSails"
+
+
 @pytest.mark.parametrize(("declared", "codec"), [("gb2312", "gbk"), ("Shift_JIS", "cp932"), ("iso-8859-1", "cp1252")])
 def test_web_page_says_its_encoding(declared, codec):
     word = {"gbk": "中文", "cp932": "東京", "cp1252": "café’s"}[codec]

@@ -245,3 +245,14 @@ def test_a_csv_file_is_one_table():
 def test_a_csv_file_without_titles_for_its_columns_is_no_table_with_rows(text):
     tables = structure(document(text, "text/csv")).tables
     assert [row for table in tables for row in table.rows] == []
+
+
+def test_a_list_of_links_alone_is_navigation_unless_a_sentence_introduces_it():
+    links = "- [Nets](nets.md)\n- [Sails](sails.md)\n"
+    assert not structure(Document("", "", f"# Boats\n\n{links}", (), "en", "text/markdown", "", 0)).lists
+    [introduced] = structure(
+        Document("", "", f"# Boats\n\nWe mend:\n\n{links}", (), "en", "text/markdown", "", 0)
+    ).lists
+    assert [item.text for item in introduced.items] == ["Nets", "Sails"]
+    text = f"# Boats\n\n{links}- [Ropes](ropes.md) of hemp\n"
+    assert len(structure(Document("", "", text, (), "en", "text/markdown", "", 0)).lists[0].items) == 3

@@ -147,6 +147,7 @@ _MARKER = re.compile(
 )
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _PIPE = re.compile(r"(?<!\\)\|")
+_LINK = re.compile(r"(?:\[[^\[\]]+\](?:\([^()]*\)|\[[^\[\]]*\])|<https?://[^<>\s]+>|https?://\S+)[.,;]?")
 _INTRODUCES = re.compile(r"[:：][*_]*$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^\Wa-z])|(?<=[。！？])")
 
@@ -358,7 +359,10 @@ def _caption(lines: Sequence[_Line], number: int) -> str:
 
 
 def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[ListPlace]:
-    """Yield the lists with their introductions; items that stand deeper than the first are nested in the one above."""
+    """Yield the lists with their introductions; items that stand deeper than the first are nested in the one above.
+
+    A list of nothing but links that no sentence introduces is navigation, and left out.
+    """
     number, before = 0, -1  # `before`: the last line of the paragraph that precedes
     while number < len(lines):
         line = lines[number]
@@ -370,8 +374,8 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
         while above >= 0 and lines[above].kind == "blank":
             above -= 1
         top, number = _items(lines, number)
-        if len(top) > 1:
-            start, introduction = _introduction(lines, before, top[0].line)
+        start, introduction = _introduction(lines, before, top[0].line)
+        if len(top) > 1 and (introduction or not all(map(_is_link, top))):
             section = _path(parts, top[0].line.at)
             title = "" if introduction else _title(lines, above, section)
             yield ListPlace(
@@ -414,6 +418,11 @@ def _items(lines: Sequence[_Line], number: int) -> tuple[list[_Open], int]:
         blank = line.kind == "blank"
         number += 1
     return top, number
+
+
+def _is_link(opened: _Open) -> bool:
+    """Return whether an item is a link and nothing else."""
+    return not opened.children and bool(_LINK.fullmatch(" ".join(opened.texts).strip()))
 
 
 def _style(line: _Line) -> str:

@@ -35,6 +35,7 @@ _AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # matches only where blanks begin,
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
 _INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
+_NAVIGATION = re.compile(r"""(?<![\w-])role\s*=\s*["']?navigation\b""", re.IGNORECASE)
 _START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
@@ -149,7 +150,7 @@ class _Reader:
             self._skipping = (skipped, depth + (tag == skipped))
         elif attributes.endswith("/") and tag not in _BLOCKS:
             self._line.append("\n" if tag == "br" else "")
-        elif tag in _SKIPPED or (tag in _ALWAYS_CLOSED and _hidden(attributes)):
+        elif tag in _SKIPPED or (tag in _ALWAYS_CLOSED and _is_left_out(attributes)):
             self._skipping = (tag, 1)
         elif tag in _BLOCKS:
             self._end_block()
@@ -240,6 +241,10 @@ class _Reader:
             self._rows[-1][-1].append(block)
         else:
             self._blocks.append(block)
+
+
+def _is_left_out(attributes: str) -> bool:
+    return _hidden(attributes) or bool(_NAVIGATION.search(attributes))
 
 
 def _hidden(attributes: str) -> bool:
