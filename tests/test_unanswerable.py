@@ -30,37 +30,52 @@ def swapped(*pairs, seed=0):
     return list(unanswerables(entities.read([(of, list(own)) for of, own in pairs]), seed))
 
 
-LEADS = "Ida Brandt leads the rope guild."
-FUNDED = "The stone guild was founded in 1912 by masons."
+LEADS = "Ida Brandt leads the Rope Guild."
+FUNDED = "The Stone Guild was founded in 1912 by masons."
 ROPE = document("rope.md", f"# Rope\n\n{LEADS}\n\nIts hall is blue.")
-STONE = document("stone.md", f"# Stone\n\n{FUNDED}\n\nThe stone guild has forty members.")
-WHO_LEADS = claim(ROPE, LEADS, "Who leads the rope guild?", "Ida Brandt", "rope guild")
-HOW_MANY = claim(STONE, "The stone guild has forty members.", "How many members does the stone guild have?",
-                 "forty members", "stone guild")  # fmt: skip
+STONE = document("stone.md", f"# Stone\n\n{FUNDED}\n\nThe Stone Guild has forty members.")
+WHO_LEADS = claim(ROPE, LEADS, "Who leads the Rope Guild?", "Ida Brandt", "Rope Guild")
+HOW_MANY = claim(STONE, "The Stone Guild has forty members.", "How many members does the Stone Guild have?",
+                 "forty members", "Stone Guild")  # fmt: skip
 
 
 def test_an_entity_is_swapped_for_another_of_its_kind():
     drafts = swapped((ROPE, [WHO_LEADS]), (STONE, [HOW_MANY]))
     assert {(draft.question, draft.swapped) for draft in drafts} == {
-        ("Who leads the stone guild?", ("rope guild", "stone guild")),
-        ("How many members does the rope guild have?", ("stone guild", "rope guild")),
+        ("Who leads the Stone Guild?", ("Rope Guild", "Stone Guild")),
+        ("How many members does the Rope Guild have?", ("Stone Guild", "Rope Guild")),
     }
     assert all((draft.answer, draft.claims, draft.type) == ("", (), "unanswerable") for draft in drafts)
+
+
+def test_a_common_noun_is_not_swapped():
+    pairs = [(ROPE, [WHO_LEADS]), (STONE, [HOW_MANY])]
+    lowered = []
+    for of, [own] in pairs:
+        text = of.text.replace(" Guild", " guild").replace("Rope g", "rope g").replace("Stone g", "stone g")
+        plain = document(of.name, text)
+        low = [
+            each.replace("Rope Guild", "rope guild").replace("Stone Guild", "stone guild")
+            for each in (own.quote, own.question, own.subject)
+        ]
+        lowered.append((plain, [claim(plain, low[0], low[1], own.answer, low[2])]))
+    assert swapped(*pairs)
+    assert swapped(*lowered) == []
 
 
 @pytest.mark.parametrize(
     "said",
     [
-        "The stone guild is led by Ann Ode.",
-        "# Stone guild\n\nThe building is old.\n\nAnn Ode leads it since spring.",  # only the heading names it
-        "Ann Ode paints. She is also leading the guilds of wood.\n\nThe stone guild likes her.",  # near it
-        "The stone guild knows Ida Brandt well.",  # the old answer beside the new name
+        "The Stone Guild is led by Ann Ode.",
+        "# Stone Guild\n\nThe building is old.\n\nAnn Ode leads it since spring.",  # only the heading names it
+        "Ann Ode paints. She is also leading the guilds of wood.\n\nThe Stone Guild likes her.",  # near it
+        "The Stone Guild knows Ida Brandt well.",  # the old answer beside the new name
     ],
 )
 def test_a_swap_that_a_document_may_answer_is_refused(said):
     planted = document("planted.md", said)
     drafts = swapped((ROPE, [WHO_LEADS]), (STONE, [HOW_MANY]), (planted, []))
-    assert "Who leads the stone guild?" not in {draft.question for draft in drafts}
+    assert "Who leads the Stone Guild?" not in {draft.question for draft in drafts}
 
 
 def test_things_of_another_kind_are_not_swapped():
@@ -70,10 +85,10 @@ def test_things_of_another_kind_are_not_swapped():
 
 
 def test_a_part_of_a_quoted_name_is_not_swapped():
-    row = document("row.md", "| Using the rope guild | nine marks |")
-    own = claim(row, row.text, "What is the price of “Using the rope guild”?", "nine marks", "rope guild")
+    row = document("row.md", "| Using the Rope Guild | nine marks |")
+    own = claim(row, row.text, "What is the price of “Using the Rope Guild”?", "nine marks", "Rope Guild")
     questions = {draft.question for draft in swapped((row, [own]), (STONE, [HOW_MANY]))}
-    assert "What is the price of “Using the stone guild”?" not in questions
+    assert "What is the price of “Using the Stone Guild”?" not in questions
 
 
 def test_a_year_is_swapped_for_another_year_of_the_corpus():
@@ -117,11 +132,11 @@ def test_an_attribute_is_swapped_for_that_of_another_thing_of_the_kind():
 
 def test_absent_needs_every_word_of_a_short_question_to_be_away():
     search = ExactSearch([STONE])
-    assert absent(search, "stone guild", ["leads"])
-    assert not absent(search, "stone guild", ["leads", "members"])  # one of two stands there
-    assert absent(search, "stone guild", ["leads", "rope", "members"])  # one of three
-    assert not absent(search, "stone guild", [])
-    assert absent(search, "paper guild", ["members"])  # not mentioned at all
+    assert absent(search, "Stone Guild", ["leads"])
+    assert not absent(search, "Stone Guild", ["leads", "members"])  # one of two stands there
+    assert absent(search, "Stone Guild", ["leads", "rope", "members"])  # one of three
+    assert not absent(search, "Stone Guild", [])
+    assert absent(search, "Paper Guild", ["members"])  # not mentioned at all
     everywhere = ExactSearch([document("a.md", "guild " * 300)])
     assert not absent(everywhere, "guild", ["zebra"])  # mentioned too often to be looked at
 
@@ -134,10 +149,10 @@ def test_a_question_without_evidence_tells_what_was_swapped():
         ("", (), (), "unanswerable", True)
     }
     assert {question.reason for question in questions} == {
-        "“rope guild” was swapped for “stone guild”", "“stone guild” was swapped for “rope guild”",
+        "“Rope Guild” was swapped for “Stone Guild”", "“Stone Guild” was swapped for “Rope Guild”",
     }  # fmt: skip
     places = {draft.question: draft.place for draft in drafts}
-    assert places["Who leads the stone guild?"] == (ROPE.id, "")  # where the true question stands
+    assert places["Who leads the Stone Guild?"] == (ROPE.id, "")  # where the true question stands
     assert len({question.id for question in questions}) == 2
 
 

@@ -144,8 +144,13 @@ def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: s
         yield from [f"quoted {form}"] if form else []
     elif named and named == _NAMED_KINDS.get(phrase.label):
         yield from [named] if phrase.subject or named in _LOCAL else []
-    elif (form := kind(name, language)) and _can_stand_for_another(name):
+    elif (form := kind(name, language)) and _can_stand_for_another(name) and _is_swapped(name, language):
         yield _form_kind(name, form, plural=phrase.plural)
+
+
+def _is_swapped(name: str, language: str) -> bool:
+    """Return whether a name that no quotation marks hold is one: an English common noun makes no sense elsewhere."""
+    return language == "zh" or name[:1].isupper()
 
 
 def _can_stand_for_another(name: str) -> bool:
@@ -177,7 +182,7 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
         form = kind(name, language) if _can_stand_for_another(name) else ""
         if language == "zh" and not is_proper(name):
             continue  # "丝绸博物馆" may be what a named one is
-        if form:
+        if form and _is_swapped(name, language):
             groups[language, _form_kind(name, form, plural=_is_plural(name))].setdefault(entity, name)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in groups.items()}
     made: Counter[SourceClaim] = Counter()
