@@ -432,3 +432,22 @@ def test_time_grows_with_the_length():
         claims_of(document("# Rules\n\n" + "".join(body.format(n=n) for n in range(copies))))
         times.append(time.process_time() - begun)
     assert times[1] < 1 + 16 * times[0]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_asked"),
+    [
+        ("The rope package provides a tool to check the length of every old sail.", False),
+        ("The rope package provides a measuring tool to check the length of every old sail.", True),
+        ("The necessary tools are shipped with the rope package and the sail package.", False),
+        ("The measuring tools are shipped with the rope package and the sail package.", True),
+    ],
+)
+def test_an_answer_that_names_no_certain_thing_is_not_asked_for(sentence, is_asked):
+    assert bool(asked(sentence)) is is_asked
+
+
+def test_a_value_that_only_announces_values_is_not_asked_for():
+    assert not asked("HARBOUR Boats at the quay: some figures\n")
+    assert not asked("Boats: some figures\n")
+    assert asked("Boats: 32\n")

@@ -67,6 +67,11 @@ _ORDERING = candidate.word_set(
     "main primary key first second third last next new old final initial other same general specific whole entire only"
     " current previous early late original important common usual typical major minor following different certain"
 )
+_UNTOLD = _ORDERING | candidate.word_set(
+    "necessary required needed appropriate suitable relevant corresponding respective proper right correct desired"
+    " available possible good great big small large simple real certain"
+)
+"""Adjectives that do not say which of its kind a thing is."""
 _NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
 """Commands by which nothing is forbidden: "don't forget", "don't be afraid"."""
 _LIGHT = candidate.word_set("keep take make have get give do put set pay")
@@ -436,9 +441,18 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     is_one = is_one and words[asked.clause.verb].lemma not in _LIGHT  # "has a bug"
     is_thing = len(_content(tree, asked.answer)) >= (1 if is_one else 2)
     is_thing = is_thing and len(asked.answer) <= 14
-    if not is_thing or tree.words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
+    if not is_thing or _is_empty(tree, asked.answer) or words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
         return False
     return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
+
+
+def _is_empty(tree: Tree, places: Indices) -> bool:
+    """Return whether an answer is a common noun that nothing tells from others of its kind: "the necessary tools"."""
+    words, head = tree.words, _head(tree, places)
+    if words[head].tag not in ("NN", "NNS") or words[head].entity or not words[head].text.islower():
+        return False
+    others = [p for p in places if p != head and words[p].tag not in ("DT", "PDT")]
+    return all(words[p].dep == "amod" and tree.low(p) in _UNTOLD for p in others)
 
 
 def _is_only_one(tree: Tree, asked: Asked) -> bool:

@@ -32,6 +32,10 @@ _LABELS = candidate.word_set(
     "note notes tip tips warning warnings important caution example examples hint info remember attention update"
     " question answer q a yes no pros cons first second third next finally source see todo"
 )
+_LABELLED = re.compile(r"[A-Z]{4,} [A-Z][a-z]+ [a-z]")
+"""A label in capitals that a title follows: "CULTURE Traffic on the lists"."""
+_SOME = re.compile(r"(?:some|several|various|many|few|a few|a number of|further|more) [a-z]+$", re.IGNORECASE)
+"""What announces values instead of being one."""
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 _NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
 _CODE = re.compile(r"\w[._]\w|[a-z][A-Z]|\(\)|^--?\w")
@@ -228,7 +232,7 @@ def _is_pair(pair: KeyValue) -> bool:
         return False
     if not (pair.key[0].isupper() or (pair.is_marked and pair.key[0].isalpha())):
         return False
-    if "/" in pair.key:
+    if "/" in pair.key or _LABELLED.match(pair.key) or _SOME.match(pair.value):
         return False
     return not _REFERS.search(pair.key) and not _REFERS.search(pair.value) and not pair.value.endswith((":", "?", ","))
 
