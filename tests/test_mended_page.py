@@ -5,6 +5,7 @@ from dataclasses import replace
 from ragviz.questions import authoring
 from ragviz.records import Edit, Question
 from ragviz.store.codecs import version_of
+from ragviz.text.markup import plain
 from ragviz.workspace import open_workspace
 from tests.test_pages import bare, built, home, show, words  # noqa: F401 - fixtures
 
@@ -26,3 +27,21 @@ def test_old_and_new_words_are_shown_side_by_side(home):  # noqa: F811
     for title, text in (("It was", old.text), ("It is now", now.text)):
         assert title in said
         assert text in said
+
+
+def test_places_of_a_deleted_documents_text_are_offered_with_their_document(home):  # noqa: F811
+    store = open_workspace().store
+    asked = store.question_set("asked")
+    span = next(q for q in store.questions(asked.id) if q.evidence).evidence[0][0]
+    gone = replace(span, document_id="0123456789abcdef", start=7, end=7 + len(span.text), stale=True)
+    store.put_questions(asked.id, [Question("lost", "Where?", "There", ((gone,),), "hand", "quarantined")])
+    app = show("questions", set="asked", tab="Review", edit="lost")
+    name = next(plain(d.name) for d in store.documents(asked.corpus_id) if d.id == span.document_id)
+    said = words(app)
+    assert "was in a deleted document" in said
+    assert "Exact match in {}: “".format(name.replace("\\", "")) in said, "`words` leaves out what escapes signs"
+    [use] = [button for button in app.button if button.label == "Use"]
+    use.click()
+    app.run()
+    assert not app.exception
+    assert "was in a deleted document" not in words(app)
