@@ -35,6 +35,12 @@ def wait_for_health(port: int, command: subprocess.Popen[bytes], log: Path) -> N
     raise AssertionError(f"the dashboard did not start: {log.read_text(errors='replace')}")
 
 
+def as_in_a_terminal() -> None:
+    """Undo what `nohup`, or a shell that starts tests in the background, has its children ignore."""
+    for ignored in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(ignored, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_to_the_command_ends_the_server(tmp_path: Path, sent: signal.Signals) -> None:
     port, log = free_port(), tmp_path / "log"
@@ -42,7 +48,15 @@ def test_a_signal_to_the_command_ends_the_server(tmp_path: Path, sent: signal.Si
     env |= {"RAGVIZ_HOME": str(tmp_path / "home"), "STREAMLIT_SERVER_HEADLESS": "true"}
     words = [sys.executable, "-m", "ragviz", "app", "--port", str(port)]
     with log.open("wb") as output:
-        command = subprocess.Popen(words, env=env, cwd=tmp_path, stdout=output, stderr=output, start_new_session=True)
+        command = subprocess.Popen(
+            words,
+            env=env,
+            cwd=tmp_path,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            preexec_fn=as_in_a_terminal,
+        )
     family = [psutil.Process(command.pid)]
     try:
         wait_for_health(port, command, log)

@@ -263,6 +263,7 @@ def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id)
 def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, corpus_id, set_id, monkeypatch):
     from ragviz import cli
     from ragviz.cli import console
+    from ragviz.config import Settings
     from ragviz.questions import authoring
 
     store = open_store(url)
@@ -276,7 +277,7 @@ def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, cor
         store.put_question(set_id, replace(questions[0], answer="edited meanwhile"), version_of(questions[0]))
         return questions
 
-    workspace = type("Opened", (), {"store": store})()
+    workspace = type("Opened", (), {"store": store, "settings": Settings(person="Ann")})()
     monkeypatch.setattr(console, "open_workspace", lambda: workspace)
     monkeypatch.setattr(Store, "questions", reading)
     cli.app(["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"], standalone_mode=False)
