@@ -246,3 +246,10 @@ def test_a_common_noun_or_a_short_abbreviation_joins_no_passages(name):
     documents = [document(each.name, each.text.replace("the Tide Gate", f"the {name}")) for each in planted()]
     assert not [draft for draft in bridges(corpus_of(*documents, claims=lambda of: []), 3) if draft.entity == name]
     assert bridges(corpus_of(*planted(), claims=lambda of: []), 3)
+
+
+def test_a_passage_that_has_the_name_as_common_words_says_nothing_about_it():
+    lowered = document("b.md", planted()[1].text.replace("Tide Gate", "tide gate"))
+    documents = (planted()[0], lowered, planted()[2])
+    found = mentions(corpus_of(*documents, claims=lambda of: []))["tide gate"]
+    assert {each.title for each in found} == {"Harbour day", "Watch"}

@@ -136,6 +136,7 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
             continue
         at = {(document_id, start): named for document_id, start, named in naming}
         own = [each for each in _found(corpus, name, read) if titles[normal(each.title)] == 1]
+        own = [each for each in own if each.language == "zh" or bare(name) in each.text]  # "Terminal", not "a terminal"
         if own:
             found[entity] = [(each, at.get((each.document.id, each.start))) for each in own]
     _parse_more(found)
