@@ -129,7 +129,7 @@ def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypat
     app.button(key="search-components").click()
     checked(app.run())
     part = {"run": run.id, "part": "components"}
-    assert submitted == [("search", "Search again for both", run.corpus_id, part)]
+    assert submitted == [("search-components", "search", "Search again for both", run.corpus_id, part)]
     searched_again.search_again(workspace, run, "components")  # what the job does
     checked(app.run())
     assert "search-components" not in [button.key for button in app.button]
@@ -167,7 +167,7 @@ def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyP
     app.button(key="search-exact").click()
     checked(app.run())
     assert submitted == [
-        ("search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"}),
+        ("search-exact", "search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"}),
     ]
     searched_again.search_again(workspace, run, "exact")  # what the job does
     checked(app.run())

@@ -222,7 +222,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
     submitted: list[IndexConfig] = []
-    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda *args: submitted.append(IndexConfig(**args[3]["config"])))
+    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda *args: submitted.append(IndexConfig(**args[4]["config"])))
     app = show("index", tab="New index")
     choice = app.selectbox(key="embedder")
     assert choice.options == ["all-MiniLM-L6-v2", "None (BM25 only)"]
