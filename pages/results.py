@@ -71,8 +71,7 @@ def verdict_line(run: Run, summary: Summary) -> None:
 
 def tiles(summary: Summary) -> None:
     missed = intervals.estimate(np.asarray(summary.ranks == 0), summary.clusters)
-    low, high = missed.interval or (None, None)
-    interval = "no interval" if low is None or high is None else f"[{low:.0%}, {high:.0%}]"
+    interval = "[{:.0%}, {:.0%}]".format(*missed.interval) if missed.interval else "no interval"
     note = f"{missed.mean:.0%} {interval} of {summary.n}"
     with widgets.tiles():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]

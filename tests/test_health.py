@@ -18,7 +18,7 @@ from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
-from ragviz.health.words import Weights, computed, content, numbers, stated_numbers, weights_of
+from ragviz.health.words import Weights, computed, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.records import (
@@ -36,6 +36,7 @@ from ragviz.records import (
     Span,
 )
 from ragviz.runs import running
+from ragviz.text.numerals import numbers, stated_numbers
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
 TEA = "Tea is served in the canteen at noon."

@@ -11,7 +11,6 @@ from rich.markup import escape
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import exchange
-from ragviz.errors import InputError
 from ragviz.questions.formats import registry
 
 if TYPE_CHECKING:
@@ -43,9 +42,6 @@ def questions_import(
     if file_format != registry.AUTO:
         console.one_of("format", file_format, registry.FORMATS)
     files = [(each.name, str(each.absolute())) for each in file]
-    for each in file:
-        if not each.exists():
-            raise InputError(f"The file {each} cannot be opened: No such file or folder.")
     arguments: dict[str, Any] = {"files": files, "name": set_name, "format": file_format}
     read = input_files.from_paths([(each.name, each) for each in file])
     with exchange.corpus_for(workspace, corpus, read, file_format) as target:

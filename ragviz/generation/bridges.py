@@ -151,15 +151,15 @@ def _joint(
     while len(left) + len(more) >= passages:
         ordered = [*(each for each in left[1:] if _is_about(each, entity)), *left[1:]]
         group = _apart(corpus, left[:1], ordered, passages)
-        said = _apart(corpus, group, [each.claim for each in more], passages)[len(group) :]
-        if len(group) + len(said) == passages:
-            mentioned = [each for each in more if each.claim in said]
-            yield _asked_together(name, group, mentioned)
-        elif not left:
+        whole = _apart(corpus, group, [each.claim for each in more], passages)
+        if len(whole) == passages:
+            yield _asked_together(name, group, [each for each in more if each.claim in whole])
+            left = [claim for claim in left if claim not in whole]
+            more = [each for each in more if each.claim not in whole]
+        elif left:
+            left = left[1:]
+        else:
             return
-        dropped = group if len(group) + len(said) == passages else left[:1]
-        left = [claim for claim in left if claim not in dropped]
-        more = [each for each in more if each.claim not in said or len(group) + len(said) < passages]
 
 
 def _apart(
@@ -242,20 +242,14 @@ def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
 
 def _asked_together(name: str, group: Sequence[SourceClaim], said: Sequence[Mention]) -> JoinedDraft:
     ordered = _spread(group)
-    parts = [*_parts(ordered), *_asked_of(said)]
-    together = phrasing.joined(parts, _parts_language(ordered, said))
     claims = [*ordered, *(each.claim for each in said)]
+    together = phrasing.joined([*_parts(ordered), *_asked_of(said)], claims[0].language)
     about = sum(_is_about(claim, normal(name)) for claim in ordered)
     only_topic = bool(ordered) and not any(_mentions(name, lead(claim.question)[1]) for claim in ordered)
     listed = sum(map(_is_listed, ordered))
     bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0) - _LISTED * max(0, listed - 1)
     bonus += _DOCUMENTS * (len({claim.document_id for claim in claims}) - 1)
     return joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=bonus)
-
-
-def _parts_language(group: Sequence[SourceClaim], said: Sequence[Mention]) -> str:
-    """Return the language of a group."""
-    return group[0].language if group else said[0].claim.language
 
 
 def _parts(ordered: Sequence[SourceClaim]) -> list[Candidate]:

@@ -99,10 +99,16 @@ def dated(text: str, language: str) -> list[Dated]:
 
 def _date(match: re.Match[str]) -> Dated:
     found = match.groupdict()
-    month, day = match["month"], found.get("first_day") or match["day"]
-    number = int(month) if month and month.isdigit() else _MONTHS.index(month[:3].lower()) + 1 if month else 0
-    key = (int(match["year"]), *((number,) if number else ()), *((int(day),) if number and day else ()))
+    key = _moment(match["year"], match["month"], found.get("first_day") or match["day"])
     return Dated("date", key, _ends(match), *match.span(), goes_on=_says(match, _BEGINS))
+
+
+def _moment(year: str, month: str | None, day: str | None) -> tuple[int, ...]:
+    """Return a date as numbers, as far as it is said; the month is a number or an English name."""
+    number = 0 if not month else int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
+    if not number:
+        return (int(year),)
+    return (int(year), number, int(day)) if day else (int(year), number)
 
 
 def _version(match: re.Match[str]) -> Dated:
@@ -126,11 +132,12 @@ def titled(title: str) -> Dated | None:
 
 
 def _date_of_title(match: re.Match[str]) -> Dated:
-    year = match["iso"] or match["of"] or match["year"]
-    month = match["iso_month"] or match["chinese_month"] or ""
-    number = int(month) if month else _MONTHS.index(match["month"][:3].lower()) + 1 if match["month"] else 0
     day = match["iso_day"] or match["chinese_day"] or match["day"] or match["first_day"]
-    key = (int(year), *((number,) if number else ()), *((int(day),) if number and day else ()))
+    key = _moment(
+        match["iso"] or match["of"] or match["year"],
+        match["iso_month"] or match["chinese_month"] or match["month"],
+        day,
+    )
     return Dated("date", key, ends=False, start=match.start(), end=match.end(), goes_on=True)
 
 

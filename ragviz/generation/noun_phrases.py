@@ -84,7 +84,7 @@ def noun_phrases(pairs: Sequence[tuple[str, str]], language: str) -> Iterator[No
         if at is None:
             yield None
         else:
-            yield chinese_phrase(question, words, *at) if language == "zh" else _english(question, words, *at)
+            yield _chinese(question, words, *at) if language == "zh" else _english(question, words, *at)
 
 
 def modified_nouns(questions: Sequence[str]) -> Iterator[list[str]]:
@@ -195,7 +195,7 @@ def _with_quotes(question: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def chinese_phrase(question: str, words: Sequence[Word], start: int, end: int) -> NounPhrase | None:
+def _chinese(question: str, words: Sequence[Word], start: int, end: int) -> NounPhrase | None:
     """Return the name with its quotation marks where no noun adjoins it: by jieba's parts of speech."""
     left, right = _with_quotes(question, start, end)
     if not any(word.start == start for word in words) or not any(word.end == end for word in words):

@@ -40,12 +40,6 @@ UNVERIFIED = "not verified: "
 FAULT = "failed a check: "
 """How the reason begins of a question that a person accepted, and whose verification found a fault."""
 
-NOT_COUNTED = (
-    "Each question is counted as passing every check: one that fails takes fewer calls. Second tries after incomplete "
-    "replies are not counted."
-)
-"""What an estimate of a verification assumes."""
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -361,30 +355,29 @@ class _Session:
         """Return the reasons that a check's talks give: one request of each at a time, concurrently."""
         reasons: dict[str, str] = {}
         pending = []
-        for some in groups:
-            talk = check.talk(some, self.contexts)
+
+        def go_on(some: Sequence[Question], talk: Talk, reply: Any) -> None:
+            """Give a talk its reply, None to begin it: it has another request, or has ended with its reasons."""
             try:
-                pending.append((some, talk, next(talk)))
-            except StopIteration as end:  # nothing to ask, as of an unanswerable question that no chunk is found for
-                reasons |= end.value
+                pending.append((some, talk, talk.send(reply)))
+            except StopIteration as end:  # at once, too: of a question that no chunk is found for nothing is asked
+                reasons.update(end.value)
                 self._learn(name, check, some, end.value)
+
+        for some in groups:
+            go_on(some, check.talk(some, self.contexts), None)
         while pending:
-            following = []
-            requests = (request for _, _, request in pending)
-            completions = self.complete(check, [some for some, _, _ in pending], requests)
-            for (some, talk, _), completion in zip(pending, completions, strict=True):
+            asked, pending = pending, []
+            requests = (request for _, _, request in asked)
+            completions = self.complete(check, [some for some, _, _ in asked], requests)
+            for (some, talk, _), completion in zip(asked, completions, strict=True):
                 if isinstance(completion, ModelError):
                     if completion.outage:
                         raise completion
                     self.failures |= {question.id: str(completion) for question in some}
                     continue
                 self.tally.count(name, some, completion)
-                try:
-                    following.append((some, talk, talk.send(completion.parsed)))
-                except StopIteration as end:
-                    reasons |= end.value
-                    self._learn(name, check, some, end.value)
-            pending = following
+                go_on(some, talk, completion.parsed)
         return reasons
 
     def _known(self, name: str, check: Check, questions: Sequence[Question]) -> dict[str, str]:

@@ -31,7 +31,10 @@ MOST_CHARACTERS = 40_000
 """Characters of one piece of evidence at most: a longer one fits in no call."""
 VERDICTS = "verification"
 """Kind of cache that keeps verdicts of calls about several questions."""
-NOT_COUNTED = verification.NOT_COUNTED
+NOT_COUNTED = (
+    "Each question is counted as passing every check: one that fails takes fewer calls. Second tries after incomplete "
+    "replies are not counted."
+)
 """What an estimate assumes."""
 VERIFIERS = ("model", "rules")
 """What a set can be verified by."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject, cosine
-from ragviz.health.words import stated_numbers
 from ragviz.records import Question
+from ragviz.text.numerals import stated_numbers
 
 NEAR = 0.8
 """Weighted Jaccard of the content words of two questions from which they are nearly the same."""

@@ -18,7 +18,7 @@ from ragviz.health.words import Weights
 from ragviz.models import weights as models
 from ragviz.questions.asked import Log, normal
 from ragviz.records import IndexInfo, Progress, Question, QuestionSet
-from ragviz.text import language
+from ragviz.text import language, numerals
 from ragviz.workspace import Workspace
 
 SAME_WORDS = 0.6
@@ -87,7 +87,7 @@ def read_words(texts: Sequence[LoggedText], questions: Sequence[Question], progr
     for number, each in enumerate(texts):
         if number % _REPORTED == 0:
             progress(number, len(texts), "texts", "Reading words")
-        each.words, each.numbers = content(each.text, each.language), words.numbers(each.text)
+        each.words, each.numbers = content(each.text, each.language), numerals.numbers(each.text)
     return words.weights_of([each.words for each in texts] + [content(q.query, q.language) for q in questions])
 
 
@@ -211,7 +211,7 @@ def match(
     """
     own = _Rarest(weights)
     same = {normal(question.query): question.id for question in reversed(questions)}
-    numbers = [words.numbers(question.query) for question in questions]
+    numbers = [numerals.numbers(question.query) for question in questions]
     for question in questions:
         own.add(content(question.query, question.language))
     for number, each in enumerate(clusters):

@@ -25,7 +25,7 @@ from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
 from ragviz.runs import contexts, judgements, measurements, verdicts
 from ragviz.store.codecs import Cuts
-from ragviz.text import language
+from ragviz.text import language, numerals
 from ragviz.workspace import Workspace
 
 DEPTH = 10
@@ -131,7 +131,7 @@ def subject_of(question: Question, read: Callable[[Span], str], gold: Sequence[S
     groups = []
     for group in question.evidence:
         members = [
-            (text, words.content(text, language.of_short(text, question.language)) | words.stated_numbers(text))
+            (text, words.content(text, language.of_short(text, question.language)) | numerals.stated_numbers(text))
             for text in map(read, group)
         ]
         groups.append(max(members, key=lambda member: len(member[1] & (own | answer)), default=("", frozenset[str]())))

@@ -10,7 +10,7 @@ from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
 from ragviz.health.words import Weights
 from ragviz.records import Chunk, Evidence, Question
-from ragviz.text import segmentation
+from ragviz.text import numerals, segmentation
 from ragviz.text.denial import denies
 
 COPIED = 0.8
@@ -87,9 +87,9 @@ def _by_words(subject: Subject, material: Material) -> Finding | None:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
     told = frozenset(
-        word for word in subject.answer - subject.words - words.RELATIONS if not words.stated_numbers(word)
+        word for word in subject.answer - subject.words - words.RELATIONS if not numerals.stated_numbers(word)
     )
-    stated = words.stated_numbers(evidence)
+    stated = numerals.stated_numbers(evidence)
     told = frozenset(word for word in told if words.MONTHS.get(word) not in stated)
     if not told or not all(_same_script(subject.question.answer, text) for text, _ in subject.evidence):
         return None
@@ -103,8 +103,9 @@ def unstated(question: Question, evidence: str) -> list[str]:
     Computed is what two numbers of evidence, question and answer give ("61 years" from 1926 and 1987), and the total
     of the other numbers of the answer.
     """
-    stated, answered = words.stated_numbers(evidence), words.numbers(question.answer) | words.counts(question.answer)
-    known = stated | words.stated_numbers(question.text) | answered
+    stated = numerals.stated_numbers(evidence)
+    answered = numerals.numbers(question.answer) | numerals.counts(question.answer)
+    known = stated | numerals.stated_numbers(question.text) | answered
     total = sum(map(float, answered))
     missing = (n for n in answered - stated if abs(total - 2 * float(n)) > 1e-6 or len(answered) < 3)
     return sorted(n for n in missing if not words.computed(n, known - {n}))
@@ -170,7 +171,7 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
 
 def _read(text: str, language: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """Return a chunk's text, its words and the numbers that it states."""
-    return text, words.content(text, language), words.stated_numbers(text)
+    return text, words.content(text, language), numerals.stated_numbers(text)
 
 
 def _answers(
@@ -181,7 +182,7 @@ def _answers(
     The words of the question that stand in its evidence have to stand within `WINDOW` sentences with the answer: a
     chunk about the same thing often holds a short answer somewhere else.
     """
-    if words.numbers(subject.question.answer) - stated:
+    if numerals.numbers(subject.question.answer) - stated:
         return False
     here = standing(subject.answer | subject.words, own, text)
     if not _holds(subject.answer, subject.words - subject.answer, here, weights):
@@ -194,7 +195,7 @@ def _answers(
         part = text[within[0][0] : within[-1][1]] if within else text
         if is_denied and not denies(part):
             continue
-        found = standing(subject.answer | about, words.content(part, language) | words.stated_numbers(part), part)
+        found = standing(subject.answer | about, words.content(part, language) | numerals.stated_numbers(part), part)
         if _holds(subject.answer, about, found, weights):
             return True
     return False
@@ -247,7 +248,7 @@ def _is_useless(subject: Subject, number: int, material: Material) -> bool:
 
 def _counts_towards(subject: Subject, number: int) -> bool:
     """Return whether a number of the answer is computed with one of a passage, and cannot be without it."""
-    stated = [words.stated_numbers(text) for text, _ in subject.evidence]
+    stated = [numerals.stated_numbers(text) for text, _ in subject.evidence]
     others = frozenset[str]().union(*(each for place, each in enumerate(stated) if place != number))
-    answered = (words.numbers(subject.question.answer) | words.counts(subject.question.answer)) - others
+    answered = (numerals.numbers(subject.question.answer) | numerals.counts(subject.question.answer)) - others
     return any(words.computed(n, others | stated[number]) and not words.computed(n, others) for n in answered)

@@ -1,4 +1,4 @@
-"""Words that carry the content of texts, weighted by how rare they are in a corpus; and the numbers of texts."""
+"""Words that carry the content of texts, weighted by how rare they are in a corpus."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ragviz.text.numerals import counts as counts
-from ragviz.text.numerals import numbers as numbers
-from ragviz.text.numerals import stated_numbers as stated_numbers
+from ragviz.text.numerals import numbers
 from ragviz.text.stems import content_words, stem
 
 OPERANDS = 12

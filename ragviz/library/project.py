@@ -23,7 +23,7 @@ import pandas as pd
 
 from ragviz import jobs
 from ragviz.documents import corpora
-from ragviz.errors import InputError, RowErrors, UsageError
+from ragviz.errors import RowErrors, UsageError
 from ragviz.experiments import declaring, grid
 from ragviz.library.display import Shown
 from ragviz.library.experiments import Experiment
@@ -150,9 +150,6 @@ class Project(Shown):
 
         """
         paths = [Path(file).expanduser() for file in files]
-        for path in paths:
-            if not path.exists():
-                raise InputError(f"The file {path} cannot be opened: No such file or folder.")
         if file_format != registry.AUTO:
             registry.reader(file_format)
         chosen = registry.Choices(split, all_needed)

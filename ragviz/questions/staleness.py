@@ -98,22 +98,17 @@ def _stated(answer: str, text: str, lang: str) -> frozenset[str]:
 
 def reworded(store: Store, question_set: QuestionSet, question: Question) -> list[Reworded]:
     """Return the passages of a question that was set aside which have been mended with other words since."""
-    if not is_set_aside(question):
-        return []
-    before = _before(store, question_set, question)
-    if before is None:
-        return []
+    before = _before(store, question_set, question) if is_set_aside(question) else None
+    return list(_reworded(before, question)) if before is not None else []
+
+
+def _reworded(before: Question, question: Question) -> Iterator[Reworded]:
+    """Yield the passages that have other words than before, group by group; groups and members keep their places."""
     lang = language.of_answers(question)
-    old = [
-        (span.text, group, member) for group, spans in enumerate(before.evidence) for member, span in enumerate(spans)
-    ]
-    found = []
-    for text, group, member in old:
-        spans = question.evidence[group] if group < len(question.evidence) else ()
-        if member < len(spans) and not spans[member].stale and _plain(spans[member].text) != _plain(text):
-            now = spans[member].text
-            found.append(Reworded(text, now, doubt(question.answer, text, now, lang)))
-    return found
+    for old, new in zip(before.evidence, question.evidence, strict=False):
+        for was, now in zip(old, new, strict=False):
+            if not now.stale and _plain(was.text) != _plain(now.text):
+                yield Reworded(was.text, now.text, doubt(question.answer, was.text, now.text, lang))
 
 
 def _plain(text: str) -> str:
@@ -281,11 +276,11 @@ def released(store: Store, question_set: QuestionSet, question: Question) -> Que
     """
     if not is_set_aside(question) or lost(question) is not None:
         return question
-    doubted = next((each for each in reworded(store, question_set, question) if each.doubt), None)
+    before = _before(store, question_set, question)
+    doubted = next((each for each in _reworded(before, question) if each.doubt), None) if before else None
     if doubted is not None:
         old, new = shortened(doubted.old, QUOTED), shortened(doubted.new, QUOTED)
         return replace(question, reason=f"{REASON}“{old}” is now “{new}”: {doubted.doubt}")
-    before = _before(store, question_set, question)
     status: QuestionStatus = before.status if before else "proposed"
     return replace(question, status=status, reason=before.reason if before else "")
 

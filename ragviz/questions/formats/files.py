@@ -30,6 +30,9 @@ def from_paths(named: Sequence[tuple[str, Path]]) -> list[InputFile]:
         InputError: a path does not exist or cannot be opened, or a .zip is damaged, encrypted or too big.
 
     """
+    for _, path in named:
+        if not path.exists():
+            raise InputError(f"The file {path} cannot be opened: No such file or folder.")
     return [file for name, path in named for file in _at(name, path)]
 
 
