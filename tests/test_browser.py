@@ -201,6 +201,7 @@ def measured(server: Server) -> dict[str, Any]:
 def drawn(page: Page) -> None:
     """Wait until the script behind the page is through, and the page has settled; nothing may have gone wrong."""
     expect(page.get_by_test_id("stMain").locator("h1, p").first).to_be_visible()
+    page.evaluate("window.quietSince = undefined")  # the quiet before the last click says nothing about what it began
     page.wait_for_function(
         """() => {
             const app = document.querySelector("[data-testid=stApp]").dataset;
@@ -633,7 +634,7 @@ def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
     for run, tabs in (("sample-knn", 4), ("judged", 5)):
         drawn(page)
         choose(page, "Run", run)
-        assert param(page, "run") == run
+        page.wait_for_url(has_param("run", run))
         expect(page.get_by_role("tab")).to_have_count(tabs)
         expect(page.get_by_role("tab", selected=True)).to_have_text("All metrics")
         expect(page.get_by_role("heading", name="All metrics at k = 3")).to_be_visible()
