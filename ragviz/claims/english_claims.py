@@ -15,6 +15,7 @@ from ragviz.claims import (
     english,
     english_clauses,
     english_coordination,
+    english_gate,
     english_phrases,
     english_structure,
 )
@@ -51,6 +52,8 @@ _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In
 _CLAUSE_NUMBER = re.compile(r"^(?:§ ?)?\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
 """The number of a paragraph, as of a contract."""
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
+_ASIDE_HERE = r"(?:\s\([^()]{1,120}\))?\s"
+_REMARK = r"\s\((?!see\b|cf\b)[^()\s]+(?:\s[^()\s]+){0,7}\)"
 
 # Words that refer to what was said before, by closed classes: pronouns, demonstratives, adverbs that connect.
 _UNKNOWN = candidate.word_set("he she him i me my mine us ours aforementioned latter former let")
@@ -69,12 +72,14 @@ _ORDERING = candidate.word_set(
 )
 _UNTOLD = _ORDERING | candidate.word_set(
     "necessary required needed appropriate suitable relevant corresponding respective proper right correct desired"
-    " available possible good great big small large simple real certain"
+    " available possible good great big small large simple real certain specified given selected basic"
 )
 """Adjectives that do not say which of its kind a thing is."""
 _NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
 """Commands by which nothing is forbidden: "don't forget", "don't be afraid"."""
 _LIGHT = candidate.word_set("keep take make have get give do put set pay")
+_CAUSING = candidate.word_set("enable allow permit cause force require encourage ask help lead get invite tell order")
+"""Verbs whose object is the subject of the infinitive after it."""
 _HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
 
 
@@ -86,6 +91,8 @@ class _Sentence:
     start: int
     end: int
     path: str
+    whole: str
+    """The sentence with its asides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +115,8 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     yield from english_structure.claims(document, found, about)
     usage = _usage(document.text)
     for sentence, _, tree in _sentence_trees(document):
-        yield from _of_sentence(document, sentence, tree, about, usage)
+        for draft in _of_sentence(document, sentence, tree, about, usage):
+            yield _claim(document, sentence, tree, draft, about[sentence.path])
 
 
 def _parsed(sentences: Iterable[_Sentence]) -> Iterator[tuple[_Sentence, Tree, Tree]]:
@@ -166,9 +174,10 @@ def _sentences(document: Document) -> Iterator[_Sentence]:
         start, end = plain.within(left, right)
         while start < end and plain.text[start].isspace():
             start += 1
-        sentence = _ASIDE.sub("", _CLAUSE_NUMBER.sub("", " ".join(plain.text[start:end].split()), count=1))
+        whole = _CLAUSE_NUMBER.sub("", " ".join(plain.text[start:end].split()), count=1)
+        sentence = _ASIDE.sub("", whole)
         if line[:1] not in ("#", "|") and _may_stand_alone(sentence):
-            yield _Sentence(sentence, left, right, section_at(parts, left).path)
+            yield _Sentence(sentence, left, right, section_at(parts, left).path, whole)
 
 
 def _introduced(places: Structure) -> Iterator[tuple[int, int]]:
@@ -195,37 +204,70 @@ def _may_stand_alone(sentence: str) -> bool:
 
 def _of_sentence(
     document: Document, sentence: _Sentence, tree: Tree, about: Mapping[str, Topic], usage: _Usage
-) -> Iterator[SourceClaim]:
-    """Yield the claims of a parsed sentence that is understood with its topic."""
+) -> Iterator[_Draft]:
+    """Yield what a parsed sentence that is understood with its topic can be asked."""
     clause = english_clauses.clause(tree) if tree.words else None
-    if clause is None or not _is_sound(tree, clause):
+    topic = about[sentence.path]
+    if clause is None or not english_gate.agrees(tree, clause) or _is_labelled(sentence.text, usage):
+        return
+    if not _is_sound(tree, clause, topic):
         return
     if not clause.subject and _RELEASES.search(f"{document.name} {sentence.path}"):
         return  # "Fix the sidebar.": what was done, no command
-    topic = about[sentence.path]
-    drafts = [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]
-    for draft in drafts:
+    for draft in [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]:
+        is_fit = english_gate.is_short(draft.question) and not english_gate.is_cut(f"{draft.question} {draft.answer}")
         question = topic.led(draft.question, draft.known)
-        if draft.score >= ENOUGH and not english_phrases.gives(question, draft.answer):
-            yield SourceClaim(
-                document.id,
-                sentence.start,
-                sentence.end,
-                document.text[sentence.start : sentence.end],
-                draft.type,
-                question,
-                draft.answer,
-                sentence.text,
-                draft.subject,
-                "en",
-                draft.attribute,
-                sentence.path,
-                english_phrases.entities(tree),
-                draft.score,
-            )
+        if draft.score >= ENOUGH and is_fit and not english_phrases.gives(question, draft.answer):
+            yield draft
 
 
-def _is_sound(tree: Tree, clause: Clause) -> bool:
+def _is_labelled(text: str, usage: _Usage) -> bool:
+    """Return whether a sentence begins with a label in capitals that was joined to it: "CULTURE Traffic on …"."""
+    match = re.match(r"[A-Z]{4,} ([A-Z][a-z]+)\b", text)
+    return match is not None and match[1].lower() in usage.common
+
+
+def _claim(document: Document, sentence: _Sentence, tree: Tree, draft: _Draft, topic: Topic) -> SourceClaim:
+    """Return the claim of a draft; its answer has what stands in brackets inside of it, or right after it."""
+    return SourceClaim(
+        document.id,
+        sentence.start,
+        sentence.end,
+        document.text[sentence.start : sentence.end],
+        draft.type,
+        topic.led(draft.question, draft.known),
+        _with_asides(draft.answer, sentence.whole),
+        sentence.whole,
+        draft.subject,
+        "en",
+        draft.attribute,
+        sentence.path,
+        english_phrases.entities(tree),
+        draft.score + _clearness(tree, draft),
+    )
+
+
+def _with_asides(answer: str, sentence: str) -> str:
+    """Return an answer as it stands in its sentence, with the brackets inside of it and short ones right after it.
+
+    >>> _with_asides("the Packages file", "It gets the Packages (or Sources) file (twice) today.")
+    'the Packages (or Sources) file (twice)'
+    """
+    line = _ASIDE_HERE.join(map(re.escape, answer.split()))
+    match = re.search(rf"(?<!\w){line}(?:{_REMARK})?(?!\w)", sentence) if "(" in sentence else None
+    return match.group() if match else answer
+
+
+def _clearness(tree: Tree, draft: _Draft) -> float:
+    """Return by how much a question is clearer than others of its score: about a name, short, with a certain answer."""
+    names = {word.text for word in tree.words if word.tag[:3] == "NNP" or word.entity not in ("", "CARDINAL")}
+    said = draft.question.split()
+    is_named = any(word.strip(",?") in names for word in said)
+    length = len(draft.answer.split())
+    return is_named * 1.0 - max(0, len(said) - 14) * 0.2 - (length < 2) * 0.5 - max(0, length - 14) * 0.2
+
+
+def _is_sound(tree: Tree, clause: Clause, topic: Topic) -> bool:
     """Return whether the sentence is one clause with a specific subject, and its parse looks right."""
     words = tree.words
     if any(word.dep in ("dep", "intj", "meta") for word in words):
@@ -247,7 +289,7 @@ def _is_sound(tree: Tree, clause: Clause) -> bool:
         return False
     if clause.subject and [tree.low(p) for p in clause.subject] in (["you"], ["we"]):
         return True
-    return not clause.subject or _is_specific(tree, clause.subject)
+    return not clause.subject or (_is_specific(tree, clause.subject) and not _is_known(tree, clause.subject, topic))
 
 
 def _refers(tree: Tree, place: int) -> bool:
@@ -278,6 +320,22 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
     if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
         return False
     return words[head].lemma.lower() not in english.EMPTY or len(_content(tree, places)) > 2
+
+
+def _is_known(tree: Tree, places: Indices, topic: Topic) -> bool:
+    """Return whether a noun phrase is of what was spoken of: "the default order", "the extra disks", described only.
+
+    What names it, says of what it is, or stands in the title that the question will name, tells which it is.
+    """
+    words, head = tree.words, _head(tree, places)
+    is_common = words[head].tag in ("NN", "NNS") and not words[head].entity and words[head].text.islower()
+    if tree.low(places[0]) != "the" or not is_common or words[head].lemma.lower() in topic.words:
+        return False
+    others = [c for c in tree.children[head] if words[c].dep not in ("det", "punct", "predet")]
+    return all(
+        words[c].dep in ("amod", "advmod", "quantmod") and words[c].text.islower() and words[c].tag != "VBG"
+        for c in others
+    )
 
 
 def _is_compared(tree: Tree, places: Indices) -> bool:
@@ -386,6 +444,8 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
     vague = vague or any(tree.low(p) in ("different", "same", "other", "similar") for p in clause.rest if p < head)
     if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
         return
+    if not _is_term(tree, clause.subject) or _is_judged(tree, head):
+        return
     if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
         return
     if tree.low(clause.subject[0]) == "the" and len(clause.subject) <= 3 and not topic.is_titled:
@@ -402,6 +462,31 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
         bare = _bare(tree, clause.subject)
         question = f"what {tree.low(verb)} {subject}?"
         yield _Draft(question, tree.text(clause.rest), "definition", bare, "", known, score)
+
+
+def _is_term(tree: Tree, subject: Indices) -> bool:
+    """Return whether a subject is a term or name, which can be defined, and no thing in its circumstances.
+
+    "The continued existence of the section" and "script names that begin with a dash" are none; nor are two things.
+    """
+    words, head = tree.words, _head(tree, subject)
+    if all(words[p].tag[:3] == "NNP" or tree.low(p) in ("the", "of", "for", "and") for p in subject):
+        return True
+    below = [c for c in tree.children[head] if c in subject]
+    return not any(words[c].dep in ("prep", "acl", "relcl", "cc", "conj", "appos", "punct", "poss") for c in below)
+
+
+def _is_judged(tree: Tree, head: int) -> bool:
+    """Return whether a noun judges or points instead of telling a kind: "a difficult thing to do", "the owner"."""
+    words = tree.words
+    is_described = any(words[c].dep == "amod" and c < head for c in tree.children[head])
+    if is_described and any(
+        words[c].dep in ("relcl", "acl") and words[tree.below(c)[0]].tag == "TO" for c in tree.children[head]
+    ):
+        return True
+    determiner = tree.child(head, "det")
+    is_one = determiner is not None and tree.low(determiner) == "the"
+    return is_one and not any(c > head and words[c].dep in ("prep", "relcl", "acl") for c in tree.children[head])
 
 
 def _names_a_kind(tree: Tree, head: int) -> bool:
@@ -484,6 +569,8 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     if is_state or may_be:
         return False
     head = _head(tree, asked.answer)
+    if tree.child(verb, "neg") is not None:  # "what is not bound to one desk?": many things are not
+        return False
     if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
         return False
     if re.search(rf"{english.DOER.pattern}$", tree.low(head)):  # who or what: grammar leaves it open
@@ -515,7 +602,11 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     following = asked.answer[-1] + 1
     if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
         return False  # "what does it have to help …?" asks for a duty
+    if tree.words[clause.verb].lemma in _CAUSING and following in clause.rest and tree.words[following].tag == "TO":
+        return False  # "what does it enable to travel?"
     others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
+    if tree.words[clause.verb].lemma == "have" and not _content(tree, [p for p in others if p != clause.verb]):
+        return False  # "what do modern sails have?": much
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
     return _MAYBE.isdisjoint(helpers) and told and _content_enough(tree, asked, 3)
@@ -646,11 +737,13 @@ def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[
         return
     if any(_refers(tree, p) for p in places) or _loose_relative(tree, places) or not clause.rest:
         return
+    if any(tree.low(p) in ("would", "could", "might") for p in clause.between):  # what would be, if
+        return
     line = _polar(tree, clause, negated)
     if line:
         subject = _bare(tree, clause.subject) if clause.subject else ""
         title = topic.section or topic.document
-        statement = english.inside(tree, [0, 1], tree.sentence)
+        statement = english.inside(tree, [0, 1], tree.text(list(range(max(places) + 1))))
         known = _known(tree, places)
         score = 3.0 + min(len(_content(tree, places)), 6) * 0.5
         yield _Draft(
@@ -678,7 +771,9 @@ def _polar(tree: Tree, clause: Clause, negated: int | None) -> str:
         if words[verb].lemma == "be" and not helpers:
             pieces = (english.full(words[verb]), subject, between, rest)
         elif helpers:
-            pieces = (english.full(words[helpers[0]]), subject, [p for p in between if p != helpers[0]], [verb], rest)
+            helper = english.full(words[helpers[0]])
+            helper = "may" if negated is not None and helper in ("must", "shall") else helper
+            pieces = (helper, subject, [p for p in between if p != helpers[0]], [verb], rest)
         elif words[verb].tag in english_clauses.DO:
             pieces = (english_clauses.DO[words[verb].tag], subject, between, words[verb].lemma, rest)
         else:

@@ -80,6 +80,8 @@ def _of_object(tree: Tree, clause: Clause, announced: Indices) -> tuple[str, str
     is_missing = last == clause.verb and tree.words[last].lemma != "be"
     if not (announced[-1] == last if announced else is_missing) or tree.words[last].tag == "IN":
         return None
+    if not announced and tree.child(clause.verb, "auxpass") is not None:  # "a guide can be found": where?
+        return None
     subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
     line = _inverted(tree, clause, announced, subject)
     return (line, _ARTICLE.sub("", subject)) if line else None
@@ -89,7 +91,7 @@ def _which(tree: Tree, announced: Indices) -> str:
     """Return "which documents" for "the following documents", "what" for "the following"."""
     noun = next((p for p in announced if tree.words[p].tag == "NNS"), announced[-1])
     kept = [p for p in announced if p > noun or tree.low(p) not in ("the", "following", "these", "all", "of")]
-    return f"which {tree.joined(kept)}" if kept else "what"
+    return f"which {english.inside(tree, kept, tree.joined(kept))}" if kept else "what"
 
 
 def _inverted(tree: Tree, clause: Clause, announced: Indices, subject: str) -> str:

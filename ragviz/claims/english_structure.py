@@ -30,7 +30,7 @@ _UNLISTED = re.compile(r"[?…]|https?:|:$|^\W* |\(\s*\)|\b(?:above|below|follow
 # Labels of remarks: what follows is no value of theirs.
 _LABELS = candidate.word_set(
     "note notes tip tips warning warnings important caution example examples hint info remember attention update"
-    " question answer q a yes no pros cons first second third next finally source see todo"
+    " question answer q a yes no pros cons first second third next finally source see todo figure table listing chart"
 )
 _LABELLED = re.compile(r"[A-Z]{4,} [A-Z][a-z]+ [a-z]")
 """A label in capitals that a title follows: "CULTURE Traffic on the lists"."""
@@ -55,6 +55,8 @@ _SHELLS = candidate.word_set(
 )
 """Titles of columns that say only that something is said."""
 _NAMES = candidate.word_set("name title id number no code key term value label")
+LONGEST_TITLE = 8
+"""Words of a title of a column at most; more are a cell."""
 _YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-/–]\d{2,4})?|Q[1-4](?: (?:19|20)\d\d)?", re.IGNORECASE)
 
 
@@ -288,7 +290,7 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic, is_thing: bool) -> I
         or pair.key.isupper()
     ):
         return
-    if key.words[:1] and key.words[0].tag in ("IN", "TO", "VB", "VBP"):
+    if key.words[:1] and (key.words[0].tag in ("IN", "TO", "VB", "VBP") or key.words[-1].tag in ("RB", "IN", "TO")):
         return
     if _EMAIL.fullmatch(answer) and not _CONTACT.search(pair.key):
         question = topic.led(f"what is the email address of {pair.key}?", key.lemmas())
@@ -296,7 +298,7 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic, is_thing: bool) -> I
             pair, pair.section, "fact", question, answer, pair.key, "email address", f"{pair.key}: {answer}", 7.0
         )
         return
-    if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value):
+    if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value) or pair.has_brackets:
         return
     line, attribute = _asked_of_key(pair.key, key, value, _is_person(pieces[_stated(pair)], value), is_thing)
     question = topic.led(line, key.lemmas()) if line else ""
@@ -317,12 +319,13 @@ def _asked_of_key(name: str, key: _Parsed, value: _Parsed, person: bool, is_thin
         return "", ""
     if person and key.is_plural():
         return "", ""
+    named = re.sub(r"^(?:the|an?) ", "", key.text, flags=re.IGNORECASE)
     capitals = sum(word.text[:1].isupper() and not word.text.isupper() for word in key.words)
     if is_thing or (key.is_plural() and value_kinds.is_one_amount(value.text)) or capitals > 2 or "(" in key.text:
         return f"what is listed for “{name}”?", ""
     if person:
-        return f"who is the {key.text}?", key.text
-    return f"what {'are' if key.is_plural() else 'is'} the {key.text}?", key.text
+        return f"who is the {named}?", named
+    return f"what {'are' if key.is_plural() else 'is'} the {named}?", named
 
 
 def _stated(pair: KeyValue) -> str:
@@ -391,7 +394,10 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
 def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
     """Ask for the cells of rows that are told apart by their first cell."""
     labels = Counter(row.cells[0].casefold() for row in table.rows)
-    if len(set(table.header)) < len(table.header):
+    if len(set(table.header)) < len(table.header) or not all(table.header[1:]):
+        return
+    if _is_row(table, pieces):
+        yield from _of_rows(table, topic, labels)
         return
     way, is_kind = value_kinds.way(table), _is_kind(pieces[_inside(table.header[0])])
     for row in table.rows:
@@ -401,6 +407,39 @@ def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceCla
             continue
         for column, cell in list(zip(table.header, row.cells, strict=True))[1:]:
             yield from _of_cell(table, row, column, cell, pieces, topic, way)
+
+
+def _is_row(table: Table, pieces: _Pieces) -> bool:
+    """Return whether what stands in the place of titles is a row like the others, as where a page gave no titles.
+
+    Its cells are sentences, or too long for a title, or of the same kind of value as those below.
+    """
+    for number, cell in enumerate(table.header[1:], 1):
+        if re.search(r"[a-z)][.!;]$", cell) or len(cell.split()) > LONGEST_TITLE:
+            return True
+        read = pieces[_inside(cell)]
+        if len(cell.split()) > 2 and read.words and read.words[0].tag == "VB" and read.is_sentence():
+            return True
+        kind, below = value_kinds.kind(cell), {value_kinds.kind(row.cells[number]) for row in table.rows}
+        if kind not in ("", "text") and not _YEAR.fullmatch(cell) and below == {kind}:
+            return True
+    return False
+
+
+def _of_rows(table: Table, topic: Topic, labels: Mapping[str, int]) -> Iterator[SourceClaim]:
+    """Ask what stands beside the labels of a table of two columns without titles."""
+    if len(table.header) != 2 or not topic.words or table.header[0].casefold() in labels:
+        return
+    for row in table.rows:
+        label, cell = row.cells
+        if labels[label.casefold()] > 1 or not _can_label(label) or len(cell.split()) > LONGEST_VALUE:
+            continue
+        if not re.search(r"\w", cell) or value_kinds.NO_VALUE.fullmatch(cell) or _REFERS.search(cell):
+            continue
+        answer = cell.rstrip(".;")
+        question = topic.led(f"what is listed for “{label}”?", {word.lower() for word in re.findall(r"\w+", label)})
+        if not holds(question, answer):
+            yield _claim(row, table.section, "table", question, answer, label, "", f"{label}: {answer}", 7.0, [label])
 
 
 def _can_label(label: str) -> bool:
@@ -452,7 +491,7 @@ def _is_attribute(named: _Parsed, cell: str, is_year: bool) -> bool:
 
     A plural that has one amount counts something, or is a verb that the parser took for a noun ("check-in closes").
     """
-    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text):
+    if not named.is_noun_phrase() or named.text[0].isdigit() or _CODE.search(named.text) or "(" in named.text:
         return False
     head = named.words[named.head]
     if head.lemma.lower() in _SHELLS or head.text.lower().endswith("ing"):
@@ -492,6 +531,8 @@ def _of_titled(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Contai
         return
     if any(not text or len(text.split()) > LONGEST_ITEM or _UNLISTED.search(text) for text in texts):
         return
+    if len(set(texts)) < len(texts):
+        return
     named = title(short, pieces[short].words)
     nested = sum(bool(item.items) for item in place.items)
     if not named.words or 2 * nested > len(texts) or sum(len(text.split()) for text in texts) > LONGEST_LIST:
@@ -500,6 +541,8 @@ def _of_titled(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Contai
     sentences = sum(pieces[text].is_sentence() for text in texts)
     is_named = 2 * sentences <= len(texts) and not _begins_with(pieces[_COMMAND + short], 2, "VB")
     is_steps = place.is_ordered and _are_steps(texts, pieces)
+    if not (is_heading or is_steps or place.is_marked):  # a caption, a signature, an entry of an index
+        return
     has_keys = 2 * sum(bool(re.match(r"[^:]{1,60}:\s", text)) for text in texts) > len(texts)  # asked one by one
     names = [name for text in texts for name in _names(pieces[text])]
     for each in english_titled_lists.asked_of(

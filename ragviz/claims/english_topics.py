@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate
 from ragviz.claims.sections import SEPARATOR, Section, name_of, title_of
@@ -85,20 +86,33 @@ class Topic:
 
 
 def topics(document: Document, parts: Sequence[Section]) -> Mapping[str, Topic]:
-    """Return the topic of every path of headings of a document."""
+    """Return the topic of every path of headings of a document.
+
+    A section whose title other sections have too is named within the next one above it that is no such section.
+    """
     paths = list(dict.fromkeys(part.path for part in parts))
     own = title_of(document)
     named = shortened(own) if own else shortened(name_of(document))
     texts = list(dict.fromkeys([named, *(shortened(title) for path in paths for title in path.split(SEPARATOR))]))
     read = {text: title(text, words) for text, words in zip(texts, parse(texts, "en"), strict=True) if text}
     whole = read.get(named)
+    counts = Counter(shortened(part.title) for part in parts)
     found = {}
     for path in paths:
-        nearest = (read.get(shortened(title)) for title in reversed(path.split(SEPARATOR)))
-        section = next((title for title in nearest if title and title.words), None)
+        nearest = [read.get(shortened(title)) for title in reversed(path.split(SEPARATOR))]
+        above = [title for title in nearest if title and title.words]
+        section = next(iter(above), None)
+        if section and counts[section.text] > 1:
+            outer = next((title for title in above if counts[title.text] < 2 and title != whole), None)
+            section = _within(section, outer) if outer else section
         own_section = section if section != whole else None
         found[path] = Topic(whole if whole and whole.words else None, own_section, bool(own or own_section))
     return found
+
+
+def _within(title: Title, outer: Title) -> Title:
+    """Return a title that is told from others with the same words by the one above it."""
+    return replace(title, phrase=f"{title.phrase} within “{outer.text}”", words=title.words | outer.words)
 
 
 def shortened(title: str) -> str:

@@ -44,6 +44,8 @@ class KeyValue:
     is_marked: bool
     is_item: bool
     alone: bool
+    has_brackets: bool = False
+    """Whether the value has square brackets that may be no link, of which plain text shows a part only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ class ListPlace:
 
     `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one. `title` is
     what heads a list without introduction: the heading directly above, or a short line above that is no sentence, with
-    which the list then begins; "" where other text stands between.
+    which the list then begins; "" where other text stands between. `is_marked`: the short line is bold.
     """
 
     start: int
@@ -93,6 +95,7 @@ class ListPlace:
     is_ordered: bool
     section: str
     title: str = ""
+    is_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,7 @@ _MARKER = re.compile(
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
 _PIPE = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"(?:\[[^\[\]]+\](?:\([^()]*\)|\[[^\[\]]*\])|<https?://[^<>\s]+>|https?://\S+)[.,;]?")
+_BRACKETS = re.compile(r"\](?!\()")
 _INTRODUCES = re.compile(r"[:：][*_]*$")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+(?=[^\Wa-z])|(?<=[。！？])")
 
@@ -266,13 +270,15 @@ def _of_paragraph(
         if not pair:
             continue
         key, value, marked = pair
-        last, values = line, [value]
+        last, values, first = line, [value], number - 1
         while number < len(paragraph) and paragraph[number][1] is None:
             last = paragraph[number][0]
             values.append(plain(last.content))
             number += 1
         end = last.at + len(last.content)
-        yield KeyValue(line.at, end, key, " ".join(values), _path(parts, line.at), marked, line.kind == "item", alone)
+        has_brackets = any(_BRACKETS.search(each.content) for each, _ in paragraph[first:number])
+        path, is_item = _path(parts, line.at), line.kind == "item"
+        yield KeyValue(line.at, end, key, " ".join(values), path, marked, is_item, alone, has_brackets)
 
 
 def _pair(content: str) -> tuple[str, str, bool] | None:
@@ -386,6 +392,7 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
                 top[0].line.marker[:1] not in "-*+•·▪◦‣",
                 section,
                 title,
+                bool(title) and lines[above].content[:2] in ("**", "__"),
             )
         before = -1
 

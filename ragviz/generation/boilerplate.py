@@ -20,14 +20,21 @@ DOCUMENTS = 3
 LEAST = 8
 """Words (Chinese: characters) of a block that is no list, from which on equal ones are no chance: "Status: open"."""
 
+ROWS = 3
+"""Lines of a table with one row under its titles and rule."""
+
 _BREAK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _HEADING = re.compile(r"#{1,6}\s")
 _WORD = re.compile(rf"[{IDEOGRAPH}]|[^\W{IDEOGRAPH}]+")
+_ROW = re.compile(r"\s*\|")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 
 
 class Boilerplate:
-    """The blocks of text that stand in three documents or more: lists anywhere, others under the same heading."""
+    """The blocks of text that stand in three documents or more: lists anywhere, others under the same heading.
+
+    A table of one row is one where its titles are, as those of bars with links and of forms.
+    """
 
     def __init__(self, documents: Iterable[Document]) -> None:
         """Read every document once; kept is a short digest of each block of the corpus."""
@@ -68,4 +75,6 @@ def _key(block: str, heading: str) -> str:
     lines = block.splitlines()
     if len(lines) > 1 and all(_ITEM.match(line) for line in lines):
         return " ".join(block.split())
+    if len(lines) == ROWS and all(_ROW.match(line) for line in lines):
+        return " ".join(lines[0].split())
     return f"{heading}\n{' '.join(block.split())}" if len(_WORD.findall(block)) >= LEAST else ""
