@@ -80,7 +80,7 @@ def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_pat
     assert (imported, problems) == (ROWS, 0)
     assert peak < MOST_BYTES
     assert seconds < MOST_SECONDS
-    assert silence < 30  # until storing begins, a cancellation is heard; storing is one transaction
+    assert silence < 10  # a cancellation is heard until all rows are stored
     assert workspace.store.question_set("s").total == ROWS
 
 

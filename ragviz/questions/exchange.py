@@ -118,10 +118,10 @@ def import_files(
     notes, stored = list(read.notes), 0
     if read.questions:
         total = len(read.documents) + len(read.questions)
-        progress(0, None, "rows", f"Storing {total:,} rows")
+        progress(0, total, "rows", f"Storing {total:,} rows")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
         edit = Edit(workspace.settings.person, f"imported from {registry.FORMATS[found].title}")
-        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit)
+        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit, progress)
         workspace.store.settle_all()  # a document may have been replaced since it was read
         if read.has_sides and split is None and _has_other_sides(workspace, name, read.questions):
             notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -18,12 +18,18 @@ from ragviz.store.codecs import T
 
 BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 TEXTS = 64  # documents whose texts are read in one query
+Stored = Callable[[int], None]
+"""Is told within a transaction how many rows it has written."""
 
 
-def add_documents(connection: Connection, corpus_id: str, documents: Sequence[Document]) -> int:
+def unheard(rows: int) -> None:
+    """Tell nobody how many rows are written."""
+
+
+def add_documents(connection: Connection, corpus_id: str, documents: Sequence[Document], stored: Stored) -> int:
     """Add readable documents whose names are free in their corpus; those that are there already are not added again.
 
-    Return how many were added.
+    Return how many were added; `stored` is told how many are, after each batch.
 
     Raises:
         UsageError: a document of the corpus has the name of one of them, and another text.
@@ -41,10 +47,11 @@ def add_documents(connection: Connection, corpus_id: str, documents: Sequence[Do
         connection.execute(table.delete().where(same_name, table.c.status == "error"))
         again = [document.id for document in batch if document.id not in present]
         connection.execute(table.delete().where(here, table.c.id.in_(again)))  # replaced, or an imported run's passage
-    rows = [codecs.document_row(corpus_id, each, "ok") for each in documents if each.id not in present]
-    for rows_batch in batches(rows):
-        connection.execute(table.insert(), list(rows_batch))
-    return len(rows)
+    fresh = [each for each in documents if each.id not in present]
+    for number, batch in enumerate(batches(fresh)):
+        connection.execute(table.insert(), [codecs.document_row(corpus_id, each, "ok") for each in batch])
+        stored(number * BATCH + len(batch))
+    return len(fresh)
 
 
 def delete_question_set(connection: Connection, set_id: str) -> None:

@@ -77,18 +77,20 @@ def question_to_json(question: Question) -> str:
 
     Its side of a split is not part of it: its set has that in a column.
     """
-    values = asdict(question) | {"evidence": _evidence_rows(question.evidence)}
-    del values["split"]
-    for name, value in _UNSET.items():
-        if values[name] == value:
-            del values[name]
-    return json.dumps(values, ensure_ascii=False)
+    values = {name: value for name in _stored_fields() if (value := getattr(question, name)) != _UNSET.get(name, _SET)}
+    return json.dumps(values | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
 
 
 _UNSET: Mapping[str, Any] = {
     "unanswerable": False, "type": "", "style": "", "parts": (), "history": (), "weight": 1.0, "verified_by": "",
 }  # fmt: skip
 """Fields that are left out of a stored question, and the value that they then have."""
+_SET = object()  # what no field is equal to
+
+
+@cache
+def _stored_fields() -> tuple[str, ...]:
+    return tuple(field.name for field in fields(Question) if field.name != "split")
 
 
 def question(body: str, split: Side | Literal[""]) -> Question:

@@ -37,6 +37,7 @@ from ragviz.records import (
     IndexInfo,
     IndexStatus,
     Job,
+    Progress,
     Question,
     QuestionSet,
     Retrieved,
@@ -46,6 +47,7 @@ from ragviz.records import (
     Side,
     Split,
     digest,
+    silent,
 )
 from ragviz.store import changes, codecs, database, evidence, labels, schema
 from ragviz.store.changes import BATCH, Overtaken
@@ -611,28 +613,35 @@ class Store:
         split: Split | None,
         edit: Edit,
         last_sides: Mapping[str, str] | None = None,
+        stored: changes.Stored = changes.unheard,
     ) -> None:
-        """Write questions as `put_questions` says, in a transaction that has counted a change of their set."""
+        """Write questions as `put_questions` says, in a transaction that has counted a change of their set.
+
+        `stored` is told how many are written, after each batch.
+        """
         changes.mark_gone(connection, set_id, questions)
         mine, places, sides = schema.questions.c.set_id == set_id, dict[str, int](), dict(last_sides or {})
         before: dict[str, str] = {question.id: "" for question in questions}
-        for batch in changes.batches([q.id for q in questions]):
+        has_some = connection.execute(sa.select(schema.questions.c.id).where(mine).limit(1)).first() is not None
+        for batch in changes.batches([q.id for q in questions] if has_some else []):
             for row in connection.execute(sa.select(schema.questions).where(mine, schema.questions.c.id.in_(batch))):
                 places[row.id], sides[row.id], before[row.id] = row.position, row.split, row.body
             connection.execute(schema.questions.delete().where(mine, schema.questions.c.id.in_(batch)))
         last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
         fresh = max([-1 if last is None else last, *places.values()]) + 1
-        rows = []
-        for question in {q.id: q for q in questions}.values():
-            position = places.get(question.id, fresh)
-            fresh += position == fresh
-            side = question.split if split else sides.get(question.id, "")
-            place = {"set_id": set_id, "position": position, "split": side}
-            rows.append(place | codecs.question_row(question))
-        for rows_batch in changes.batches(rows):
-            connection.execute(schema.questions.insert(), rows_batch)
-        bodies = {row["id"]: row["body"] for row in rows}
-        changed = {question_id: body for question_id, body in before.items() if body != bodies[question_id]}
+        changed = dict[str, str]()
+        for number, batch in enumerate(changes.batches(list({q.id: q for q in questions}.values()))):
+            rows = []
+            for question in batch:
+                position = places.get(question.id, fresh)
+                fresh += position == fresh
+                side = question.split if split else sides.get(question.id, "")
+                row = {"set_id": set_id, "position": position, "split": side} | codecs.question_row(question)
+                if before[question.id] != row["body"]:
+                    changed[question.id] = before[question.id]
+                rows.append(row)
+            connection.execute(schema.questions.insert(), rows)
+            stored(number * changes.BATCH + len(batch))
         changes.record_version(connection, set_id, edit, changed)
         if split:
             values = {"split": codecs.split_to_json(split)}
@@ -648,11 +657,13 @@ class Store:
         questions: Sequence[Question],
         split: Split | None,
         edit: Edit,
+        progress: Progress = silent,
     ) -> int:
         """Add documents to a corpus and questions to its set `name`, created when missing, in one transaction.
 
         Return how many documents were added: those that are in the corpus already are not added again. Questions are
-        written as `put_questions` says.
+        written as `put_questions` says. `progress` is told within the transaction how many rows are written; what it
+        raises undoes all of them.
 
         Raises:
             UsageError: a document of the same name with another text was added meanwhile, the set belongs to another
@@ -662,8 +673,13 @@ class Store:
         """
         if self._named("questions", name) is None:
             name = self._free_name("questions", name)
+        total = len(documents) + len(questions)
+
+        def stored(rows: int) -> None:
+            progress(rows, total, "rows", f"Storing row {rows:,}")  # each message is a chance to cancel
+
         with self._change(corpus_id, "corpus") as connection:
-            added = changes.add_documents(connection, corpus_id, documents)
+            added = changes.add_documents(connection, corpus_id, documents, stored)
             sets = schema.question_sets
             row = connection.execute(sa.select(sets).where(sets.c.name == plain_name(name))).first()
             if row is not None and row.corpus_id != corpus_id:
@@ -675,7 +691,9 @@ class Store:
             else:
                 set_id = row.id
             changes.count_change(connection, set_id)
-            self._write_questions(connection, set_id, questions, split, edit)
+            self._write_questions(
+                connection, set_id, questions, split, edit, stored=lambda rows: stored(len(documents) + rows)
+            )
         return added
 
     @repeated
