@@ -140,6 +140,21 @@ def _title(heading: str) -> str:
     return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
 
 
+def _about(title: str) -> str:
+    """Return what a title is about: without its genre, unless that is part of its noun, as in "子文档"."""
+    match = _GENRE.search(title)
+    rest = title[: match.start()].strip() if match else title
+    words = chinese_words.read(rest)
+    whole = rest and (len(words[-1].text) > 1 or words[-1].tag == "eng") and chinese_words.codes(words)[-1] in "NVTEI"
+    return (rest if whole else title).removeprefix("关于")
+
+
+def _acts(title: str) -> bool:
+    """Return whether a heading says what is done, so that it stands as a name in quotes: "安装打印机"."""
+    letters = chinese_words.codes(chinese_words.read(title))
+    return bool(re.match(r"(?:D|Z|[将把])*[VP]|.*(?<=.)P", letters)) and not re.search("V(?:N)?$|^V{1,2}$", letters[:2])
+
+
 _PARTY = re.compile("[甲乙丙]方")
 
 
@@ -160,6 +175,17 @@ def _file_of_table(document: Document) -> str:
     return name if re.search("[\u4e00-\u9fff]{2}", name) else ""
 
 
+def _needed(draft: Draft, section: str, *, named: bool) -> float:
+    """Return how much the words of a question have to tell for it to be asked without its topic."""
+    if draft.attribute == "处理办法":
+        return math.inf  # what is to be done in a case, while what is done?
+    if named:
+        return MEASURED if draft.type == "list" else NAMED
+    if not section:
+        return ALONE
+    return MEASURED if draft.type in ("number", "list") else TELLING
+
+
 class _Reader:
     """Makes claims of the places of one document."""
 
@@ -168,17 +194,17 @@ class _Reader:
         named = title or _first_line(document) or _file_of_table(document)
         subject = _NUMBERING.sub("", named).strip()
         self._title = subject if _title(subject) else ""
-        about = _GENRE.sub("", subject).strip().removeprefix("关于") or subject
-        self._about = about if self._title else ""
+        self._about = _about(subject) if self._title else ""
 
     def topic(self, section: str) -> str:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
         for heading in reversed(section.split(SEPARATOR)):
             title = _title(heading)
-            if not title or (_GENRE.sub("", title) or title) in self._about:
+            if not title or _about(title) in self._about:
                 continue
             if self._about and information(title) < TELLING and self._about not in title:
-                return f"{self._about}的{title}"
+                joined = f"{self._about}的{title}"
+                return f"“{self._about}”中的“{title}”" if _acts(self._about) or _acts(title) else joined
             return title
         return self._about
 
@@ -224,7 +250,7 @@ class _Reader:
         if not re.search("[VBZP]", chinese_words.codes(chinese_words.read(draft.question))):
             named = is_proper(draft.question)  # "在校生多少人": of what has to be said
             known = known if named else 0.0
-        if known >= (NAMED if named else ALONE if not section else MEASURED if draft.type == "number" else TELLING):
+        if known >= _needed(draft, section, named=named):
             return draft.question
         topic = self.topic(section)
         local = topic.removeprefix(f"{self._about}的")
@@ -280,7 +306,8 @@ class _Reader:
                 continue
             if not is_value(value) or set(chinese_words.codes(chinese_words.read(key))) <= set("VD"):
                 continue
-            joined = f"{topic}的{key}" if _RELATIONAL.search(key) else f"关于{topic}，{key}"
+            plain = _RELATIONAL.search(key) and "的" not in topic and not _acts(topic)
+            joined = f"{topic}的{key}" if plain else f"关于{topic}，{key}"
             wh = _wh(key, value)
             draft = Draft(f"{joined}{wh}？", value, _type(wh, value), 8.0, topic, key)
             yield from self._usable(draft, pair.start, pair.end, f"{topic}的{key}：{value}", pair.section)
@@ -304,6 +331,8 @@ class _Reader:
         for row, name in zip(table.rows, names, strict=True):
             if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
                 continue
+            if re.match("[DPRZO]", chinese_words.codes(chinese_words.read(name))) or chinese_sentence.points(name):
+                continue  # "除了…外": of all other rows
             for column, (title, cell) in list(enumerate(zip(table.header, row.cells, strict=True)))[first + 1 :]:
                 entity, attribute = (title, name) if by_column else (name, title)
                 if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)) and attribute != "单位":
@@ -319,7 +348,11 @@ class _Reader:
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
         if wh == "是什么" and measured and not re.match("[A-Za-z]", cell):
             wh = "是多少"
-        about = f"关于{topic}，" if topic and not is_proper(entity) and topic not in entity else ""
+        coded = bool(re.fullmatch(r"[\x20-\x7e]+", entity))
+        about = f"关于{topic}，" if topic and (coded or not is_proper(entity)) and topic not in entity else ""
+        kind = table.header[_first_named(table)]
+        if coded and not about.endswith(f"{kind}，") and entity in _names_of_rows(table) and _is_kind(kind):
+            entity = f"{kind} {entity} "
         draft = Draft(f"{about}{entity}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
         yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
 
@@ -332,12 +365,17 @@ class _Reader:
             not 1 < len(item) <= 60 or item.endswith(("：", ":", "？")) for item in items
         ):
             return
+        if sum(bool(_NAVIGATION.match(item)) for item in items) * 2 >= len(items):
+            return
         if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
             return
         heading = _NUMBERING.sub("", found.section.rpartition(SEPARATOR)[2])
         if heading and not found.introduction and items[0].startswith(heading):
             return  # the items are headings themselves
-        asked = asked_of(found.introduction) if found.introduction else self._of_heading(found, items)
+        said = chinese_sentence.unbracketed(found.introduction)
+        asked = asked_of(said) if said else self._of_heading(found, items)
+        if not asked and re.fullmatch(_DO_THIS, said):
+            asked = self._of_heading(found, items)
         if not asked:
             return
         answer = ("；" if any(re.search("[、，,：]", item) for item in items) else "、").join(items)
@@ -354,10 +392,11 @@ class _Reader:
             return f"{heading}？"
         if not above or len(heading) > 16 or chinese_sentence.points(heading):
             return ""
-        if found.is_ordered and _is_action(heading) and sum(map(_is_action, items)) == len(items):
+        acting = sum(map(_is_action, items))
+        if _is_action(heading) and (acting == len(items) or (found.is_ordered and 2 * acting > len(items))):
             about = "" if above in heading else f"关于{above}，"
-            return f"{about}{heading}的步骤是什么？"
-        if not _MANY.search(heading):
+            return f"{about}{heading}的步骤是什么？" if found.is_ordered else ""
+        if not _MANY.search(heading) or not re.fullmatch("[NAMKCU]*[NV]", _letters(heading)) or _acts(heading):
             return ""
         wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
         return f"{above}的{heading}{wh}？" if above not in heading else f"{heading}{wh}？"
@@ -372,7 +411,9 @@ class _Reader:
         meaning = said.rstrip("。；;")
         if _is_label(term) or not is_defining(meaning) or not is_attribute(term):
             return
-        draft = Draft(f"{term}是什么？", meaning, "definition", 8.0, term, "定义")
+        topic = self.topic(section)
+        about = f"关于{topic}，" if topic and re.fullmatch("[\x20-\x7e]+", term) and topic not in term else ""
+        draft = Draft(f"{about}{term}是什么？", meaning, "definition", 8.0, term, "定义")
         yield from self._usable(draft, start, end, f"{term}：{meaning}", section)
 
     # Headings that ask
@@ -409,6 +450,14 @@ class _Reader:
         items = sorted((item.start, item.end) for found in places.lists for item in found.items if not item.items)
         begins = [start for start, _ in items]
 
+        steps = sorted((found.start, found.end) for found in places.lists if found.is_ordered)
+        step_begins = [start for start, _ in steps]
+
+        def is_step(left: int) -> bool:
+            """Return whether a sentence stands in a numbered list: what it says holds there."""
+            at = bisect_right(step_begins, left) - 1
+            return at >= 0 and left < steps[at][1]
+
         def is_item(left: int, right: int) -> bool:
             """Return whether a sentence without its mark is all of an item that says what must or must not be."""
             at = bisect_right(begins, right - 1) - 1
@@ -424,9 +473,13 @@ class _Reader:
             while start < end and plain.text[start].isspace():
                 start += 1
             if start < end and (_ends_as_sentence(text, right) or is_item(left, right)):
-                yield from self._of_sentence(plain.text[start:end], *plain.source(start, end), places.sections)
+                yield from self._of_sentence(
+                    plain.text[start:end], *plain.source(start, end), places.sections, is_step=is_step(left)
+                )
 
-    def _of_sentence(self, said: str, start: int, end: int, parts: Sequence[Section]) -> Iterator[SourceClaim]:
+    def _of_sentence(
+        self, said: str, start: int, end: int, parts: Sequence[Section], *, is_step: bool
+    ) -> Iterator[SourceClaim]:
         if said.startswith("|") or _LABELLED.match(said):
             return
         if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
@@ -436,10 +489,30 @@ class _Reader:
         if sentence is None:
             return
         section = section_at(parts, start).path
+        told = "".join(said.split())
         for draft in chinese_sentences.drafts(sentence)[:3]:
+            bracketed = "".join(draft.answer.split()) not in told  # what was in brackets is missing from the answer
+            if bracketed or (draft.attribute == "禁止" and self._forbids_more(draft)):
+                continue
+            if draft.attribute == "处理办法" and (is_step or self._goes_on(end)):
+                continue
             yield from self._claim(draft, start, end, said, section)
 
+    def _forbids_more(self, draft: Draft) -> bool:
+        """Return whether the document says more than once what may not be done by the same, without a condition."""
+        text, subject = self._document.text, re.escape(draft.subject)
+        before = draft.question.partition(draft.subject)[0] if draft.subject else "，"
+        bars = "不得|不准|不许|不允许|不可|不能|严禁|禁止|切勿|请勿|不要|不应|不宜"
+        return "，" not in before and len(re.findall(f"{subject}[^，。；\n]{{0,6}}(?:{bars})", text)) > 1
 
+    def _goes_on(self, end: int) -> bool:
+        """Return whether the sentence after a place is the next step of what is done."""
+        return bool(_NEXT_STEP.match(self._document.text, end))
+
+
+_NEXT_STEP = re.compile(
+    "[\\s*_]*(?:然后|再|接着|随后|之后|接下来|最后|最终|此时|这时|随即|选择|单击|点击|按下|\\d+[.)、])"
+)
 _WITHOUT_MARKUP = ("application/pdf", "text/plain")
 """Texts in which "<script" or "~~~" is no markup, which could go on to the end."""
 _THIS = re.compile(
@@ -523,7 +596,9 @@ def is_defining(meaning: str) -> bool:
     if not 6 <= len(meaning) <= chinese_sentence.LONGEST_ANSWER + 20 or chinese_sentence.points(meaning[:6]):
         return False
     letters = chinese_words.codes(chinese_words.read(meaning))
-    return letters[-1:] == "N" and "U" in letters and not re.search("^[ZDPO]|Z", letters)
+    first = letters.partition(",")[0]
+    nominal = letters[-1:] == "N" and first[-1:] == "N" and "U" in first
+    return nominal and not re.search("^[ZDPOV]|Z", letters) and not re.search("[。→]", meaning)
 
 
 _AMOUNT = re.compile(
@@ -599,6 +674,13 @@ def _attributes_are_rows(table: Table, names: Sequence[str]) -> bool:
     return table.header[first] in _COMPARED or 2 * related > len(names)
 
 
+def _is_kind(title: str) -> bool:
+    """Return whether the title of the column of names says what they are: "软件包", and not "名称"."""
+    letters = chinese_words.codes(chinese_words.read(title)) if title else ""
+    form = re.search("名$|名称|名字|项目|编号|序号|代码|值$|标识|类型|功能", title)
+    return bool(re.fullmatch("[NA]{0,2}N", letters)) and 2 <= len(title) <= 8 and form is None
+
+
 def _is_action(text: str) -> bool:
     """Return whether a text says what to do: it begins with a verb, maybe after where, with what or how."""
     letters = chinese_words.codes(chinese_words.read(text))
@@ -614,6 +696,22 @@ _FOLLOWING = re.compile(
 _ENDING = re.compile(r"^(?P<before>.{2,}?)(?P<verb>主要包括|包括|包含|分为|主要有|有|分别是|分别为|主要是|是|为)$")
 
 
+_NAVIGATION = re.compile(
+    r"(?:上|下|前|后)一?(?:页|级|节|章|篇)|起始页|首页|主页|目录|返回|(?:prev(?:ious)?|next|home|up)\b", re.IGNORECASE
+)
+"""What leads from page to page."""
+_DO_THIS = re.compile(
+    "请?您?(?:可以)?(?:执行|按照?|进行|完成|采用|使用)?(?:以下|下列|下面|如下)的?(?:操作|步骤|方法|方式)(?:执行|进行|操作)?"
+)
+_AIM = re.compile(
+    "(?P<aim>(?:要|如果要|若要|想要|如果想|如果您想)[^，,]{4,})[，,]\\s*请?您?(?:可以)?(?:执行|使用|采用)"
+)
+
+
+def _letters(text: str) -> str:
+    return chinese_words.codes(chinese_words.read(text))
+
+
 def asked_of(introduction: str) -> str:
     """Return the question that a list with this introduction answers, "" where it cannot be told.
 
@@ -621,6 +719,8 @@ def asked_of(introduction: str) -> str:
     ('报销时需要提交哪些材料？', '哪些情况不在保修范围内？', '更换步骤是什么？')
     """
     said = chinese_sentence.OPENING.sub("", introduction.strip()).strip(" ，,：:")
+    if re.match("尽管|虽然|即使|由于|因为", said) or re.fullmatch(_DO_THIS, said):
+        return ""
     if match := _FOLLOWING.match(said):
         return _of_following(match)
     if (match := _ENDING.match(said)) and not match["before"].endswith(("不", "没", "以", "因", "称")):
@@ -643,11 +743,21 @@ def asked_of(introduction: str) -> str:
 
 def _of_following(match: re.Match[str]) -> str:
     before, count, unit, kind = (match[name] or "" for name in ("before", "count", "unit", "kind"))
+    led = before.rpartition("，")[0]
+    if led and not (chinese_sentence.CIRCUMSTANCE.search(led) or re.match("如果|若|要|想|当|对于|为|在|除", led)):
+        return ""  # "打开文档，并使用下列工具"
+    if kind.startswith("任一") or kind.endswith("之一"):
+        aim = _AIM.fullmatch(before)
+        return f"{aim['aim']}，有哪些办法？" if aim else ""
+    if kind and not unit and not before and re.match("[PZVDUL]", _letters(kind)):
+        return ""  # "以下按降序列出"
+    if kind.startswith("所"):
+        return ""
     if count == "一" and not unit:  # "以下一系列路径"
         count, kind = "", kind.removeprefix("系列").removeprefix("些")
     if not kind and not unit:
         before = before.removesuffix("是").rstrip("，")
-        if len(before) < 2 or re.search("[，]$", before):
+        if len(before) < 2 or re.search("[，]$", before) or not re.search("[NV]$", _letters(before)):
             return ""
         return (
             f"{before}是什么？"

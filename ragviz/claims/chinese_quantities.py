@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ragviz.claims import candidate
-from ragviz.claims.chinese_sentence import PLACE, Draft, Sentence, in_place, is_circumstance, subject_of
+from ragviz.claims.chinese_sentence import PLACE, Draft, Sentence, in_place, is_circumstance, is_person, subject_of
 from ragviz.claims.chinese_words import DIGITS, quantity
 
 ONE = ("一", "1")
@@ -36,12 +36,45 @@ def _is_part(sentence: Sentence, place: int, first: int, last: int) -> bool:
         return True
     if re.search("禁止|严禁|避免|防止|是指|系指|指的是", sentence.between(first, place)):
         return True
+    if _only_qualifies(sentence, place, first, last):
+        return True
     if re.match(rf"以[上下][\d{DIGITS}]", after) or re.search(rf"[\d{DIGITS}][^，]{{0,3}}以[上下]$", before):
         return True  # "五十元以上二百元以下"
     return bool(
         re.match("[NAU]*[KC][NAU]*M", sentence.codes[place + 1 : last])
         or re.search("M[NAU]*[KC][NAU]*$", sentence.codes[first:place])
     )
+
+
+_COMPARES = candidate.word_set(
+    "满 未满 超过 不足 不到 达 达到 大于 小于 多于 少于 高于 低于 不少于 不多于 不大于 不小于 不低于 不高于 不超过 长达"
+)
+"""Verbs before a measure that tells a noun apart: "超过三天的病假"."""
+
+
+def _only_qualifies(sentence: Sentence, place: int, first: int, last: int) -> bool:
+    """Return whether a quantity belongs to a noun or verb that nobody asks the number of, or to a name.
+
+    "最外层的两个", "全部四个", "两次构建", "8 位数据流", "Ext3 个", "100%的自由软件", "两个主机之间", "A是8，次号是0".
+    """
+    word, letters = sentence.words[place], sentence.codes
+    before, after = letters[first:place], letters[place + 1 : last]
+    parts = quantity(word)
+    unit = parts.unit if parts else ""
+    if re.search("[A-Za-z]$", sentence.text[: word.start]) or "B" in after:
+        return True
+    if before[-1:] in ("U", "A") and unit in _COUNTED_BY:
+        return True
+    if re.match("P?[NAU]*F", after) and re.search("之间|中间", sentence.between(place, last)):
+        return True
+    if after.startswith("U"):
+        told = place > first and sentence.words[place - 1].text in _COMPARES
+        return not told or unit in ("%", "％", "")
+    if unit in ("次", "遍", "回", "趟") and after.startswith("V"):
+        return True
+    if unit == "层" and before.endswith("N"):
+        return True
+    return unit == "位" and after.startswith("N") and not is_person(sentence.between(place + 1, last))
 
 
 def quantities(sentence: Sentence) -> Iterator[Draft]:
@@ -89,11 +122,11 @@ def _when(text: str) -> str:
         return "哪一年"
     if re.fullmatch(r"(?:周|星期|礼拜)[一二三四五六日天]", text):
         return f"{text[:-1]}几"
-    if re.search(r"[:：]|[点时]|半$", text):
+    if re.search(rf"\d\s*[:：]|[\d{DIGITS}]\s*[点时](?:$|\d|半|整)", text):
         return "几点"
     if re.search(r"月", text) and "年" not in text:
         return "几月几日" if re.search("[日号]$", text) else "几月"
-    return "什么时候" if re.search(r"\d|世纪", text) else ""
+    return "什么时候" if re.search(r"\d.*[年月日号/.-]|世纪", text) else ""
 
 
 def _stands_alone(sentence: Sentence, place: int, first: int, last: int) -> bool:

@@ -11,8 +11,11 @@ from ragviz.claims.chinese_sentence import (
     WEAK_VERBS,
     Draft,
     Sentence,
+    goes_on,
+    has_one_subject,
     in_place,
     is_circumstance,
+    is_person,
     subject_of,
 )
 from ragviz.claims.chinese_terms import HOLDS
@@ -60,7 +63,7 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
     for clause, (first, last) in enumerate(sentence.clauses):
         for place in range(first, last - 2):
             told = clause and not all(is_circumstance(sentence, before) for before in range(clause))
-            led = place > first or (told and subject_of(sentence, clause))
+            led = has_one_subject(sentence, clause, place) if place > first else told and subject_of(sentence, clause)
             if sentence.words[place].text != "由" or not led:
                 continue
             match = re.match(r"((?:[NAM]+U)?[NAM]*N(?:[KC][NAM]*N)*)(?=[DZ]*V)", sentence.codes[place + 1 : last])
@@ -73,12 +76,26 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
             cut = re.match("VV", sentence.codes[place + 1 + match.end(1) : last])
             if not named or (cut and len(sentence.words[place + 1 + match.end(1)].text) == 1):
                 continue  # "由 e2fsprogs 包提供"
+            after = sentence.codes[end:last]
+            if re.match("[DZ]*V+(?:U.|[NA]+V)", after) or any(word.tag[0] in "tm" for word in named):
+                continue  # "由分号分隔的清单": a modifier; "由链接追踪机制处理": a compound
             if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
                 continue
-            question = in_place(sentence, clause, place + 1, end, "谁")
+            doer = sentence.between(place + 1, end)
+            question = in_place(sentence, clause, place + 1, end, "谁" if _acts(doer) else "什么")
             if question:
-                doer = sentence.between(place + 1, end)
                 yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "")
+
+
+_BODY = re.compile(
+    "[部局会司位构团队方院所厅处科室组社校行府门心盟厂店馆站办家]$|集团|物业|单位|机构|警|法院|企业|中介|平台|联盟|政府|甲方|乙方"
+)
+
+
+def _acts(doer: str) -> bool:
+    """Return whether a noun names a person or a body of persons by its ending: others are "什么"."""
+    names = [word.tag[:2] for word in chinese_words.read(doer)]
+    return is_person(doer) or bool(_BODY.search(doer)) or names[-1:] in (["nr"], ["nt"], ["ns"])
 
 
 _HOW = candidate.word_set("手动 自动 统一 单独 直接 共同 集中 定期 逐级")
@@ -151,7 +168,8 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
                 sentence, start, last, nominal=called or text in ("属于", "隶属于", "基于", "不属于", "负责")
             ):
                 break
-            if brings and not re.match(rf"(?:{NOUN_PHRASE}|[NVAMU]+)[DZ]*$", sentence.codes[first:place]):
+            whole = has_one_subject(sentence, clause, place, acting=brings) and not goes_on(sentence, clause)
+            if not whole or (called and sentence.codes[place - 1] == "F"):
                 break
             answer = sentence.between(start, last)
             kind: QuestionType = "exception" if text.startswith("不") else "fact"
@@ -170,6 +188,8 @@ def means(sentence: Sentence) -> Iterator[Draft]:
     for clause, (first, last) in enumerate(sentence.clauses):
         for place in range(first + 1, last - 2):
             if not (found := _adverbial(sentence, place, first, last)):
+                continue
+            if not has_one_subject(sentence, clause, place) or re.search("VV[^V]*$", sentence.codes[place:last]):
                 continue
             end, wh, attribute = found
             question = in_place(sentence, clause, place + 1, end, wh)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragviz.claims import candidate
+from ragviz.claims import candidate, chinese_words
 from ragviz.claims.chinese_sentence import (
     CIRCUMSTANCE,
     CONDITION,
@@ -13,6 +13,7 @@ from ragviz.claims.chinese_sentence import (
     WEAK_VERBS,
     Draft,
     Sentence,
+    goes_on,
     in_place,
     is_person,
     subject_of,
@@ -47,6 +48,24 @@ def _why(sentence: Sentence, effect: str, cause: str) -> Iterator[Draft]:
 _ACTION = re.compile("^(?:请|必须|应当|应该|应|须|需要|需|可以|可)(?:立即|首先|先|及时|尽快|马上)?(?P<rest>.+)$")
 
 
+_HINT = re.compile(
+    "注意|确保|确认|保证|包含|包括|考虑|记住|牢记|了解|参[见阅考]|阅读|查阅|尽量|尽可能|务必(?:阅读|注意|确|记)|小心|当心|放心|知道|使用下面"
+)
+"""Beginnings of what is only a hint, and no way to do something."""
+
+
+def _is_procedure(action: str) -> bool:
+    """Return whether an action answers what to do: an act, no mere hint, condition or first of several steps."""
+    match = _ACTION.match(action)
+    if not match or _HINT.match(match["rest"]) or re.match("可以?", action):
+        return False
+    if re.match("(?:请|必须|应当|应该|应|须|需要|需)?(?:首先|先)", action) and not re.search("再|然后|之后", action):
+        return False
+    letters = chinese_words.codes(chinese_words.read(match["rest"]))
+    asked = action.startswith("请") or match["rest"].startswith(("将", "把"))
+    return asked or bool(re.match("[DT]*(?:V|P[^,]*V|Z?D?V)", letters))
+
+
 def conditions(sentence: Sentence) -> Iterator[Draft]:
     """Ask what is to be done in a case that the sentence names."""
     text = sentence.text
@@ -64,7 +83,7 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
         question = f"{case}，应该怎么做？"
     else:
         return
-    if _ACTION.match(action) and len(action) >= 6 and action.count("，") <= 2:
+    if len(action) >= 6 and action.count("，") <= 2 and _is_procedure(action):
         yield Draft(question, action, "fact", 7.0, case, "处理办法")
 
 
@@ -140,7 +159,7 @@ def _words_in(sentence: Sentence, first: int, characters: int) -> int:
     return sum(1 for word in sentence.words[first:] if word.end <= start + characters)
 
 
-_MUST = candidate.word_set("必须 应 应当 应该 须 需 需要 务必 必需 只能 可以")
+_MUST = candidate.word_set("必须 应 应当 应该 须 需 需要 务必 必需 只能")
 
 
 def obligations(sentence: Sentence) -> Iterator[Draft]:
@@ -156,6 +175,8 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
             verb = sentence.words[start - 1].text
             if sentence.words[start].tag[0] in "vd" or sentence.words[start].tag == "ad":
                 continue
+            if goes_on(sentence, clause) or re.search("首先|先", sentence.between(first + match.end("who"), start)):
+                continue
             led = clause > 0 or re.match(rf"{NOUN_PHRASE}F?$|V[NVAMU]*$", match["who"])
             if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):
                 question = in_place(sentence, clause, start, last, "哪里" if verb in ("到", "至") else "什么")
@@ -167,7 +188,7 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
         if negative and sentence.words[first + negative.end("who")].text in ("不", "未"):
             start = first + negative.start("what")
             verb = sentence.words[start - 1].text
-            if len(verb) >= 2 and verb not in WEAK_VERBS:
+            if len(verb) >= 2 and verb not in WEAK_VERBS and not goes_on(sentence, clause):
                 question = in_place(sentence, clause, start, last, "什么")
                 if question:
                     answer = sentence.between(start, last)
@@ -185,7 +206,8 @@ def aims(sentence: Sentence) -> Iterator[Draft]:
     """Ask what something is done for, and who or what alone can do it."""
     text = sentence.text
     if match := _ONLY.match(text):
-        wh = "谁" if is_person(match["what"]) else "什么情况下"
+        nominal = chinese_words.codes(chinese_words.read(match["what"]))[-1:] == "N"
+        wh = "谁" if is_person(match["what"]) else "只有什么" if nominal else "什么情况下"
         yield Draft(f"{wh}才{match['can']}{match['rest']}？", match["what"], "exception", 7.0, match["rest"], "条件")
     match = _AIM.match(text) or _SO_THAT.match(text)
     if match and _has_subject(sentence, match.start("means")):
@@ -196,4 +218,6 @@ def aims(sentence: Sentence) -> Iterator[Draft]:
             else match["aim"]
         )
         aim = aim.removeprefix("以").removeprefix("便")
+        if aim.endswith("起见"):
+            return
         yield Draft(f"{means}，目的是什么？", aim, "fact", 7.0, means, "目的")

@@ -124,6 +124,19 @@ def points(text: str) -> bool:
     return bool(_POINTING.search(text) or _ASKS.search(text))
 
 
+_OUTSIDE = re.compile("上述|前述|[上前下后]文|[上下]面|如[上下](?!属)|本[章节]|[参详另]见|上一[章节]|[上下]一页")
+_BACK = re.compile("这|那(?!么)|它|(?<![应活])该(?!死)|(?<![尤极耳与])其(?![他它余次实中])|(?<!彼)此(?!外)")
+
+
+def refers_back(draft: Draft) -> bool:
+    """Return whether an answer is not understood without what stands before it: "一种这样的服务".
+
+    A list and what to do in a case may name a second time what they themselves or the question name.
+    """
+    itself = draft.type == "list" or draft.attribute == "处理办法"
+    return bool(_OUTSIDE.search(draft.answer) or (not itself and _BACK.search(draft.answer)))
+
+
 def is_usable(draft: Draft) -> bool:
     """Return whether a question can be understood and has an answer that it does not hold."""
     question, answer = draft.question, draft.answer
@@ -131,7 +144,7 @@ def is_usable(draft: Draft) -> bool:
         4 if draft.type == "list" else 1
     ):
         return False
-    if re.search("以下|下列|如下|如此", answer):
+    if re.search("以下|下列|如下|如此", answer) or refers_back(draft):
         return False
     if _POINTING.search(question) or _POINTING.match(answer) or not (_balanced(question) and _balanced(answer)):
         return False
@@ -180,6 +193,38 @@ def is_circumstance(sentence: Sentence, clause: int) -> bool:
     )
 
 
+_HAS_SUBJECT = re.compile(rf"(?:[TD]|P[NAMTUKC]{{1,8}}F?)*{NOUN_PHRASE}F?(?:[DZTLB]|P[NAMT]{{1,6}}F)*P?(?=.$)")
+_ACTING = re.compile(r"(?:[TD]|P[NAMT]{1,6}F)*V[NAMKC]{1,6}(?=[DZ])[DZ]*(?=.$)")
+_GOES_ON = re.compile(
+    "然后|接着|随后|再|并|且|而且|以及|及|和|与|或|同时|还|也|其中|从而|分别|甚至|包括|例如|比如|如(?!果)"
+)
+
+
+def has_one_subject(sentence: Sentence, clause: int, place: int, *, acting: bool = False) -> bool:
+    """Return whether a clause up to a word is its subject with adverbs and modals: no other predicate before it.
+
+    "要用于脚注的字符" and "工具栏包括用于绘图的工具" are none: the word begins what tells a noun apart. With `acting`,
+    an action can be the subject too: "合并单元格可能会".
+    """
+    letters = sentence.codes[sentence.clauses[clause][0] : place + 1]
+    if letters[-2:-1] == "P" and sentence.words[place - 1].text != "被":
+        return False
+    if letters[-2:-1] == "B" and sentence.words[place].text != "由":
+        return False  # "是用于绘图的工具"
+    return bool(_HAS_SUBJECT.match(letters) or (acting and _ACTING.match(letters)))
+
+
+def goes_on(sentence: Sentence, clause: int) -> bool:
+    """Return whether the clause after this one says more of the same: "…，然后…", "…，并…"."""
+    following = sentence.clauses[clause + 1 : clause + 2]
+    return bool(following) and bool(_GOES_ON.match(sentence.between(*following[0])))
+
+
+def _only_leads(sentence: Sentence, clause: int) -> bool:
+    """Return whether a clause is a circumstance, or a noun phrase of which what follows says something."""
+    return is_circumstance(sentence, clause) or bool(re.fullmatch("[^,BZ]*U[NA]*[NV]", _codes_of(sentence, clause)))
+
+
 def is_person(noun: str) -> bool:
     """Return whether a noun says by its ending that it is a person's."""
     return bool(PERSON.search(noun))
@@ -216,6 +261,8 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         if not owner or re.search("[将把给]", sentence.between(*sentence.clauses[led])):
             return ""
     led = min(led, first)
+    if not all(_only_leads(sentence, between) for between in range(first, clause)):
+        return ""  # a question within what only comes before it: "每个版本有五年寿命，每多少年发行新版"
     if led < clause and not owner and not re.search("[VBZP]", _codes_of(sentence, clause)):
         return ""  # "一线城市每天120元，其他城市每天90元": the verb is left out
     goes_on = wh == "什么" and end == sentence.clauses[clause][1]

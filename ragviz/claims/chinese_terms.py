@@ -43,6 +43,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
             continue
         if "V" in re.sub(".*U", "", predicate) and not re.search("N$", predicate):
             continue
+        if rest.startswith("最") or letters[0] == "M" or (letters[0] == "V" and copula == "为"):
+            continue  # "检查信息是最好的方法" says how good it is; "一个系统是X" that there is one
         alone = last == len(sentence.words) or clause == len(sentence.clauses) - 1
         yield from _unique(sentence, subject, rest, predicate)
         if is_person(rest) and _is_name(sentence, start, end) and "之一" not in rest and "M" not in predicate:
@@ -51,7 +53,7 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
         head = sentence.between(start + owned.start() + 1, end) if owned else ""
         # "屏幕是80列宽" says how wide; "园艺系的茶艺专业是特色专业" of what kind
         told = len(head) > 1 and predicate[0] != "M" and len(rest) <= 24 and not rest.endswith(head[-2:])
-        if told and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate):
+        if told and head not in _MANIFOLD and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate):
             wh = "谁" if PERSON.search(head) and _is_name(sentence, at + 1, last) else "什么"
             yield Draft(f"{subject}是{wh}？", rest, "fact", 7.5, subject, head)
         defines = alone and copula == "是" and not owned and re.match("M.*U", predicate)
@@ -59,6 +61,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
             yield Draft(f"{subject}是什么？", rest, "definition", 7.0, subject, "定义")
 
 
+_MANIFOLD = candidate.word_set("属性 特点 特性 特征 优点 缺点 优势 问题 例子 部分 内容 情况 结果 方面 信息 东西")
+"""What a thing has many of, so that the one that is named is not the only answer."""
 _FIRST = re.compile("第一[个座条部家次所届位名]?|首[个座条部家次所届位]|最(?!后|近|初|终)[\u4e00-\u9fff]|唯一|仅有")
 
 

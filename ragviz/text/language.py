@@ -50,7 +50,8 @@ def detect(text: str) -> str:
 
     Detected by script: zh, ja, ko, ru, uk, ar, fa, he, el, th, hi; by their commonest words: en, de, fr, es, it, pt,
     nl. Every other language of those scripts is reported as one of these, or as "und". A text is Chinese when at least
-    a fifth of its words are, so Chinese documentation full of English code is Chinese. Reads at most 6,000 characters.
+    a fifth of its words are, so Chinese documentation full of English code is Chinese; so is one of a twentieth whose
+    Latin words make no sentences, such as a table of file types. Reads at most 6,000 characters.
 
     >>> detect("What is the capital of France?"), detect("连接池 (connection pool) 的默认大小是多少？"), detect("42")
     ('en', 'zh', 'und')
@@ -64,6 +65,8 @@ def detect(text: str) -> str:
         # Japanese is written in ideographs and kana; a Chinese text has at most a stray kana.
         return "ja" if words["ja"] >= 0.15 * (words["zh"] + words["ja"]) else "zh"
     leading = max(words, key=words.__getitem__)
+    if not leading and words["zh"] >= total / 20 and not _is_prose(sample):
+        return "zh"  # the Latin letters are names, codes and media types
     if leading == "ru":
         return "uk" if re.search("[іїєґ]", sample) else "ru"
     if leading == "ar":
@@ -151,6 +154,17 @@ def _latin(sample: str) -> str:
     hits, words = _small_words(sample)
     best = max(hits, key=hits.__getitem__)
     return best if hits[best] > 0.02 * words else "und"
+
+
+_PROSE = 0.15
+"""Share of small words below which Latin letters are no sentences; in English prose it is above a third."""
+
+
+def _is_prose(sample: str) -> bool:
+    """Return whether the Latin words of a text make sentences of some language, as its small words show."""
+    hits, _ = _small_words(sample)
+    latin = re.findall("[A-Za-z\u00c0-\u024f]+", sample)
+    return max(hits.values()) >= _PROSE * len(latin)
 
 
 def _shown_by_small_words(sample: str) -> bool:
