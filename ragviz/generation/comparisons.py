@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 
+from ragviz.backends.terms import HAN_RUN
 from ragviz.claims.candidate import word_set
 from ragviz.claims.chinese_sentence import is_person
+from ragviz.claims.english_clauses import Tree
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import joined_draft
+from ragviz.generation.comparable_values import are_alike, are_measured, items, share_words
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered, order
 from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
 from ragviz.text.stems import content_words
+from ragviz.text.words import parse
 
 _QUANTITY = re.compile(
     r"(?P<before>[$€£¥]?)\s*(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)\s*(?P<unit>\D{0,20})"
@@ -35,12 +39,21 @@ _IN = "\0"
 _TAIL = re.compile(r" in “[^”]+”(?=\?$)")
 _DATE = re.compile(r"(?:1[5-9]|20)\d{2}(?:\s*年.*)?")
 _NO_THING = re.compile(r"\d|(?:totals?|sum|average|mean|all|other|others|合计|总计|小计|平均|其他)$", re.IGNORECASE)
+_PATH = re.compile(r"\S*(?:/\S+|\w)\.[A-Za-z]{1,5}|(?:\S*/){2,}\S*")
+_REPEATED = 0.1
+"""How much worse each further comparison of one column is, so that others come first."""
+_COUNT = re.compile(r"(?:total )?(?:number|amount|count|quantity|share|rate)s?\b", re.IGNORECASE)
 _ORDINAL = word_set("st nd rd th")
 _VAGUE = word_set(
     "item items use details detail resource resources file files example examples name title description notes note"
     " comments comment id no link url email e-mail phone telephone address"
 )
 _CHINESE_VAGUE = word_set("名称 姓名 说明 备注 描述 编号 序号 链接 网址 邮箱 电话 地址")
+
+TITLE = {"en": 6, "zh": 12}
+"""Words of the attribute that is compared (Chinese: characters), at most."""
+SAME = 1 / 2
+"""Share of the words of two names that are equal where things of no table are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +82,45 @@ def quantity(answer: str) -> Quantity | None:
 def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, SourceClaim]]:
     """Yield pairs of claims with one attribute about different things: of a section, of a document, of the corpus.
 
-    Every claim is in two pairs at most: neighbours in an order that the seed decides.
+    Their values are alike (`comparable_values`), and outside of one table the things are, too. Every claim is in two
+    pairs at most: neighbours in an order that the seed decides.
     """
     groups: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
-    for claim in corpus.all:
-        if _is_comparable(claim):
-            groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
+    for claim in _named_by_nouns([claim for claim in corpus.all if _is_comparable(claim)]):
+        groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
     wider: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
     for key, claims in groups.items():
         if len({normal(claim.subject) for claim in claims}) > 1:
-            yield from _neighbours(claims, seed)
+            yield from _worth_asking(claims, seed)
         else:
             wider[*key[:2], kind(claims[0].subject, key[0])].extend(claims[:1])
     for key, claims in wider.items():
         if key[2]:  # things of one kind: "the north desk", "the south desk"
-            yield from _neighbours(claims, seed)
+            yield from _worth_asking(claims, seed)
+
+
+def _worth_asking(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[SourceClaim, SourceClaim]]:
+    """Yield neighbours whose things and values are alike, so that a person could want to know the difference."""
+    counts = Counter(item for claim in claims for item in set(items(claim.answer)))
+    choice = {item for item, count in counts.items() if count > 1}  # values that a column repeats
+    for one, other in _neighbours(claims, seed):
+        language = one.language
+        larger = _larger(one, other) is not None
+        if one.type == other.type == "table":
+            worth = larger or are_alike(one.answer, other.answer, language, choice)
+        else:
+            worth = (
+                larger
+                or are_measured(one.answer, other.answer)
+                or share_words(one.subject, other.subject, language, SAME)
+            )
+            worth = worth or (_same_kind(one, other) and are_alike(one.answer, other.answer, language, choice))
+        if worth:
+            yield one, other
+
+
+def _same_kind(one: SourceClaim, other: SourceClaim) -> bool:
+    return bool(form := kind(one.subject, one.language)) and form == kind(other.subject, other.language)
 
 
 def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[SourceClaim, SourceClaim]]:
@@ -97,8 +134,40 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
     named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
+    named = named and not _PATH.fullmatch(bare(claim.subject)) and _is_title(claim.attribute, claim.language)
     defined = claim.language == "zh" and claim.type == "definition"  # of two things of no kind, nothing is compared
     return named and can_join(claim) and not _is_vague(claim) and not defined
+
+
+def _is_title(attribute: str, language: str) -> bool:
+    """Return whether an attribute can be the title of a column: short, no sentence, in the question's language."""
+    text = bare(attribute)
+    if not text[:1].isalnum() or re.search(r"[.!?。！？；]\s|[.!?。！？；]$|: ", attribute.strip()):
+        return False
+    if language == "zh":
+        return len(text) <= TITLE["zh"]
+    return len(text.split()) <= TITLE["en"] and not HAN_RUN.search(text)
+
+
+def _named_by_nouns(claims: Sequence[SourceClaim]) -> list[SourceClaim]:
+    """Return the claims whose English attribute is a noun phrase: "close the window" and "helps with" are none."""
+    attributes = sorted({bare(claim.attribute) for claim in claims if claim.language != "zh"})
+    trees = zip(attributes, parse([_in_sentence(each) for each in attributes], "en"), strict=True) if attributes else ()
+    nouns = {each for each, words in trees if words and _is_noun(Tree(_in_sentence(each), words))}
+    return [claim for claim in claims if claim.language == "zh" or bare(claim.attribute) in nouns]
+
+
+def _in_sentence(attribute: str) -> str:
+    """Return a noun phrase where a parser reads one: a title alone is taken for a verb too often."""
+    return f"They differ in {attribute.lower() if attribute.istitle() or attribute.isupper() else lowered(attribute)}."
+
+
+def _is_noun(tree: Tree) -> bool:
+    """Return whether what stands after "They differ in" is a noun phrase."""
+    return any(
+        word.dep == "pobj" and word.tag[:2] == "NN" and tree.low(word.head) == "in" and word.head == 2
+        for word in tree.words
+    )
 
 
 def _is_vague(claim: SourceClaim) -> bool:
@@ -108,12 +177,15 @@ def _is_vague(claim: SourceClaim) -> bool:
 
 
 def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
-    """Yield comparisons of what stands in different quotes and differs."""
+    """Yield comparisons of what stands in different quotes and differs; each further one of a column is worse."""
+    made: Counter[tuple[str, ...]] = Counter()
     for one, other in comparable(corpus, seed):
         if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
             draft = _larger(one, other) or (None if _may_be_codes(one, other) else _differ(one, other))
             if draft is not None and is_usable(draft):
-                yield draft
+                column = (one.document_id, one.section, normal(one.attribute))
+                yield replace(draft, score=draft.score - min(made[column] * _REPEATED, 1.0))
+                made[column] += 1
     yield from _of_patterns(corpus, seed)
 
 
@@ -146,9 +218,8 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
         word = _english_more(one)
-        which = (
-            f"which has {'more' if plural and word not in ('higher', 'longer') else f'the {word}'} {_attribute(one)}"
-        )
+        counted = plural and word not in ("higher", "longer") and not _COUNT.match(_attribute(one))
+        which = f"which has {'more' if counted else f'the {word}'} {_attribute(one)}"
         question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
@@ -209,6 +280,7 @@ def _attribute(claim: SourceClaim) -> str:
     text = bare(claim.attribute)
     if claim.language == "zh":
         return text
+    text = re.sub(r"\((e?s)\)", r"\1", text)  # "architecture(s)" of two things
     shouted = [word for word in re.findall(r"[A-Z]{2,}", text) if len(word) > 3]
     return text.lower() if shouted and text.isupper() else lowered(text)
 
@@ -247,7 +319,7 @@ def _of_patterns(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
 def _pattern(claim: SourceClaim) -> str:
     """Return the question without its subject, "" where too little is left to compare by."""
     rest = f" {normal(claim.question)} ".replace(f" {normal(claim.subject)} ", " _ ")
-    telling = content_words(claim.question.replace(bare(claim.subject), " "), claim.language)
+    telling = content_words(lead(claim.question)[1].replace(bare(claim.subject), " "), claim.language)
     fits = not claim.attribute and claim.subject and claim.type not in ("definition", "list", "table")
     return rest if fits and " _ " in rest and len(telling) >= 2 else ""
 
