@@ -51,8 +51,8 @@ _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In
 """A line that was joined to the one before it."""
 _CLAUSE_NUMBER = re.compile(r"^(?:§ ?)?\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
 """The number of a paragraph, as of a contract."""
-_ASIDE = re.compile(r"\s\([^()]{1,120}\)")
-_ASIDE_HERE = r"(?:\s\([^()]{1,120}\))?\s"
+_ASIDE = re.compile(r"\s\([^()]{1,120}\)(?!\w)")
+_ASIDE_HERE = r"(?:\s\([^()]{1,120}\)(?!\w))?\s"
 _REMARK = r"\s\((?!see\b|cf\b)[^()\s]+(?:\s[^()\s]+){0,7}\)"
 
 # Words that refer to what was said before, by closed classes: pronouns, demonstratives, adverbs that connect.
@@ -72,14 +72,22 @@ _ORDERING = candidate.word_set(
 )
 _UNTOLD = _ORDERING | candidate.word_set(
     "necessary required needed appropriate suitable relevant corresponding respective proper right correct desired"
-    " available possible good great big small large simple real certain specified given selected basic"
+    " available possible good great big small large simple real certain specified given selected"
+    " basic additional further multiple default"
 )
 """Adjectives that do not say which of its kind a thing is."""
+_JUDGING = candidate.word_set(
+    "good great nice fine excellent perfect best better interesting useful helpful handy convenient popular powerful"
+    " important essential valuable attractive difficult easy hard simple tricky common typical ideal wonderful bad poor"
+)
+"""Adjectives that say what somebody thinks of a thing."""
 _NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
 """Commands by which nothing is forbidden: "don't forget", "don't be afraid"."""
 _LIGHT = candidate.word_set("keep take make have get give do put set pay")
 _CAUSING = candidate.word_set("enable allow permit cause force require encourage ask help lead get invite tell order")
 """Verbs whose object is the subject of the infinitive after it."""
+_LONGEST_SUBJECT = 9
+"""Words of a subject that is asked for at most."""
 _HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
 
 
@@ -327,13 +335,19 @@ def _is_known(tree: Tree, places: Indices, topic: Topic) -> bool:
 
     What names it, says of what it is, or stands in the title that the question will name, tells which it is.
     """
+    return _is_unnamed(tree, places) and tree.words[_head(tree, places)].lemma.lower() not in topic.words
+
+
+def _is_unnamed(tree: Tree, places: Indices) -> bool:
+    """Return whether a noun phrase begins with "the", and all that specifies its common noun describes it."""
     words, head = tree.words, _head(tree, places)
     is_common = words[head].tag in ("NN", "NNS") and not words[head].entity and words[head].text.islower()
-    if tree.low(places[0]) != "the" or not is_common or words[head].lemma.lower() in topic.words:
+    if tree.low(places[0]) != "the" or not is_common:
         return False
     others = [c for c in tree.children[head] if words[c].dep not in ("det", "punct", "predet")]
+    described = ("amod", "advmod", "quantmod")
     return all(
-        words[c].dep in ("amod", "advmod", "quantmod") and words[c].text.islower() and words[c].tag != "VBG"
+        (words[c].dep in described and words[c].text.islower() and words[c].tag != "VBG") or tree.low(c) in _UNTOLD
         for c in others
     )
 
@@ -380,6 +394,8 @@ def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[
         kind = _type(asked)
         if not kind or (found and tree.words[clause.verb].lemma == "be") or not _is_precise(tree, asked, kind):
             continue
+        if any(tree.words[p].dep[:5] == "nsubj" and _is_unnamed(tree, tree.below(p)) for p in clause.before):
+            continue  # "since the old value changed, …": of what?
         question = _begun(tree, asked)
         if asked.wh == "who" and not _is_person(tree, asked.answer, usage.common):
             is_thing = _asks_for_subject(tree, asked)
@@ -444,7 +460,7 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
     vague = vague or any(tree.low(p) in ("different", "same", "other", "similar") for p in clause.rest if p < head)
     if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
         return
-    if not _is_term(tree, clause.subject) or _is_judged(tree, head):
+    if not _is_term(tree, clause.subject) or _is_judged(tree, clause, head):
         return
     if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
         return
@@ -470,15 +486,21 @@ def _is_term(tree: Tree, subject: Indices) -> bool:
     "The continued existence of the section" and "script names that begin with a dash" are none; nor are two things.
     """
     words, head = tree.words, _head(tree, subject)
-    if all(words[p].tag[:3] == "NNP" or tree.low(p) in ("the", "of", "for", "and") for p in subject):
+    if all(words[p].tag in ("NNP", "NNPS", "POS") or tree.low(p) in ("the", "of", "for", "and") for p in subject):
         return True
     below = [c for c in tree.children[head] if c in subject]
-    return not any(words[c].dep in ("prep", "acl", "relcl", "cc", "conj", "appos", "punct", "poss") for c in below)
+    return not any(words[c].dep in ("prep", "acl", "relcl", "cc", "conj", "appos", "punct") for c in below)
 
 
-def _is_judged(tree: Tree, head: int) -> bool:
-    """Return whether a noun judges or points instead of telling a kind: "a difficult thing to do", "the owner"."""
+def _is_judged(tree: Tree, clause: Clause, head: int) -> bool:
+    """Return whether a noun judges or points instead of telling a kind.
+
+    So do "a difficult thing to do", "a very good fit", "the owner"; and "a nice feature is the …" says what it is of.
+    """
     words = tree.words
+    adjectives = [c for c in tree.children[head] if words[c].dep == "amod"]
+    if any(tree.low(c) in _JUDGING or tree.child(c, "advmod") is not None for c in adjectives):
+        return True
     is_described = any(words[c].dep == "amod" and c < head for c in tree.children[head])
     if is_described and any(
         words[c].dep in ("relcl", "acl") and words[tree.below(c)[0]].tag == "TO" for c in tree.children[head]
@@ -486,6 +508,8 @@ def _is_judged(tree: Tree, head: int) -> bool:
         return True
     determiner = tree.child(head, "det")
     is_one = determiner is not None and tree.low(determiner) == "the"
+    if is_one and tree.low(clause.subject[0]) in ("a", "an"):
+        return True
     return is_one and not any(c > head and words[c].dep in ("prep", "relcl", "acl") for c in tree.children[head])
 
 
@@ -575,7 +599,8 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
         return False
     if re.search(rf"{english.DOER.pattern}$", tree.low(head)):  # who or what: grammar leaves it open
         return False
-    return _content_enough(tree, asked, 4) and _is_specific(tree, asked.answer)
+    told = [p for p in asked.remaining if p not in before]
+    return len(_content(tree, told)) >= 4 and len(asked.answer) <= _LONGEST_SUBJECT and _is_specific(tree, asked.answer)
 
 
 def _asks_for_object(tree: Tree, asked: Asked) -> bool:
@@ -597,6 +622,8 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
     subject_head = _head(tree, clause.subject)
     is_called = tree.words[clause.verb].lemma == "be" and tree.words[_head(tree, asked.answer)].dep == "attr"
+    if is_called and tree.low(asked.answer[0]) in ("a", "an"):  # "the loss of the boat is a cause of worry": a remark
+        return False
     if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
         return False  # "the logos are the only ones …": a remark; "the purpose of the visit is …" is asked about
     following = asked.answer[-1] + 1
@@ -605,7 +632,11 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     if tree.words[clause.verb].lemma in _CAUSING and following in clause.rest and tree.words[following].tag == "TO":
         return False  # "what does it enable to travel?"
     others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
-    if tree.words[clause.verb].lemma == "have" and not _content(tree, [p for p in others if p != clause.verb]):
+    if (
+        tree.words[clause.verb].lemma == "have"
+        and "must" not in helpers
+        and not _content(tree, [p for p in others if p != clause.verb])
+    ):
         return False  # "what do modern sails have?": much
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
@@ -724,7 +755,9 @@ _SCOPED = candidate.word_set(
 def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[_Draft]:
     """Ask whether what is denied is so; the answer is no, and the claim."""
     places = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
-    if any(tree.low(p) in _SCOPED or tree.low(p) in _HEDGED for p in places) or len(_content(tree, places)) < 2:
+    if any(word.text.lower() in _SCOPED or word.text.lower() in _HEDGED for word in tree.words):
+        return
+    if len(_content(tree, places)) < 2 or any(tree.low(p) in ("its", "their") for p in clause.subject):
         return
     if len(_content(tree, places)) < 3 and not any(tree.words[p].tag[:2] == "NN" for p in clause.subject):
         return

@@ -46,7 +46,7 @@ def agrees(tree: Tree, clause: Clause) -> bool:
     head = next((p for p in clause.subject if words[p].head not in clause.subject), clause.subject[0])
     helpers = [p for p in clause.between if words[p].dep in ("aux", "auxpass") and words[p].head == clause.verb]
     finite = words[helpers[0] if helpers else clause.verb]
-    if _opens_with_a_verb(tree, clause):
+    if _opens_with_a_verb(tree, clause) or words[clause.subject[0]].tag == "IN":
         return False
     if words[head].entity or not words[head].text.islower() or tree.child(head, "conj", "cc", "nummod") is not None:
         return True

@@ -82,6 +82,9 @@ def _of_object(tree: Tree, clause: Clause, announced: Indices) -> tuple[str, str
         return None
     if not announced and tree.child(clause.verb, "auxpass") is not None:  # "a guide can be found": where?
         return None
+    others = [p for p in (*clause.before, *clause.rest) if p not in announced and tree.words[p].tag[:2] == "NN"]
+    if not announced and not others and tree.low(clause.subject[0]) in ("you", "we"):  # "you should check:"
+        return None
     subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
     line = _inverted(tree, clause, announced, subject)
     return (line, _ARTICLE.sub("", subject)) if line else None
@@ -123,9 +126,11 @@ def _of_noun(tree: Tree) -> tuple[str, str] | None:
         if head is None or words[head].tag != "NNS" or tree.child(root, "neg") is not None or before:
             return None
         places = [p for p in tree.below(head) if words[p].tag not in (".", ":")]
-        text = tree.joined(places) if english_clauses.unbroken(places) and len(places) >= 3 else ""
+        is_told = english_clauses.unbroken(places) and len(places) >= 4  # not "sets of files"
+        text = tree.joined(places) if is_told else ""
     elif words[root].tag == "NNS" and not any(word.tag in _VERBS for word in words):
         is_begun = words[0].tag not in ("IN", "RB", "VBG", "PRP", "CC")
+        is_begun = is_begun and not any(word.tag in ("CD", "DT") for word in words[1:root])
         text = english.inside(tree, list(range(len(words))), tree.sentence.rstrip(" .:")) if is_begun else ""
     else:
         text = ""

@@ -55,6 +55,10 @@ _SHELLS = candidate.word_set(
 )
 """Titles of columns that say only that something is said."""
 _NAMES = candidate.word_set("name title id number no code key term value label")
+LONGEST_DATUM = 16
+"""Words of a value that is no amount, date or time at most; more explain."""
+_SEVERAL = re.compile(r"[,;&/]|\b(?:and|or|to)\b|\d\s*[–-]\s*\d", re.IGNORECASE)
+"""What is between values of which there are several."""
 LONGEST_TITLE = 8
 """Words of a title of a column at most; more are a cell."""
 _YEAR = re.compile(r"(?:FY ?)?(?:19|20)\d\d(?:[-/–]\d{2,4})?|Q[1-4](?: (?:19|20)\d\d)?", re.IGNORECASE)
@@ -304,7 +308,8 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic, is_thing: bool) -> I
     question = topic.led(line, key.lemmas()) if line else ""
     if not question or holds(question, answer) or question[:2] == "Wh":
         return
-    type_: QuestionType = "number" if any(c.isdigit() for c in answer) else "fact"
+    is_amount = value_kinds.kind(answer) not in ("", "text") or bool(re.match(r"\W*\d", answer))
+    type_: QuestionType = "number" if is_amount else "fact"
     names = [subject, *_names(value)]
     yield _claim(pair, pair.section, type_, question, answer, subject, attribute, f"{pair.key}: {answer}", 7.0, names)
 
@@ -321,7 +326,8 @@ def _asked_of_key(name: str, key: _Parsed, value: _Parsed, person: bool, is_thin
         return "", ""
     named = re.sub(r"^(?:the|an?) ", "", key.text, flags=re.IGNORECASE)
     capitals = sum(word.text[:1].isupper() and not word.text.isupper() for word in key.words)
-    if is_thing or (key.is_plural() and value_kinds.is_one_amount(value.text)) or capitals > 2 or "(" in key.text:
+    is_single = value_kinds.is_one_amount(value.text) or not _SEVERAL.search(value.text)
+    if is_thing or (key.is_plural() and is_single) or capitals > 2 or "(" in key.text:
         return f"what is listed for “{name}”?", ""
     if person:
         return f"who is the {named}?", named
@@ -347,6 +353,8 @@ def _is_datum(value: _Parsed) -> bool:
         return False
     if len(value.words) <= 3 or value_kinds.kind(value.text) not in ("", "text"):
         return True
+    if len(value.words) > LONGEST_DATUM or re.search(r"\w{2}\. ", value.text):
+        return False
     head, first = value.words[value.head], value.words[0]
     return any(word.tag[:3] == "NNP" or word.tag == "CD" or bool(word.entity) for word in (head, first))
 
@@ -470,6 +478,7 @@ def _of_cell(
     by_row = is_year or way == "rows" or (first.text.lower() in _ATTRIBUTES and not has_shell)
     named, other = (pieces[_inside(label)], title) if by_row else (column, label)
     is_crossed = not is_year and (way == "cross" or (not first.text and way != "rows"))
+    is_crossed = is_crossed or (by_row and title.lower() in _SHELLS | _NAMES)
     if is_crossed or not _is_attribute(named, cell, is_year):
         under = f" under “{title}”" if len(table.header) > 2 else ""
         question, attribute = f"what is listed for “{label}”{under}?", title
