@@ -145,7 +145,10 @@ def _about(title: str) -> str:
     match = _GENRE.search(title)
     rest = title[: match.start()].strip() if match else title
     words = chinese_words.read(rest)
-    whole = rest and (len(words[-1].text) > 1 or words[-1].tag == "eng") and chinese_words.codes(words)[-1] in "NVTEI"
+    known = rest and (words[-1].tag == "eng" or not re.search("[\u4e00-\u9fff]", words[-1].text))
+    known = known or (rest and len(words[-1].text) > 1 and chinese_words.frequency(words[-1].text) > 0)
+    known = known or (rest and words[-1].tag[:2] in ("nr", "ns", "nt", "nz", "nw") and len(words[-1].text) > 1)
+    whole = known and chinese_words.codes(words)[-1] in "NVTEIM"
     return (rest if whole else title).removeprefix("关于")
 
 
@@ -237,11 +240,15 @@ class _Reader:
         at = self._about.rfind(text)
         ends = {word.end for word in chinese_words.read(self._about)} if at > 0 and len(text) > 1 else set()
         whole = self._about[: at + len(text)] if at + len(text) in ends else ""
+        if _acts(whole):
+            return ""
         named = whole == self._about or re.fullmatch("[NA]+", chinese_words.codes(chinese_words.read(whole)) or "-")
         return whole if named else ""
 
     def _asked(self, draft: Draft, section: str) -> str:
         """Return the question, with its topic before it where it needs one; "" where that is not enough."""
+        if draft.question.startswith("关于"):
+            return draft.question
         if _PARTY.search(draft.question):  # who they are is said by the contract
             about = f"关于{self._about}，{draft.question}"
             return about if self._about and self._about not in draft.question else ""
@@ -304,6 +311,8 @@ class _Reader:
                 if is_defining(value):
                     yield from self._means(pair.start, pair.end, key, value, pair.section)
                 continue
+            if re.fullmatch('[“「"][^”」"]*[”」"]', value):
+                continue  # what to enter, in an example
             if not is_value(value) or set(chinese_words.codes(chinese_words.read(key))) <= set("VD"):
                 continue
             plain = _RELATIONAL.search(key) and "的" not in topic and not _acts(topic)
@@ -346,6 +355,8 @@ class _Reader:
             return
         topic = self.topic(table.section)
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
+        if wh in ("是什么", "是怎样的") and len(chinese_words.read(attribute)) == 1 and _is_doing(attribute):
+            return  # "放大": what is done, and no attribute
         if wh == "是什么" and measured and not re.match("[A-Za-z]", cell):
             wh = "是多少"
         coded = bool(re.fullmatch(r"[\x20-\x7e]+", entity))
@@ -361,10 +372,13 @@ class _Reader:
     def list_of(self, found: ListPlace) -> Iterator[SourceClaim]:
         """Yield a claim of a list that a sentence or its heading introduces: all of its items."""
         items = [item.text.rstrip("。；;，,") for item in found.items]
+        longest = 2 * _LONGEST_ITEM if found.is_ordered else _LONGEST_ITEM
         if not 2 <= len(items) <= 9 or any(
-            not 1 < len(item) <= 60 or item.endswith(("：", ":", "？")) for item in items
+            not 1 < len(item) <= longest or item.endswith(("：", ":", "？")) for item in items
         ):
             return
+        if any(not re.search("[\u4e00-\u9fff]", item) and len(item.split()) > 3 for item in items):
+            return  # not translated
         if sum(bool(_NAVIGATION.match(item)) for item in items) * 2 >= len(items):
             return
         if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
@@ -372,7 +386,7 @@ class _Reader:
         heading = _NUMBERING.sub("", found.section.rpartition(SEPARATOR)[2])
         if heading and not found.introduction and items[0].startswith(heading):
             return  # the items are headings themselves
-        said = chinese_sentence.unbracketed(found.introduction)
+        said = re.sub("[，,]\\s*[，,]", "，", chinese_sentence.unbracketed(found.introduction))
         asked = asked_of(said) if said else self._of_heading(found, items)
         if not asked and re.fullmatch(_DO_THIS, said):
             asked = self._of_heading(found, items)
@@ -395,7 +409,8 @@ class _Reader:
         acting = sum(map(_is_action, items))
         if _is_action(heading) and (acting == len(items) or (found.is_ordered and 2 * acting > len(items))):
             about = "" if above in heading else f"关于{above}，"
-            return f"{about}{heading}的步骤是什么？" if found.is_ordered else ""
+            how = "是什么" if heading.endswith(("方法", "步骤", "办法", "方式", "流程")) else "的步骤是什么"
+            return f"{about}{heading}{how}？" if found.is_ordered else ""
         if not _MANY.search(heading) or not re.fullmatch("[NAMKCU]*[NV]", _letters(heading)) or _acts(heading):
             return ""
         wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
@@ -423,7 +438,9 @@ class _Reader:
         text = self._document.text
         for part in parts:
             heading = _NUMBERING.sub("", part.title).strip().rstrip("？?")
-            if not _ASKING.search(heading) or not 5 <= len(heading) <= 40 or chinese_sentence.points_elsewhere(heading):
+            asks = bool(_ASKING.search(heading))
+            acts = not asks and len(heading) <= 20 and _is_action(heading)
+            if not (acts or asks) or not 5 <= len(heading) <= 40 or chinese_sentence.points_elsewhere(heading):
                 continue
             body = text.find("\n", part.start, part.end)
             said = text[body : part.end].strip() if body >= 0 else ""
@@ -431,6 +448,11 @@ class _Reader:
                 continue
             start = text.index(said, body)
             answer = " ".join(prose.read(said).text.split())
+            above = self.topic(part.path.rpartition(SEPARATOR)[0])
+            if acts:
+                if not _INSTRUCTS.match(answer) or chinese_sentence.points_elsewhere(heading):
+                    continue
+                heading = f"关于{above}，如何{heading}" if above and above not in heading else f"如何{heading}"
             draft = Draft(f"{heading}？", answer, "fact", 8.0, self.topic(part.path.rpartition(SEPARATOR)[0]), "")
             yield from self._claim(draft, start, start + len(said), f"{heading}？{answer}", part.path)
 
@@ -454,9 +476,9 @@ class _Reader:
         step_begins = [start for start, _ in steps]
 
         def is_step(left: int) -> bool:
-            """Return whether a sentence stands in a numbered list: what it says holds there."""
+            """Return whether a sentence stands in or after the numbered steps of its section."""
             at = bisect_right(step_begins, left) - 1
-            return at >= 0 and left < steps[at][1]
+            return at >= 0 and section_at(places.sections, left).start <= steps[at][0]
 
         def is_item(left: int, right: int) -> bool:
             """Return whether a sentence without its mark is all of an item that says what must or must not be."""
@@ -494,7 +516,7 @@ class _Reader:
             bracketed = "".join(draft.answer.split()) not in told  # what was in brackets is missing from the answer
             if bracketed or (draft.attribute == "禁止" and self._forbids_more(draft)):
                 continue
-            if draft.attribute == "处理办法" and (is_step or self._goes_on(end)):
+            if draft.attribute == "处理办法" and (is_step or draft.answer.startswith("请勿") or self._goes_on(end)):
                 continue
             yield from self._claim(draft, start, end, said, section)
 
@@ -520,6 +542,9 @@ _THIS = re.compile(
 )
 """A document that names itself: its title says which."""
 _LONGEST_PARAGRAPH = 160
+_INSTRUCTS = re.compile(
+    "(?:请|您可以|你可以|选择|选中|点击|单击|双击|右击|按下?|拖动|打开|使用|执行|运行|在[^，。]{2,20}[中上里]，?(?:选择|点击|单击|按|输入))"
+)
 _ASKING = re.compile("^(?:如何|怎么|怎样|为什么|什么是|哪)|(?:怎么办|怎么做|吗|呢|多久|多少|是什么|有哪些)$")
 _LABELLED = re.compile(r"(?:[【\[][^】\]]{1,8}[】\]])?[^，。；！？]{1,20}[：:](?!\d)")
 
@@ -696,6 +721,7 @@ _FOLLOWING = re.compile(
 _ENDING = re.compile(r"^(?P<before>.{2,}?)(?P<verb>主要包括|包括|包含|分为|主要有|有|分别是|分别为|主要是|是|为)$")
 
 
+_LONGEST_ITEM = 60
 _NAVIGATION = re.compile(
     r"(?:上|下|前|后)一?(?:页|级|节|章|篇)|起始页|首页|主页|目录|返回|(?:prev(?:ious)?|next|home|up)\b", re.IGNORECASE
 )
@@ -719,6 +745,7 @@ def asked_of(introduction: str) -> str:
     ('报销时需要提交哪些材料？', '哪些情况不在保修范围内？', '更换步骤是什么？')
     """
     said = chinese_sentence.OPENING.sub("", introduction.strip()).strip(" ，,：:")
+    said = re.sub(rf"^(?:共|总共|一共)?有(?:[\\d{chinese_words.DIGITS}]+|几|多)[个种类项条](?=..)", "", said)
     if re.match("尽管|虽然|即使|由于|因为", said) or re.fullmatch(_DO_THIS, said):
         return ""
     if match := _FOLLOWING.match(said):
@@ -743,6 +770,8 @@ def asked_of(introduction: str) -> str:
 
 def _of_following(match: re.Match[str]) -> str:
     before, count, unit, kind = (match[name] or "" for name in ("before", "count", "unit", "kind"))
+    if _letters(before) == "P" or re.search("[把将]$", before):
+        return ""  # "为下列任务选择一个图表"
     led = before.rpartition("，")[0]
     if led and not (chinese_sentence.CIRCUMSTANCE.search(led) or re.match("如果|若|要|想|当|对于|为|在|除", led)):
         return ""  # "打开文档，并使用下列工具"

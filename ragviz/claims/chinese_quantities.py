@@ -72,6 +72,10 @@ def _only_qualifies(sentence: Sentence, place: int, first: int, last: int) -> bo
         return not told or unit in ("%", "％", "")
     if unit in ("次", "遍", "回", "趟") and after.startswith("V"):
         return True
+    if "B" in before and "V" in after:
+        return True  # "理由是两个软件包使用…"
+    if not before and unit in _COUNTED_BY:
+        return True
     if unit == "层" and before.endswith("N"):
         return True
     return unit == "位" and after.startswith("N") and not is_person(sentence.between(place + 1, last))

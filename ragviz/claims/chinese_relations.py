@@ -146,7 +146,31 @@ _INTO = candidate.word_set(
     "取决于 适用于 源于 来源于 起源于 归功于 致力于 服务于 用于 用来 旨在 基于 依赖于 隶属于 属于 负责 得益于"
     " 起因于 应用于 不属于 不适用于"
 )
+_USUAL = 500
+"""Occurrences in jieba's texts above which a noun alone names nothing in particular: "错误可以导致"."""
 _BRINGS = candidate.word_set("导致 造成 引起 引发 带来")
+
+
+_OF_NOUNS = candidate.word_set("属于 隶属于 基于 不属于 负责")
+_NO_SUBJECT = candidate.word_set("许多 很多 不少 一些 各种 有 专门 主要")
+
+
+def _is_told(sentence: Sentence, clause: int, place: int, start: int) -> bool:
+    """Return whether a clause says with the verb at `place`, and its rest from `start`, all of one thing that it names."""
+    first, last = sentence.clauses[clause]
+    subject, text = sentence.words[first:place], sentence.words[place].text
+    if subject[0].text in _NO_SUBJECT or subject[-1].text in ("别", "又", "也", "亦"):
+        return False
+    if "指" in sentence.between(first, place) or (_CALLS.match(text) and sentence.codes[place - 1] == "F"):
+        return False
+    is_tool = any(word.tag in ("eng", "nw") for word in subject[-2:])
+    if text in _INTO and not is_tool and re.fullmatch("V[^,]*U[NA]*N", sentence.codes[start:last]):
+        return False  # "用于脚注的字符": what is for the footnote, or what the footnote's character is for?
+    nouns = [word for word in subject if word.tag[0] not in "dvt"]
+    usual = len(nouns) == 1 and nouns[0].tag[0] == "n" and chinese_words.frequency(nouns[0].text) > _USUAL
+    if text in _BRINGS and usual:
+        return False
+    return has_one_subject(sentence, clause, place, acting=text in _BRINGS) and not goes_on(sentence, clause)
 
 
 def relations(sentence: Sentence) -> Iterator[Draft]:
@@ -156,26 +180,17 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
             text = sentence.words[place].text
             joined = sentence.words[place - 1].text + text
             start = place + 1 + (sentence.codes[place + 1] == "L")
-            if sentence.words[first].text in ("许多", "很多", "不少", "一些", "各种"):
-                break
             called = bool(_CALLS.match(text))
-            into, brings = text in _INTO, text in _BRINGS
-            if not (called or into or brings) or sentence.codes[place - 1] in "MUABL" or joined in _INTO:
+            if not (called or text in _INTO | _BRINGS) or sentence.codes[place - 1] in "MUABL" or joined in _INTO:
                 continue
-            if "指" in sentence.between(first, place) or sentence.words[place - 1].text in ("别", "又", "也", "亦"):
-                break
-            if not _until_end(
-                sentence, start, last, nominal=called or text in ("属于", "隶属于", "基于", "不属于", "负责")
-            ):
-                break
-            whole = has_one_subject(sentence, clause, place, acting=brings) and not goes_on(sentence, clause)
-            if not whole or (called and sentence.codes[place - 1] == "F"):
+            nominal = called or text in _OF_NOUNS
+            if not _until_end(sentence, start, last, nominal=nominal) or not _is_told(sentence, clause, place, start):
                 break
             answer = sentence.between(start, last)
             kind: QuestionType = "exception" if text.startswith("不") else "fact"
             wh = "做什么" if text in ("用来", "旨在") else "什么"
             question = in_place(sentence, clause, start, last, wh)
-            if question and 2 <= len(answer) <= 40:
+            if question and 2 <= len(answer) <= 40 and "，" not in question.partition(wh)[2]:
                 yield Draft(question, answer, kind, 7.5 if called else 7.0, subject_of(sentence, clause), "")
             break
 

@@ -38,7 +38,7 @@ def _why(sentence: Sentence, effect: str, cause: str) -> Iterator[Draft]:
     clause = next((n for n, (left, right) in enumerate(sentence.clauses) if left <= first < right), 0)
     begins = sentence.clauses[clause][0]
     subject = re.match(rf"(?:T|D)*({NOUN_PHRASE})(?=[BVZDPTF])", sentence.codes[begins:])
-    if subject is None or "，" in effect:
+    if subject is None or "，" in effect or re.match("B", sentence.codes[begins + subject.end() :]):
         return
     name = sentence.between(begins + subject.start(1), begins + subject.end(1))
     asked = effect.replace("就", "", 1) if effect.startswith(name + "就") else effect
@@ -62,20 +62,32 @@ def _is_procedure(action: str) -> bool:
     if re.match("(?:请|必须|应当|应该|应|须|需要|需)?(?:首先|先)", action) and not re.search("再|然后|之后", action):
         return False
     letters = chinese_words.codes(chinese_words.read(match["rest"]))
+    if re.match("需要?", action) and re.fullmatch("V?[NAMU]+", letters):
+        return False  # a thing that is needed
     asked = action.startswith("请") or match["rest"].startswith(("将", "把"))
     return asked or bool(re.match("[DT]*(?:V|P[^,]*V|Z?D?V)", letters))
+
+
+_AIMED = re.compile(
+    "(?:如果|若|如)?(?:您|你)?(?:想要?|要|希望)(?![求点素件么是])(?P<what>(?![有不让]|一[个种])[^，]{3,30}(?<![时后前的]))$"
+)
 
 
 def conditions(sentence: Sentence) -> Iterator[Draft]:
     """Ask what is to be done in a case that the sentence names."""
     text = sentence.text
     match = re.match(
-        r"^(?P<if>如果|若|如(?!果)|一旦|当)?(?P<case>[^，]{3,36})，(?P<action>(?:则)?(?:请|必须|应当|应该|应|须|需要|需|可以|立即|首先).{4,50})$",
+        r"^(?P<if>如果|若|如(?!果)|一旦|当)?(?P<case>[^，]{3,36})，(?P<action>(?:则)?(?:您|你)?(?:请|必须|应当|应该|应|须|需要|需|可以|立即|首先).{4,50})$",
         text,
     )
     if not match:
         return
     case, action = match["case"], match["action"].removeprefix("则")
+    if aim := _AIMED.match((match["if"] or "") + case):
+        way = action.removeprefix("可以").removeprefix("可")
+        if action.count("，") <= 2 and len(action) >= 6 and _is_procedure(way if way == action else f"请{way}"):
+            yield Draft(f"如何{aim['what']}？", action, "fact", 7.5, aim["what"], "处理办法")
+        return
     if match["if"]:
         case = case.removesuffix("的")
         question = f"如果{case}，应该怎么办？" if match["if"] != "当" else f"当{case}，应该怎么办？"
@@ -134,7 +146,7 @@ def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterat
     if not match or clause != len(sentence.clauses) - 1 or _FORBIDS.search(text, match.end()):
         return
     before, what, bars = text[: match.start()], text[match.end() :], match.group()
-    if not (4 if bars in _WEAKLY else 3) <= len(what) <= 36 or _LIMIT.search(what[:6]):
+    if not (4 if bars in _WEAKLY else 3) <= len(what) <= 36 or _LIMIT.search(what[:6]) or what[0] in "被由":
         return
     opening = sentence.between(sentence.clauses[0][0], first) if clause else ""
     if opening and not (CIRCUMSTANCE.search(opening.rstrip("，")) or CONDITION.match(opening)):
@@ -207,7 +219,9 @@ def aims(sentence: Sentence) -> Iterator[Draft]:
     text = sentence.text
     if match := _ONLY.match(text):
         nominal = chinese_words.codes(chinese_words.read(match["what"]))[-1:] == "N"
-        wh = "谁" if is_person(match["what"]) else "只有什么" if nominal else "什么情况下"
+        wh = "谁" if is_person(match["what"]) else "什么情况下"
+        if nominal and wh != "谁" and not re.match("[在当]", match["what"]):
+            wh = "只有什么"
         yield Draft(f"{wh}才{match['can']}{match['rest']}？", match["what"], "exception", 7.0, match["rest"], "条件")
     match = _AIM.match(text) or _SO_THAT.match(text)
     if match and _has_subject(sentence, match.start("means")):

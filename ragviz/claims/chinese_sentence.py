@@ -15,7 +15,7 @@ from ragviz.records import QuestionType, Word
 
 LONGEST_QUESTION = 50
 LONGEST_ANSWER = 60
-"""Characters at most; the members of a list may be four times as long."""
+"""Characters at most; the members of a list may be six times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +56,15 @@ OPENING = re.compile(
 _BRACKETS = re.compile("（[^（）]*）|\\([^()]*\\)|\\[[^\\[\\]]*\\]|【[^【】]*】|〔[^〔〕]*〕")
 _POINTING = re.compile(
     "这|(?<!刹)那(?!么)|它|(?<!彼)此(?!外)|(?<![其吉耳])他(?!人|国)|她|(?<!自)我(?!国)|(?<![尤极耳与])其(?![他它余次实])"
-    "|(?<![应活])该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
+    "|(?<!应)该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
     "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
     "|于是|接着|那时|同样|也(?!门)|(?<![归偿退返交送发])还(?!款|贷|书|原|清|本|车|债)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])|第\\s*\\d[\\d.]*\\s*[节章条]"
 )
 _ASKS = re.compile("什么|多久|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
-_ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|[!！]|\d\s+\d|TODO")
+_ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|－ |[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
-    "^(?:否则|反之|不然|第[一二三四五六七八九十]个|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
+    "^(?:其他|其它|其余|另外?|有时|[前后][一两几][个种类次]|在[前后]一[个种类次]|否则|反之|不然|第[一二三四五六七八九十]个|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
     "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
 """Beginnings that go on from another sentence, or that leave open what they are about."""
@@ -85,6 +85,7 @@ def read(text: str) -> Sentence | None:
     joined = re.sub("(?<=[\u4e00-\u9fff，、])\\s+(?=[\u4e00-\u9fff])", "", unbracketed(text))
     if joined.rstrip().endswith(("..", "…", "⋯")):
         return None
+    joined = re.sub("\\s+(?=[，。；：、）」])", "", joined)
     bare = OPENING.sub("", " ".join(joined.split())).strip().rstrip("。；;.！!，,")
     if not 8 <= len(bare) <= 130 or _ODD.search(bare) or _ASKS.search(bare) or CONTINUES.match(bare):
         return None
@@ -124,7 +125,9 @@ def points(text: str) -> bool:
     return bool(_POINTING.search(text) or _ASKS.search(text))
 
 
-_OUTSIDE = re.compile("上述|前述|[上前下后]文|[上下]面|如[上下](?!属)|本[章节]|[参详另]见|上一[章节]|[上下]一页")
+_OUTSIDE = re.compile(
+    "上述|前述|[上前下后]文|[上下]面|如[上下](?!属)|本[章节]|[参详另]见|上一[章节]|[上下]一页|[上下]表|(?:相同|同样)的(?:过程|方法|步骤|方式|操作)"
+)
 _BACK = re.compile("这|那(?!么)|它|(?<![应活])该(?!死)|(?<![尤极耳与])其(?![他它余次实中])|(?<!彼)此(?!外)")
 
 
@@ -134,6 +137,10 @@ def refers_back(draft: Draft) -> bool:
     A list and what to do in a case may name a second time what they themselves or the question name.
     """
     itself = draft.type == "list" or draft.attribute == "处理办法"
+    if draft.attribute == "处理办法":
+        named = re.findall("(?:这[个些种]?|此|该)([一-鿿]{2})", draft.answer)
+        if any(name not in draft.question for name in named):
+            return True  # "将其放在此文件夹中"
     return bool(_OUTSIDE.search(draft.answer) or (not itself and _BACK.search(draft.answer)))
 
 
@@ -141,8 +148,10 @@ def is_usable(draft: Draft) -> bool:
     """Return whether a question can be understood and has an answer that it does not hold."""
     question, answer = draft.question, draft.answer
     if not 7 <= len(question) <= LONGEST_QUESTION or not 1 <= len(answer) <= LONGEST_ANSWER * (
-        4 if draft.type == "list" else 1
+        6 if draft.type == "list" else 1
     ):
+        return False
+    if re.search("，(?:然后|再|并|且|而且|同时|接着|而)", question):
         return False
     if re.search("以下|下列|如下|如此", answer) or refers_back(draft):
         return False
@@ -209,7 +218,7 @@ def has_one_subject(sentence: Sentence, clause: int, place: int, *, acting: bool
     letters = sentence.codes[sentence.clauses[clause][0] : place + 1]
     if letters[-2:-1] == "P" and sentence.words[place - 1].text != "被":
         return False
-    if letters[-2:-1] == "B" and sentence.words[place].text != "由":
+    if "B" in letters[:-2] or (letters[-2:-1] == "B" and sentence.words[place].text != "由"):
         return False  # "是用于绘图的工具"
     return bool(_HAS_SUBJECT.match(letters) or (acting and _ACTING.match(letters)))
 

@@ -18,7 +18,7 @@ from ragviz.claims.chinese_sentence import (
     is_person,
     subject_of,
 )
-from ragviz.claims.chinese_words import quantity
+from ragviz.claims.chinese_words import frequency, quantity
 
 
 def copulas(sentence: Sentence) -> Iterator[Draft]:
@@ -43,7 +43,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
             continue
         if "V" in re.sub(".*U", "", predicate) and not re.search("N$", predicate):
             continue
-        if rest.startswith("最") or letters[0] == "M" or (letters[0] == "V" and copula == "为"):
+        plain = last == at + 2 and sentence.words[at + 1].tag == "n" and frequency(rest) > _USUAL
+        if plain or rest.startswith("最") or letters[0] == "M" or (letters[0] == "V" and copula == "为"):
             continue  # "检查信息是最好的方法" says how good it is; "一个系统是X" that there is one
         alone = last == len(sentence.words) or clause == len(sentence.clauses) - 1
         yield from _unique(sentence, subject, rest, predicate)
@@ -61,6 +62,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
             yield Draft(f"{subject}是什么？", rest, "definition", 7.0, subject, "定义")
 
 
+_USUAL = 500
+"""Occurrences in jieba's texts above which a noun alone tells nothing: "目标"."""
 _MANIFOLD = candidate.word_set("属性 特点 特性 特征 优点 缺点 优势 问题 例子 部分 内容 情况 结果 方面 信息 东西")
 """What a thing has many of, so that the one that is named is not the only answer."""
 _FIRST = re.compile("第一[个座条部家次所届位名]?|首[个座条部家次所届位]|最(?!后|近|初|终)[\u4e00-\u9fff]|唯一|仅有")
@@ -96,7 +99,8 @@ def definitions(sentence: Sentence) -> Iterator[Draft]:
     """Ask what a term means, and what else something is called."""
     if match := _DEFINES.match(sentence.text):
         term = match["term"].removesuffix("，")
-        if _nominal(sentence, 0, len(match["term"])) and len(match["meaning"]) <= LONGEST_ANSWER:
+        whole = _nominal(sentence, 0, len(match["term"])) and sentence.codes[0] not in "AM"  # "每个文件是指…"
+        if whole and len(match["meaning"]) <= LONGEST_ANSWER:
             yield Draft(f"{term}是指什么？", match["meaning"], "definition", 9.0, term.strip("“”"), "定义")
     if (match := _CALLED.match(sentence.text)) and _nominal(sentence, 0, len(match["term"])):
         how = match["as"].removesuffix("为")

@@ -33,7 +33,7 @@ _QUANTITY = re.compile(rf"(?P<number>{_NUMBER})(?P<more>[多余几]?)\s*(?P<unit
 _DAY_PART = "(?:上午|中午|下午|晚上|早上|凌晨|夜间|傍晚|清晨|早晨|当晚)"
 _HOUR = rf"(?:\d{{1,2}}|[{DIGITS}]{{1,3}})\s*"
 _CLOCK = (
-    rf"{_DAY_PART}?\s*(?:\d{{1,2}}\s*[:：]\s*\d{{2}}|{_HOUR}(?:点(?:\d{{1,2}}\s*分|半|整)?|时(?:\d{{1,2}}\s*分|半|整))"
+    rf"{_DAY_PART}?\s*(?:\d{{1,2}}\s*[:：]\s*\d{{2}}|{_HOUR}(?:点(?!之|以[上下]|数|的)(?:\d{{1,2}}\s*分|半|整)?|时(?:\d{{1,2}}\s*分|半|整))"
     rf"(?![{DIGITS}间]))|(?:{_DAY_PART}|(?<=[日号天]))\s*{_HOUR}时(?!间)"
 )
 """A time of day: "时" after a number alone is "when it is": "宽度为零时"."""
