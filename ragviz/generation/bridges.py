@@ -22,7 +22,7 @@ from ragviz.generation.entities import Claims, holds, kind, normal
 from ragviz.generation.joined_draft import JoinedDraft, are_separate, best, can_join, is_usable, lead
 from ragviz.generation.mentions import Mention, mentions, said_about
 from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
-from ragviz.text.stems import content_words
+from ragviz.text.stems import content_words, stem
 from ragviz.text.words import parse
 
 LOOKED_AT = 24
@@ -39,6 +39,8 @@ _OF_ONE_PAGE = 8.0
 """How much worse a question is whose parts share only the topic of their document: all others come before it."""
 _DOCUMENTS = 0.5
 """How much better each further document makes a joint question."""
+LINKED = 2
+"""Questions that lead on to a second entity, of one passage at most."""
 SAID = 12
 """Passages about one entity of which nothing is asked but what they say, at most."""
 
@@ -91,7 +93,14 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
             fresh = sorted(usable, key=lambda claim: used[claim])  # those used least come first
             drafts = list(_unused(_joint(corpus, topic[1], fresh, (), passages)))
             used.update(claim for draft in drafts for claim in draft.claims)
-            yield from (replace(draft, score=draft.score - _OF_ONE_PAGE) for draft in drafts)
+            yield from (replace(draft, score=draft.score - _OF_ONE_PAGE) for draft in drafts if _go_together(draft))
+
+
+def _go_together(draft: JoinedDraft) -> bool:
+    """Return whether the parts of a question that share a page ask about one thing: all name it by the same word."""
+    asked = [{stem(word) for word in content_words(lead(c.question)[1], c.language)} for c in draft.claims]
+    named = [{stem(word) for word in content_words(c.subject, c.language)} for c in draft.claims]
+    return bool(set.intersection(*asked) & set.union(*named))
 
 
 def _told(said: Iterable[Mention], language: str, seed: int) -> list[Mention]:
@@ -186,24 +195,25 @@ def _linked(corpus: Claims, said: Mapping[str, Sequence[Mention]], passages: int
         for each in own:
             named[each.claim.document_id, each.claim.start].append(entity)
             beside[each.claim.document_id].append(entity)
-    used: set[tuple[str, int]] = set()
+    used: Counter[tuple[str, int]] = Counter()
     for entity in sorted(said, key=lambda entity: joined_draft.order(said[entity][0].claim, seed)):
         told = _told(said[entity], said[entity][0].claim.language, seed)
         group = _apart(corpus, (), [each.claim for each in told], passages - 1)
-        if len(group) < max(passages - 1, 2) or len(group) == passages:
+        if len(group) < max(passages - 1, 2):
             continue
         places = [(claim.document_id, claim.start) for claim in group]
         linked = [*(other for place in places for other in named[place]), *(o for i, _ in places for o in beside[i])]
         others = [each for other in dict.fromkeys(linked) for each in _others(said, entity, other)]
         elsewhere = [each for each in others if each.claim.document_id not in {i for i, _ in places}]
-        whole = _apart(corpus, group, [each.claim for each in elsewhere], passages)
-        last = next((each for each in others if each.claim == whole[-1]), None)
-        if last is None or not used.isdisjoint(places) or len(whole) < passages:
-            continue
-        draft = _asked_in_turn([each for each in told if each.claim in group], last)
-        if is_usable(draft):
-            used.update(places)
-            yield draft
+        for last in elsewhere:
+            if any(used[place] == LINKED for place in (*places, (last.claim.document_id, last.claim.start))):
+                continue
+            if len(_apart(corpus, group, [last.claim], passages)) < passages:
+                continue
+            draft = _asked_in_turn([each for each in told if each.claim in group], last)
+            if is_usable(draft):
+                used.update([*places, (last.claim.document_id, last.claim.start)])
+                yield draft
 
 
 def _others(said: Mapping[str, Sequence[Mention]], entity: str, other: str) -> Sequence[Mention]:
@@ -270,9 +280,14 @@ def _asked_of(said: Sequence[Mention], phrase: str = "") -> list[Candidate]:
     places = [(each.title, each.section) for each in said]
     claims = [each.claim for each in said]
     phrases = Counter(each.phrase for each in said)
-    asked = said_about(phrase or max(sorted(phrases), key=phrases.__getitem__), places, claims[0].language)
+    asked = said_about(phrase or _most_frequent(phrases), places, claims[0].language)
     answer = ("；" if claims[0].language == "zh" else "; ").join(claim.answer.rstrip(".。") for claim in claims)
     return [Candidate(asked, answer, min(claim.score for claim in claims))]
+
+
+def _most_frequent(phrases: Counter[str]) -> str:
+    """Return the phrase that is given most often; of those with and without an article the one that has it."""
+    return max(sorted(phrases), key=lambda text: (phrases[text], text.startswith("the ")))
 
 
 def _spread(group: Sequence[SourceClaim]) -> list[SourceClaim]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -22,7 +22,7 @@ from ragviz.claims.sections import Section, name_of, section_at, sections, title
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Named, Statement, named_at
 from ragviz.claims.structure import structure
-from ragviz.generation.entities import Claims, bare, holds, is_entity, normal
+from ragviz.generation.entities import RARE, Claims, bare, holds, is_entity, normal
 from ragviz.index.headings import headings, verbatim
 from ragviz.questions.units import units
 from ragviz.records import Document
@@ -40,6 +40,12 @@ LENGTH = {"en": (6, 60), "zh": (12, 130)}
 """Words of what is said (Chinese: characters), from and to."""
 TITLE = {"en": 12, "zh": 24}
 """Words of the title of a document or section that a question names (Chinese: characters)."""
+ABOUT = 2
+"""Role of an entity in what is said about it at least: its subject or object (`Named.role`)."""
+ABOUT_A_NAME = 1
+"""The same of an English name, which may be an adverbial, too: "works with the Harbour Guild"."""
+LISTED = 20
+"""Documents that hold a rare entity at most, with those that only list it."""
 SCORE = 6.0
 """How good a question is for what a passage says; a quarter more for each step of the entity's role in it."""
 
@@ -64,6 +70,32 @@ _LEANS = re.compile(
 )
 """What needs the sentence before it: a demonstrative, a word that continues it, or a pronoun that opens."""
 _LEANS_ZH = re.compile("^(?:因此|所以|因而|但|然而|不过|可是|而且|并且|同时|此外|另外|于是|然后|也|还)")
+_GOES_ON = re.compile(
+    r"(?:It|They|This|These|That|Those|Its|Their|He|She|His|Her|Instead|However|Therefore|Otherwise|Then|Also"
+    r"|In (?:addition|that case)|For (?:example|instance))\b"
+    r"|(?:它|他|她|这|该|其|此|但|不过|然而|因此|另外|此外|例如|比如)"
+)
+"""How a sentence begins that goes on about what the one before it is about."""
+_CUT = re.compile(
+    r"\b(?:and|or|has|have|is|are|was|were|the|an?|of|to|in|for|with|by|on|at|from|that|which)[.!]?$", re.IGNORECASE
+)
+_PRESSED = re.compile(r"(?:点击|单击|双击|右击|按下|按住|勾选|选中|选择|取消|清除|启用|禁用|[点按])(?:了|一下)?\s*$")
+_OPENED = re.compile(r"(?:打开|关闭|进入|切换到|转到)\s*$")
+_CONTROL = re.compile(
+    r"\s*(?:按钮|菜单|对话框|选项卡|选项|复选框|单选框|[框栏]|图标|命令|窗口|视图|列表|页面|面板|区域|标签|工具栏|字段|键|开关)"
+)
+_ENGLISH_CONTROL = re.compile(
+    r"[\s\"”*'’]*(?:button|menu|dialog|tab|checkbox|check box|icon|field|panel|toolbar|switch|section|key)s?\b",
+    re.IGNORECASE,
+)
+_ENGLISH_PRESSED = re.compile(
+    r"\b(?:click|press|tap|select|choose|hit|tick|check)(?: on)?(?: the)?[\s\"“*'‘]*$", re.IGNORECASE
+)
+_PREPOSITION_ZH = re.compile(
+    r"(?:[在从用向对与和由以将把给跟于]|通过|根据|关于|按照|使用|利用|例如|比如|称为|叫做?)\s*$"
+)
+_SPELT_OUT = re.compile(r"(?P<name>[A-Z][\w’'-]*(?:[ \n][\w’'&-]+){1,6}) \((?P<short>[A-Z]{2,5}s?)\)")
+_QUOTES = '「」『』“”"《》'
 _ABBREVIATION = re.compile(r"[A-Z]{2,5}s?")
 _SMALL = word_set("of for and the in to & de la van von")
 _Naming = tuple[str, int, Named]  # a document's id, where a sentence of it begins, and what it names
@@ -85,11 +117,15 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Sentences at [start, end) of a document that name an entity, in plain text; the `first` without asides."""
+    """Sentences at [start, end) of a document that name an entity, in plain text; the `first` to do so without asides.
+
+    `named_at` is where that one begins; what is before it and after the last one is needed to understand them.
+    """
 
     document: Document
     start: int
     end: int
+    named_at: int
     first: str
     text: str
     title: str
@@ -122,34 +158,70 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
     Of two documents with one title neither can be asked about as a whole.
     """
     read = cache(lambda document_id: _read(corpus.documents[document_id]))
+    defined, terms = _defined(corpus), _terms(corpus)
     titles = Counter(normal(_title(document)) for document in corpus.documents.values())
     found: dict[str, list[tuple[_Found, Named | None]]] = {}
     names = dict[str, str]()
     for entity, naming in sorted(_named(corpus).items()):
         names[entity] = name = _most_frequent(named.name for *_, named in naming)
         if (
-            not _is_one_thing(name)
+            not (_is_one_thing(name, defined) or (entity in terms and name.isascii() and " " in bare(name)))
             or len(naming) > SENTENCES
-            or not corpus.is_rare(name)
+            or not (corpus.is_rare(name) or _is_rarely_spoken_of(corpus, name, naming))
             or not any(named.role for *_, named in naming)
+            or _is_label(corpus, name)
         ):
             continue
         at = {(document_id, start): named for document_id, start, named in naming}
         own = [each for each in _found(corpus, name, read) if titles[normal(each.title)] == 1]
-        own = [each for each in own if each.language == "zh" or bare(name) in each.text]  # "Terminal", not "a terminal"
+        own = [each for each in own if each.language == "zh" or _is_written(name, each.text)]
         if own:
-            found[entity] = [(each, at.get((each.document.id, each.start))) for each in own]
+            found[entity] = [(each, at.get((each.document.id, each.named_at))) for each in own]
     _parse_more(found)
     made = {
-        entity: [_mention(each, named, names[entity]) for each, named in own if named] for entity, own in found.items()
+        entity: [
+            _mention(each, named, names[entity])
+            for each, named in own
+            if named and named.role >= _least_role(names[entity], each.language, defined)
+        ]
+        for entity, own in found.items()
     }
     return {entity: own for entity, own in made.items() if own}
 
 
-def _is_one_thing(name: str) -> bool:
+def _least_role(name: str, language: str, defined: Collection[str]) -> int:
+    return ABOUT_A_NAME if language != "zh" and _is_one_thing(name, defined) else ABOUT
+
+
+def _is_rarely_spoken_of(corpus: Claims, name: str, naming: Sequence[_Naming]) -> bool:
+    """Return whether sentences of two to five documents name an entity, and few others do in headings and tables."""
+    return len({document_id for document_id, *_ in naming}) in RARE and len(corpus.search.documents(name)) <= LISTED
+
+
+def _terms(corpus: Claims) -> set[str]:
+    """Return the terms that the documents themselves treat as one thing: a heading of several words, or defined."""
+    titles = (part.title for document in corpus.documents.values() for part in sections(document))
+    defined = (claim.subject for claim in corpus.all if claim.type == "definition")
+    return {form for name in (*titles, *defined) if len((form := normal(name)).split()) > 1}
+
+
+def _defined(corpus: Claims) -> set[str]:
+    """Return the abbreviations that documents spell out, and all in the same way: "Harbour Watch Office (HWO)"."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for document in corpus.documents.values():
+        for match in _SPELT_OUT.finditer(document.text):
+            words = [word for word in re.split(r"[\s-]+", match["name"]) if word not in _SMALL]
+            letters = match["short"].removesuffix("s")
+            if len(words) >= len(letters) and [word[0].upper() for word in words[-len(letters) :]] == list(letters):
+                found[letters].add(normal(" ".join(words[-len(letters) :])))
+    return {letters for letters, names in found.items() if len(names) == 1}
+
+
+def _is_one_thing(name: str, defined: Collection[str] = ()) -> bool:
     """Return whether an English name is of one thing wherever it stands: no common noun, no short abbreviation alone.
 
-    "Storage media" are others in every passage, and "IDE" can be short for several things. Any Chinese name is.
+    "Storage media" are others in every passage, and "IDE" can be short for several things, if it is not `defined`. Any
+    Chinese name is.
 
     >>> _is_one_thing("Tide Gate"), _is_one_thing("USB port"), _is_one_thing("storage media"), _is_one_thing("IDE")
     (True, True, False, False)
@@ -157,7 +229,45 @@ def _is_one_thing(name: str) -> bool:
     if HAN_RUN.search(name):
         return True
     text = bare(name)
-    return not _ABBREVIATION.fullmatch(text) and any(char.isupper() or char.isdigit() for char in text)
+    first, _, rest = text.partition(" ")
+    mixed = first.isalpha() and first.islower() and rest != rest.lower()  # of "email Ann Lee", a verb
+    known = not _ABBREVIATION.fullmatch(text) or text.removesuffix("s") in defined
+    return known and not mixed and any(char.isupper() or char.isdigit() for char in text)
+
+
+def _is_label(corpus: Claims, name: str) -> bool:
+    """Return whether a name is a label on a screen somewhere: one that is clicked, or that a control has."""
+    if re.search(r"\S\s+(?:-|>|→|▸)\s+\S", name):
+        return True
+    for document_id, start in corpus.search.starts(name):
+        document = corpus.documents[document_id]
+        end = start + len(bare(name))
+        before, after = document.text[max(start - 24, 0) : start], document.text[end : end + 24]
+        if document.language == "zh":
+            quoted = before[-1:] in _QUOTES and after[:1] in _QUOTES
+            verb, noun = before.rstrip(_QUOTES), after.lstrip(_QUOTES)
+            on_screen = quoted and bool(_PRESSED.search(verb) or _CONTROL.match(noun))
+            if on_screen or (before[-1:] == "「" and _OPENED.search(verb)):
+                return True
+        elif _ENGLISH_PRESSED.search(before) or _ENGLISH_CONTROL.match(after):
+            return True
+    return False
+
+
+def _is_written(name: str, text: str) -> bool:
+    """Return whether a text has a name with its capitals, in another number perhaps: "Terminal", not "a terminal"."""
+    wanted = bare(name).split()
+    written = [text[start:end] for _, start, end in units(text)]
+    parts = [bare(name)[start:end] for _, start, end in units(bare(name))]
+    if len(parts) < len(wanted):  # of a name with signs
+        return bare(name) in text
+    return any(
+        all(
+            stem(one.lower()) == stem(other.lower()) and one[:1].isupper() == other[:1].isupper()
+            for one, other in zip(parts, written[at : at + len(parts)], strict=True)
+        )
+        for at in range(len(written) - len(parts) + 1)
+    )
 
 
 def _parse_more(found: dict[str, list[tuple[_Found, Named | None]]]) -> None:
@@ -220,7 +330,19 @@ def _chinese_statements(document: Document) -> Iterator[Statement]:
         text = document.text[start:end]
         names = dict.fromkeys(match["quoted"] or match.group() for match in _CHINESE_NAME.finditer(text))
         if names:
-            yield Statement(start, end, tuple(Named(name, "", 1 + text.startswith(name)) for name in names))
+            yield Statement(start, end, tuple(Named(name, "", _chinese_role(text, name)) for name in names))
+
+
+def _chinese_role(text: str, name: str) -> int:
+    """Return 3 of a name that a Chinese sentence begins with, 2 of one that begins a clause or follows a verb, else 1.
+
+    After a preposition nothing is said about the name.
+    """
+    before = text[: text.find(name)].rstrip(_QUOTES + " ")
+    if not before or before[-1] in "，；：":
+        return 2 if before else 3
+    last = parse([before[-12:]], "zh")[0][-1:]
+    return 2 if last and last[0].tag[:1] == "v" and not _PREPOSITION_ZH.search(before) else 1
 
 
 # Passages
@@ -274,7 +396,12 @@ def _in_document(name: str, read: _Read, starts: Sequence[int]) -> Iterator[_Fou
         numbers = sorted({row for row in own if row is not None})
         if None in own or not numbers or numbers[-1] - numbers[0] >= TOGETHER:
             continue
-        start, end = read.starts[numbers[0]], read.ends[numbers[-1]]
+        named_at = read.starts[numbers[0]]
+        first = _ASIDE.sub("", _plain(read, named_at, read.ends[numbers[0]]))
+        start = _begins(read, numbers[0], first)
+        if start is None:
+            continue
+        end = _ends(read, numbers[-1])
         section = "" if len(rows) == 1 else _own_title(read, section_at(read.parts, start))
         text, language = _plain(read, start, end), _language(read.document)
         if (
@@ -282,12 +409,40 @@ def _in_document(name: str, read: _Read, starts: Sequence[int]) -> Iterator[_Fou
             and (section or len(rows) == 1)
             and not holds(f"{read.title} {section}", name)
             and "\n\n" not in read.document.text[start:end]
+            and not _CUT.search(text)
             and _is_readable(text, language, is_item=_is_item(read.document.text, start))
         ):
-            first = _ASIDE.sub("", _plain(read, start, read.ends[numbers[0]]))
-            if _leans(first, language):
-                continue
-            yield _Found(read.document, start, end, first, text, read.title, section, path)
+            yield _Found(read.document, start, end, named_at, first, text, read.title, section, path)
+
+
+def _begins(read: _Read, number: int, first: str) -> int | None:
+    """Return where what is said begins: with the sentence before one that cannot be understood alone, else with it.
+
+    None where that one needs another, too, or stands in another paragraph.
+    """
+    language = _language(read.document)
+    if not _leans(first, language):
+        return read.starts[number]
+    if not number or _is_paragraph(read.document.text[read.ends[number - 1] : read.starts[number]]):
+        return None
+    before = _plain(read, read.starts[number - 1], read.ends[number - 1])
+    return None if _leans(before, language) else read.starts[number - 1]
+
+
+def _ends(read: _Read, number: int) -> int:
+    """Return where what is said ends: with the sentences after it that go on about the same."""
+    while number + 1 < len(read.starts):
+        start, end = read.starts[number + 1], read.ends[number + 1]
+        between = read.document.text[read.ends[number] : start]
+        if _is_paragraph(between) or not _GOES_ON.match(_plain(read, start, end)):
+            break
+        number += 1
+    return read.ends[number]
+
+
+def _is_paragraph(between: str) -> bool:
+    """Return whether what is between two sentences ends a paragraph or an item of a list."""
+    return "\n\n" in between or bool(re.search(r"\n\s*(?:[-*+•]|\d{1,2}[.)])\s", between))
 
 
 def _is_spoken(read: _Read, at: int) -> bool:
