@@ -357,6 +357,9 @@ class _Reader:
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
         if wh in ("是什么", "是怎样的") and len(chinese_words.read(attribute)) == 1 and _is_doing(attribute):
             return  # "放大": what is done, and no attribute
+        said = not is_value(cell) and len(cell) > 3 and re.match("[DZB]", _letters(cell))
+        if said and not _DESCRIBES.search(attribute):
+            return  # "不允许为空": said of the row, and no value of the column
         if wh == "是什么" and measured and not re.match("[A-Za-z]", cell):
             wh = "是多少"
         coded = bool(re.fullmatch(r"[\x20-\x7e]+", entity))
@@ -572,7 +575,7 @@ _LABELS = candidate.word_set(
 )
 _GENERIC_KEYS = candidate.word_set("其他 其它 其余 合计 总计 小计 内容 信息 情况 部分")
 _RELATIONAL = re.compile(
-    "(?:人|者|员|师|长|经理|期|期限|量|率|值|数|度|级|号|费|费用|价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
+    "(?:人|者|员|师|长|经理|期|期限|(?<![变常向矢])量|率|值|数|度|级|号|费|费用|价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
     "|版本|名称|类型|方式|范围|产地|部门|单位|语言|重量|颜色|材质|压力|寿命|噪声|频率|规模|品牌|型号|格式|标准|上限|下限|标题)$"
 )
 _MANY = re.compile(

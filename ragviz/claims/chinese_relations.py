@@ -156,7 +156,7 @@ _NO_SUBJECT = candidate.word_set("许多 很多 不少 一些 各种 有 专门 
 
 
 def _is_told(sentence: Sentence, clause: int, place: int, start: int) -> bool:
-    """Return whether a clause says with the verb at `place`, and its rest from `start`, all of one thing that it names."""
+    """Return whether a clause says with the verb at `place`, and its rest from `start`, all of one thing it names."""
     first, last = sentence.clauses[clause]
     subject, text = sentence.words[first:place], sentence.words[place].text
     if subject[0].text in _NO_SUBJECT or subject[-1].text in ("别", "又", "也", "亦"):

@@ -62,8 +62,8 @@ def _is_procedure(action: str) -> bool:
     if re.match("(?:请|必须|应当|应该|应|须|需要|需)?(?:首先|先)", action) and not re.search("再|然后|之后", action):
         return False
     letters = chinese_words.codes(chinese_words.read(match["rest"]))
-    if re.match("需要?", action) and re.fullmatch("V?[NAMU]+", letters):
-        return False  # a thing that is needed
+    if re.match("需要?", action) and (action.startswith("需要") or re.fullmatch("V?[NAMU]+", letters)):
+        return False  # what is needed before it can be done
     asked = action.startswith("请") or match["rest"].startswith(("将", "把"))
     return asked or bool(re.match("[DT]*(?:V|P[^,]*V|Z?D?V)", letters))
 
@@ -187,7 +187,9 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
             verb = sentence.words[start - 1].text
             if sentence.words[start].tag[0] in "vd" or sentence.words[start].tag == "ad":
                 continue
-            if goes_on(sentence, clause) or re.search("首先|先", sentence.between(first + match.end("who"), start)):
+            if goes_on(sentence, clause) or re.search(
+                "首先|先|再|由", sentence.between(first + match.end("who"), start)
+            ):
                 continue
             led = clause > 0 or re.match(rf"{NOUN_PHRASE}F?$|V[NVAMU]*$", match["who"])
             if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):
