@@ -6,6 +6,7 @@ import re
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -73,6 +74,12 @@ def foreseen(workspace: Workspace, count: int = 12, name: str = "q", **more):
     return pipeline.foresee_questions(workspace, choices.pop("index", "pumps"), name, **choices).forecast
 
 
+def make_others(workspace: Workspace, count: int) -> None:
+    """Questions of another corpus, all of them kept: with these an estimate knows what the model's tries yield."""
+    build(workspace, "valves", {"valves.txt": [sentence.replace("Pump", "Valve") for sentence in SENTENCES]})
+    assert facts(workspace, count, "others", index="valves").rejected == 0
+
+
 def questions_of(workspace: Workspace, name: str = "q") -> list[Question]:
     return workspace.store.questions(workspace.store.question_set(name).id)
 
@@ -105,13 +112,18 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     workspace.set_prices({"loopback": (10.0, 20.0)})
     estimate = foreseen(workspace)
     assert (requests_to(server), workspace.store.question_sets()) == ([], [])
-    assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 12)
+    assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 15), "12 ÷ 0.8"
     assert len(estimate.calls) == 3, "two checks of a question of one passage"
+    assert estimate.total <= 3 * 15
+    make_others(workspace, 12)
+    before, server.bodies[:] = workspace.model.usage, []
+    estimate = foreseen(workspace)
+    assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 12), "12 of 12 were kept"
     assert estimate.total <= 3 * 12
     made = facts(workspace)
     assert made.proposed == 12
     assert len(requests_to(server)) == estimate.total, "each question passed each check"
-    usage = workspace.model.usage
+    usage = replace(workspace.model.usage, prompt_tokens=workspace.model.usage.prompt_tokens - before.prompt_tokens)
     assert estimate.prompt_tokens == pytest.approx(usage.prompt_tokens, rel=0.4)
     assert estimate.cost == pytest.approx(made.dollars, rel=0.6)
     assert estimate.seconds > 0
@@ -133,21 +145,38 @@ def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, monkeypatch):
     assert (estimate.questions, estimate.calls["question"]) == (4, 8), "every second try gave a question so far"
 
 
-def test_an_estimate_tells_which_second_tries_it_leaves_out(workspace, monkeypatch, command_line):
+def test_an_estimate_tells_from_what_it_counts_second_tries(workspace, monkeypatch, command_line):
     command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=3"]
-    told = "Second tries after rejected drafts are not counted: generation can take more calls, and cost more, than"
+    told = "Of fact this model has made none yet: one try in 5 is counted as rejected."
     assert told in " ".join(command_line(*command, "--dry-run")[1].split())
-    assert json.loads(command_line(*command, "--dry-run", "--json")[1])["not_counted"] == f"{told} this."
+    assert json.loads(command_line(*command, "--dry-run", "--json")[1])["assumed"] == told
     empty = iter([{"claims": [], "question": "", "answer": ""}] * 2)
     replying(monkeypatch, lambda body: next(empty, None) if is_writing(body) else None)
     assert facts(workspace, 3).rejected == 2
     preview = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", kinds={"fact": 6, "number": 2})
-    assert preview.not_counted == (
-        "Second tries after rejected drafts are not counted, but for fact: as many for each kept question as this set "
-        "took before."
+    assert preview.assumed == (
+        "Second tries are counted by the share that was kept before: fact 3 of 5. Of number or date this model has "
+        "made none yet: one try in 5 is counted as rejected."
     )
+    assert preview.forecast.calls["question"] == 5 + 3, "3 ÷ (3/5), and 2 ÷ 0.8 rounded up"
+    other = pipeline.foresee_questions(workspace, "pumps", "other", generator="model", kinds={"fact": 6})
+    assert other.assumed == "Second tries are counted by the share that was kept before: fact 3 of 5."
+    assert other.forecast.calls["question"] == 10, "what another set took counts"
     free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3)
-    assert free.not_counted == ""
+    assert free.assumed == ""
+
+
+def test_an_estimate_reads_no_claims(workspace, server, monkeypatch):
+    """Relating passages takes a parse of every document; the calls of a bridge are counted without."""
+    read = Mock(side_effect=AssertionError("claims were read"))
+    monkeypatch.setattr("ragviz.generation.makers.claims_of", read)
+    kinds = {"bridge": 4, "comparison": 2}
+    preview = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", kinds=kinds, passages=3)
+    assert preview.forecast.calls["question"] == 8, "4 ÷ 0.8 and 2 ÷ 0.8, rounded up"
+    assert preview.forecast.calls["Not answered when a passage is left out"] == 5 * 3 + 3 * 2, (
+        "each passage is left out once"
+    )
+    assert "Which passages comparison, bridge join is decided later" in preview.assumed
 
 
 def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
@@ -694,6 +723,10 @@ def test_planned_is_made_here_and_elsewhere_and_missing_cell_by_cell():
 def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, command_line):
     workspace.set_prices({"loopback": (10.0, 20.0)})
     command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=8"]
+    unknown = json.loads(command_line(*command, "--dry-run", "--json")[1])
+    assert unknown["calls"]["question"] == 10, "8 ÷ 0.8: this model has made none yet"
+    make_others(workspace, 8)
+    server.bodies.clear()
     code, out, err = command_line(*command, "--dry-run", "--json")
     printed = json.loads(out)
     assert (code, printed["calls"]["question"], printed["cached"]) == (0, 8, 0), err
@@ -708,7 +741,7 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, co
     calls = len(requests_to(server))
     assert (code, json.loads(out)["calls"], len(set(requests_to(server)))) == (0, calls, calls), err
     assert printed["total"] <= calls <= printed["total"] + 1, "questions were verified together in another grouping"
-    [listed] = json.loads(command_line("questions", "list", "--json")[1])
+    [listed] = [row for row in json.loads(command_line("questions", "list", "--json")[1]) if row["questions"] == "q"]
     assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (calls, True)
     code, out, err = command_line("questions", "plan", "q", "--json")
     shown = json.loads(out)

@@ -122,11 +122,11 @@ def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None
     cells = plan_record.cell_rows([preview.record], {d.id: d.name for d in workspace.store.documents(corpus_id)})
     if as_json:
         body = asdict(preview.forecast) | {"total": preview.forecast.total, "plan": cells}
-        body |= {"not_counted": preview.not_counted}
+        body |= {"assumed": preview.assumed}
         console.show(body, as_json, lambda: None)
         return
     _draw_by_document(cells, "planned")
-    show_forecast(preview.forecast, as_json, preview.not_counted)
+    show_forecast(preview.forecast, as_json, preview.assumed)
 
 
 def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:

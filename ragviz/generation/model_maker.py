@@ -44,13 +44,18 @@ class ModelMaker:
         verify_ask: Ask | None = None,
         verdicts: Cache | None = None,
         keys: Sequence[str] = (),
+        stand_ins: bool = False,
     ) -> None:
-        """Call nothing yet; without `contexts` nothing is verified. `verdicts` and `keys` are as in `verify`."""
+        """Call nothing yet; without `contexts` nothing is verified. `verdicts` and `keys` are as in `verify`.
+
+        With `stand_ins`, questions of several passages have passages that nothing relates, as many: relating them takes
+        reading the claims of all documents, which an estimate does not need.
+        """
         self.name = client.model
         self._documents, self._seed, self._client = documents, seed, client
         self._ask, self._verify_ask = ask or _sent, verify_ask or ask or _sent
         self._contexts, self._verdicts, self._keys = contexts, verdicts, keys
-        self._passages, self._corpus = passages, makers.Corpus(documents, seed, passages)
+        self._passages, self._corpus, self._stand_ins = passages, makers.Corpus(documents, seed, passages), stand_ins
         self._related = cache(self._by_document)
         self.sources = cache(self._sources)
 
@@ -91,12 +96,22 @@ class ModelMaker:
     def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source[Passages]]]:
         """Return groups of chunks by the document of the first: with rare entities in common, or comparable claims."""
         found: dict[str, list[Source[Passages]]] = defaultdict(list)
-        for passages in self._bridged() if asked == "bridge" else self._comparable(asked):
+        for passages in self._related_passages(asked):
             first, group = passages[0], "+".join(chunk.id for chunk in passages)
             section = self._documents.section_of(first.document_id, first.start)
             source = Source(asked, group, first.document_id, section, first.start, first.end, passages, group)
             found[first.document_id].append(source)
         return found
+
+    def _related_passages(self, asked: QuestionType) -> Iterator[Passages]:
+        if self._stand_ins:
+            return self._neighbours(self._passages if asked == "bridge" else TYPES[asked].fewest)
+        return self._bridged() if asked == "bridge" else self._comparable(asked)
+
+    def _neighbours(self, count: int) -> Iterator[Passages]:
+        """Yield each chunk of the index with those that follow it, `count` in all."""
+        chunks = [chunk for document_id in self._documents.by_id for chunk in self._documents.chunks(document_id)]
+        return (tuple(chunks[at : at + count]) for at in range(len(chunks) - count + 1))
 
     def _bridged(self) -> Iterator[Passages]:
         groups = related_passages.groups(self._corpus.read(), self._documents, self._passages, self._seed)

@@ -411,28 +411,40 @@ def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
 # Before anything is made
 
 
-NOT_COUNTED = "Second tries after rejected drafts are not counted"
-"""What an estimate of a generation leaves out."""
+SHARE_KEPT = 0.8
+"""Share of a model's tries that an estimate counts as kept where the model has made no question of a type yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The plan of a generation, with what exists of it, and what making the rest takes."""
+    """The plan of a generation, with what exists of it, and what making the rest takes.
+
+    `tried` are how many questions this model has made and kept before, by type, of the types that are missing; (0, 0)
+    where it has kept none.
+    """
 
     record: PlanRecord
     forecast: forecast.Forecast
+    tried: Mapping[QuestionType, tuple[int, int]] = field(default_factory=dict)
 
     @property
-    def not_counted(self) -> str:
-        """Which calls the estimate leaves out, or reckons from earlier ones; "" where no call is made."""
+    def assumed(self) -> str:
+        """From what the estimate counts second tries after rejected drafts; "" where no call is made."""
         if not self.forecast.calls:
             return ""
-        planned = dict.fromkeys(row.cell.type for row in self.record.rows if row.cell.planned)
-        yields = self.record.yields
-        known = [TYPES[each].title for each in planned if each in yields and yields[each].kept]
-        if not known:
-            return f"{NOT_COUNTED}: generation can take more calls, and cost more, than this."
-        return f"{NOT_COUNTED}, but for {', '.join(known)}: as many for each kept question as this set took before."
+        known = [f"{TYPES[name].title} {kept:,} of {made:,}" for name, (made, kept) in self.tried.items() if kept]
+        unknown = [TYPES[name].title for name, (_, kept) in self.tried.items() if not kept]
+        joined = [TYPES[name].title for name in self.tried if TYPES[name].most > 1]
+        rejected = f"one try in {1 / (1 - SHARE_KEPT):.0f} is counted as rejected"
+        return " ".join(
+            sentence
+            for sentence, applies in (
+                (f"Second tries are counted by the share that was kept before: {', '.join(known)}.", known),
+                (f"Of {', '.join(unknown)} this model has made none yet: {rejected}.", unknown),
+                (f"Which passages {', '.join(joined)} join is decided later: others stand in for them.", joined),
+            )
+            if applies
+        )
 
 
 def foresee_questions(
@@ -452,8 +464,10 @@ def foresee_questions(
 ) -> Preview:
     """Draw the plan that `generate_questions` would follow, and estimate what it would take and what of it is paid.
 
-    Creates no set, and calls a model only to measure its pace. Counts the calls that write each missing question once,
-    and those that verify it; where this model has made questions of a type before, as many for each kept one as then.
+    Creates no set, and calls a model only to measure its pace. Counts the calls that write and verify each missing
+    question, and its second tries: as many for each kept one as this model took before for its type, in any set; where
+    it has made none, `SHARE_KEPT` are counted as kept. Passages that a question joins are stood in for by others, so
+    that no document has to be read for its claims: of these questions none is counted as paid already.
 
     Raises:
         UsageError: as `generate_questions`.
@@ -467,9 +481,10 @@ def foresee_questions(
     missing = record.planned - record.usable
     if client is None:
         return Preview(record, forecast.Forecast(questions=missing))
-    maker = ModelMaker(documents, seed, passages, client)
+    maker = ModelMaker(documents, seed, passages, client, stand_ins=True)
     existing = workspace.store.questions(question_set.id) if question_set else []
-    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing)]
+    tried = _tried(workspace, record)
+    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing, tried)]
     requests = [model_questions.question_request(task, seed) for task in tasks]
     cached = client.cached(requests)
     written = [
@@ -503,19 +518,48 @@ def foresee_questions(
             cost=client.price(*tokens),
             seconds=forecast.duration({client: (calls, tokens[1])} if calls else {}, client.concurrency, probe=True),
         ),
+        tried,
     )
 
 
+def _tried(workspace: Workspace, record: PlanRecord) -> dict[QuestionType, tuple[int, int]]:
+    """Return how many questions were made and kept of each type that a plan lacks: in its set, else in all others.
+
+    Only those that the plan's generator made; (0, 0) where none was kept.
+    """
+    lacking = dict.fromkeys(row.cell.type for row in record.rows if row.missing)
+    elsewhere: dict[QuestionType, plan_record.Yield] = {}
+    if any(not record.yielded(name).kept for name in lacking):
+        for question_set in workspace.store.question_sets():
+            for other in plan_record.records_of(workspace.store, question_set.id):
+                for name, given in other.yields.items() if other.generator == record.generator else ():
+                    elsewhere[name] = elsewhere.get(name, plan_record.Yield()) + given
+    found = {}
+    for name in lacking:
+        own = record.yielded(name)
+        given = own if own.kept else elsewhere.get(name, own)
+        found[name] = (given.made, given.kept) if given.kept else (0, 0)
+    return found
+
+
 def _foreseen(
-    record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Sequence[Question]
+    record: PlanRecord,
+    maker: Maker,
+    documents: IndexedDocuments,
+    existing: Sequence[Question],
+    tried: Mapping[QuestionType, tuple[int, int]],
 ) -> list[Order[Any]]:
-    """Return the orders that the missing questions will take, by the share of each type that was kept so far."""
-    tries = {name: given.made / given.kept for name, given in record.yields.items() if given.kept}
-    search = SourceSearch(record, maker, documents, existing)
-    lacking = {
-        number: math.ceil(count * tries.get(record.rows[number].cell.type, 1.0))
-        for number, count in search.lacking().items()
-    }
+    """Return the orders that the missing questions will take, by the share of each type that was kept before."""
+    search, missing = SourceSearch(record, maker, documents, existing), Counter[QuestionType]()
+    lacking = search.lacking()
+    for number, count in lacking.items():
+        missing[record.rows[number].cell.type] += count
+    for name, count in missing.items():
+        made, kept = tried[name]
+        tries = math.ceil(count * made / kept if kept else count / SHARE_KEPT)
+        rows = [number for number in lacking if record.rows[number].cell.type == name]
+        for more in range(tries - count):
+            lacking[rows[more % len(rows)]] += 1
     orders = []
     for look in (search.in_cell, search.in_document, search.anywhere):
         while found := search.orders(look, lacking):

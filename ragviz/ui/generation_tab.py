@@ -37,7 +37,7 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
     left, right = st.columns([3, 2], gap="medium")
     with left:
         source, generator, limit = _source(indexes)
-        with st.form("generate"):
+        with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
             arguments, dollars = _choices(source, generator, limit, suggested)
             going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
             with st.container(horizontal=True):
@@ -67,7 +67,7 @@ def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) 
     question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
     title = f"Generate {wording.counted(_total(arguments), 'question')}" if _total(arguments) else "Generate questions"
     job_panel.submit("generate-questions", "questions", title, corpus.id, {**arguments, "budget": dollars})
-    address.put(set=arguments["name"])
+    address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
     st.rerun()
 
 
@@ -202,8 +202,8 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
         widgets.tile("Documents asked about", f"{len(documents):,}", f"of {len(_names(corpus.id)):,}")
         if arguments["generator"] == "model":
             widgets.forecast_tiles(forecast)
-    if preview.not_counted:
-        st.caption(f"Each missing question is counted as written once and verified. {preview.not_counted}")
+    if preview.assumed:
+        st.caption(preview.assumed)
     _by_document(plan_record.cell_rows([record], _names(corpus.id)), "plan-preview")
 
 
@@ -251,7 +251,9 @@ def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
 
     def cell(row: Mapping[str, tuple[int, int]], kind: str) -> str:
         planned, made = row.get(kind, (0, 0))
-        return "" if not planned and not made else f"{planned}" if is_plan else f"{made} of {planned}"
+        if not planned:
+            return f"{made}, not planned" if made else ""
+        return f"{planned}" if is_plan else f"{made} of {planned}"
 
     ordered = sorted(table.items(), key=lambda item: (-sum(planned for planned, _ in item[1].values()), item[0]))
     most = max((sum(planned for planned, _ in row.values()) for row in table.values()), default=1)
@@ -286,17 +288,17 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
             "Style": [STYLE_TITLES[row["style"]] for row in cells],
             "Planned": [row["planned"] for row in cells],
             "Made here": [row["made"] for row in cells],
+            "Why": [row["reasons"] for row in cells],
             "Elsewhere": [row["elsewhere"] for row in cells],
             "Missing": [row["missing"] for row in cells],
             "Made elsewhere in": [row["where"] for row in cells],
-            "Why": [row["reasons"] for row in cells],
         }
     )
     columns: dict[str, Any] = {
         "Document": st.column_config.TextColumn(width=150),
-        "Section": st.column_config.TextColumn(width=180),
+        "Section": st.column_config.TextColumn(width=150),
+        "Why": st.column_config.TextColumn(width=260),
         "Made elsewhere in": st.column_config.TextColumn(width="large"),
-        "Why": st.column_config.TextColumn(width="large"),
     }
     with widgets.above_table("plan-lacking"):
         st.markdown(f"{wording.counted(len(rows), 'cell')} of the plan did not yield what was planned", width="stretch")
@@ -311,7 +313,7 @@ _OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
 
 def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
     """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
-    paid = any(row["calls"] for row in yields)
+    paid, priced = any(row["calls"] for row in yields), any(row["dollars"] for row in yields)
     rows = pd.DataFrame(
         {
             "Kind": [TYPE_TITLES[row["type"]] for row in yields],
@@ -322,7 +324,7 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
             **({"Calls": [row["calls"] for row in yields]} if paid else {}),
             **({"Calls per kept": [_per_kept(row) for row in yields]} if paid else {}),
             **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
-            **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if paid else {}),
+            **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if priced else {}),
             "Rejected because": [row["reasons"] for row in yields],
         }
     )
