@@ -1,6 +1,7 @@
 """Results divided by type and style of question: on the pages, on the command line, in the library."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -57,6 +58,21 @@ def test_the_questions_of_a_set_are_filtered_by_type_and_style(typed_run):
         assert listed["Id"].tolist() == [expected]
 
 
+def test_a_comparison_is_divided_on_the_command_line(typed_run, command_line):
+    workspace = open_workspace()
+    running.run(workspace, "other", RunConfig(index="small", questions="asked", retriever="knn", depth=20))
+    code, out, err = command_line("compare", "typed", "other", "--by", "type", "--metric", "mrr")
+    assert code == 0, err
+    assert "mrr by question type: typed → other" in out
+    assert re.search(r"number or date +1 +[01]\.\d{3} +[01]\.\d{3} +fewer than 6 questions", out)
+    body = json.loads(command_line("compare", "typed", "other", "--metric", "mrr", "--json")[1])
+    [told] = [row for row in body["slices"]["other"]["slices"] if (row["by"], row["name"]) == ("type", "number")]
+    assert f"{told['baseline']:.3f}" in next(line for line in out.splitlines() if line.startswith("number or date"))
+    assert "fewer than 6 questions" not in command_line("compare", "typed", "other", "--metric", "mrr")[1]
+    code, _, err = command_line("compare", "typed", "other", "--by", "poem")
+    assert (code, "There is no way to group 'poem'" in err) == (2, True)
+
+
 def test_on_the_command_line_and_in_the_library(typed_run, command_line):
     _, first, _ = typed_run
     code, out, _ = command_line("results", "typed", "--json")
@@ -67,6 +83,14 @@ def test_on_the_command_line_and_in_the_library(typed_run, command_line):
     assert (code, "number" in out) == (0, True)
     code, out, _ = command_line("runs", "questions", "typed", "--type", "number", "--style", "keywords", "--json")
     assert [row["question_id"] for row in json.loads(out)] == [first]
+    for filters, expected in ((["--type", "number"], [first]), (["--style", "keywords"], [first])):
+        code, out, _ = command_line("questions", "show", "asked", *filters, "--json")
+        assert (code, [row["id"] for row in json.loads(out)]) == (0, expected)
+    shown = json.loads(command_line("questions", "show", "asked", "--type", "none", "--style", "none", "--json")[1])
+    assert shown
+    assert all((row["type"], row["style"]) == ("", "") for row in shown)
+    code, _, err = command_line("questions", "show", "asked", "--type", "poem")
+    assert (code, "There is no type 'poem'" in err) == (2, True)
     code, _, err = command_line("runs", "questions", "typed", "--type", "poem")
     assert (code, "There is no type of question 'poem'" in err) == (2, True)
     project = Project(open_workspace())

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ragviz.cli import console
 from ragviz.cli.lazy import compare as comparing
-from ragviz.cli.lazy import comparison_words, leaderboards, pareto, registry, settings, ties
+from ragviz.cli.lazy import comparison_words, leaderboards, pareto, registry, settings, slices, ties
+
+if TYPE_CHECKING:
+    from ragviz.analysis.slices import Slices
+    from ragviz.stats.differences import Difference
 
 _COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
 
@@ -30,6 +35,24 @@ def draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, tie
             for words in comparison_words.missing_words(row, comparison.runs[0]):
                 _say(words)
     _draw_leaderboard(comparison, comparing.metric_of(comparison, metric), prices)
+
+
+def draw_slices(found: Slices, by: str, names: tuple[str, str]) -> None:
+    """Print the difference between two runs, the baseline first, in each part of the questions by one dimension."""
+    rows = []
+    for each in found.slices:
+        if each.part.by != by:
+            continue
+        told = ("", f"fewer than {slices.SMALL} questions", "", "")
+        if each.difference is not None:
+            told = _cells(each.difference, each.verdict or "", each.p_adjusted or 0.0)
+        rows.append((each.part.title, each.n, f"{each.baseline:.3f}", f"{each.other:.3f}", *told))
+    if not rows:
+        _say(f"By {slices.DIMENSIONS[by].lower()} the questions are all alike, or nothing is said of them.")
+        return
+    title = f"{found.metric} by {slices.DIMENSIONS[by].lower()}: {' → '.join(names)}"
+    console.table((slices.DIMENSIONS[by], "questions", *names, "difference", *_COLUMNS[1:]), rows, title)
+    _say(slices.multiplicity_words(found))
 
 
 def _say(words: str) -> None:
@@ -66,8 +89,11 @@ def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]
 
 
 def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
-    d = delta.difference
+    return _cells(delta.difference, delta.verdict, delta.p_adjusted)
+
+
+def _cells(d: Difference, verdict: str, p_adjusted: float) -> tuple[str, str, str, str]:
     interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
     if d.mean is not None and d.n < 2:
         interval = f"{d.mean:+.3f} (n={d.n}, no interval)"
-    return interval, delta.verdict, comparison_words.p_words(delta.p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"
+    return interval, verdict, comparison_words.p_words(p_adjusted), f"{d.wins}, {d.ties}, {d.losses}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ragviz.analysis import requirements as requirements
     from ragviz.analysis import risk_coverage as risk_coverage
     from ragviz.analysis import settings as settings
+    from ragviz.analysis import slices as slices
     from ragviz.analysis import ties as ties
     from ragviz.answers import abstention as abstention
     from ragviz.answers import contexts as contexts
@@ -148,6 +149,7 @@ if not TYPE_CHECKING:
     outcomes = _Lazy("analysis.outcomes")
     pareto = _Lazy("analysis.pareto")
     settings = _Lazy("analysis.settings")
+    slices = _Lazy("analysis.slices")
     ties = _Lazy("analysis.ties")
     occurrences = _Lazy("questions.occurrences")
     plan = _Lazy("generation.plan")

@@ -124,6 +124,10 @@ def questions_split(
     console.show(body, as_json, draw)
 
 
+_NOT_SAID = "none"
+"""What a filter calls the questions of which nobody said type or style."""
+
+
 @questions_app.command("show")
 def questions_show(
     set_name: str,
@@ -134,11 +138,21 @@ def questions_show(
     document: Annotated[str, typer.Option(help="Only questions with evidence in this document.")] = "",
     find: Annotated[str, typer.Option(help="Words in question or answer.")] = "",
     split: Annotated[str, typer.Option(help="validation, test, or neither side of the split.")] = "",
+    question_type: Annotated[
+        str, typer.Option("--type", help="What they ask for: fact, number, bridge …; none where nothing is said.")
+    ] = "",
+    style: Annotated[
+        str, typer.Option(help="How they are put: colleague, keywords …; none where nothing is said.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
     question_set = store.question_set(set_name)
+    if question_type:
+        console.one_of("type", question_type, (*question_types.TYPES, _NOT_SAID))
+    if style:
+        console.one_of("style", style, (*question_types.STYLES, _NOT_SAID))
     if status:
         console.one_of("status", status, get_args(QuestionStatus))
     if kind:
@@ -153,6 +167,8 @@ def questions_show(
         if status in ("", q.status)
         and kind in ("", q.kind)
         and split in ("", q.split or "neither")
+        and question_type in ("", q.type or _NOT_SAID)
+        and style in ("", q.style or _NOT_SAID)
         and (not document or document in interchange.documents_of(q, names))
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]

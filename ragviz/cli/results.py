@@ -26,9 +26,11 @@ from ragviz.cli.lazy import (
     questeval,
     registry,
     search,
+    slices,
     tables,
     verdicts,
 )
+from ragviz.cli.lazy import compare as comparing
 from ragviz.errors import InputError, UsageError
 from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
 
@@ -59,16 +61,16 @@ def results(
         console.err.print(
             console.printable(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
-    slices = exports.breakdown_of(workspace, run, k) if as_json or by else []
+    parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
     questions, retrieved = workspace.store.run_questions(run.id), measurements.results_of(workspace, run)
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
     judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=list(zip(questions, retrieved, strict=True)))
     body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
-    body |= evaluate.breakdown_to_json(slices)
+    body |= evaluate.breakdown_to_json(parts)
 
     def draw() -> None:
         if by:
-            _draw_slices([part for part in slices if part.by in ("all", by)], by, metrics, summary.depth)
+            _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
             if behind := list(causes.values()).count("not_indexed"):
@@ -159,8 +161,8 @@ def _asked(run: Run) -> str:
     return f"{measurements.asked_words(run)} of '{run.provenance['questions']}', whose split is {kind}"
 
 
-def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
-    available = slices[0].metrics
+def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
+    available = parts[0].metrics
     for name in metrics:
         console.one_of("metric of this run", name, available)
     by_default = registry.shown_in("row")
@@ -169,7 +171,7 @@ def _draw_slices(slices: Sequence[evaluate.Slice], by: str, metrics: Sequence[st
     ]
     names = metrics or [*ranking, *[name for name in by_default if name in available and name not in ranking][:3]]
     rows = []
-    for part in slices:
+    for part in parts:
         means = [console.interval(part.metrics[name].estimate) for name in names]
         rows.append((part.name or "all", part.questions, part.misses, *means))
     console.table((by, "questions", outcomes.title("missed", 0, depth).lower(), *names), rows)
@@ -329,6 +331,13 @@ def compare(
     minimum_effect: Annotated[
         float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
     ] = None,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="Also the difference in each part of the questions: by document, kind, type, style, language, length "
+            "or evidence (its length)."
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Compare two to twelve runs with the first, question by question, and each with each by one metric.
@@ -337,8 +346,10 @@ def compare(
     for, differences over those that both have one for.
     Intervals and tests treat questions about the same documents as one cluster. The primary metric decides (Holm);
     all others are exploratory (Benjamini-Hochberg). --json adds where each question was lost before and after, and the
-    differences by document, kind, language and length.
+    differences by document, kind, type, style, language and length.
     """
+    if by:
+        console.one_of("way to group", by, slices.DIMENSIONS)
     workspace = console.open_workspace()
     runs = comparisons.not_too_many([workspace.store.run(name) for name in run_names])
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
@@ -354,6 +365,11 @@ def compare(
         for other in runs[1:]:
             moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
             console.out.print(console.printable(f"{runs[0].name} → {other.name}: {moved}"), highlight=False)
+        if by:
+            name, places = comparing.metric_of(comparison, metric), range(1, len(runs))
+            found = moved_questions.slices_of(workspace, runs[0], comparison, name, sources, places)
+            for other, each in zip(runs[1:], found, strict=True):
+                comparison_tables.draw_slices(each, by, (runs[0].name, other.name))
 
     console.show(body, as_json, draw)
 

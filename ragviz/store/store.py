@@ -630,18 +630,17 @@ class Store:
         last = connection.execute(sa.select(sa.func.max(schema.questions.c.position)).where(mine)).scalar()
         fresh = max([-1 if last is None else last, *places.values()]) + 1
         changed = dict[str, str]()
-        for number, batch in enumerate(changes.batches(list({q.id: q for q in questions}.values()))):
-            rows = []
-            for question in batch:
+        for number, some in enumerate(changes.batches(list({q.id: q for q in questions}.values()))):
+            rows = list[dict[str, Any]]()
+            for question in some:
                 position = places.get(question.id, fresh)
                 fresh += position == fresh
                 side = question.split if split else sides.get(question.id, "")
-                row = {"set_id": set_id, "position": position, "split": side} | codecs.question_row(question)
-                if before[question.id] != row["body"]:
+                rows.append({"set_id": set_id, "position": position, "split": side} | codecs.question_row(question))
+                if before[question.id] != rows[-1]["body"]:
                     changed[question.id] = before[question.id]
-                rows.append(row)
             connection.execute(schema.questions.insert(), rows)
-            stored(number * changes.BATCH + len(batch))
+            stored(number * changes.BATCH + len(some))
         changes.record_version(connection, set_id, edit, changed)
         if split:
             values = {"split": codecs.split_to_json(split)}
