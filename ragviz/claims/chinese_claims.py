@@ -43,8 +43,12 @@ def _all(reader: _Reader, places: Structure) -> Iterator[SourceClaim]:
     yield from reader.key_values(places.key_values)
     for table in places.tables:
         yield from reader.table(table)
+    ordered = Counter(found.section for found in places.lists if found.is_ordered)
+    before: set[str] = set()
     for found in places.lists:
-        yield from reader.list_of(found)
+        is_first = found.section not in before and ordered[found.section] == found.is_ordered
+        yield from reader.list_of(found, is_first=is_first)
+        before.add(found.section)
     for definition in places.definitions:
         yield from reader.definition(definition)
     yield from reader.answered_headings(places.sections)
@@ -340,7 +344,7 @@ class _Reader:
         for row, name in zip(table.rows, names, strict=True):
             if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
                 continue
-            if re.match("[DPRZO]", chinese_words.codes(chinese_words.read(name))) or chinese_sentence.points(name):
+            if re.search("^[DPRZO]|N.*P", _letters(name)) or chinese_sentence.points(name):
                 continue  # "除了…外": of all other rows
             for column, (title, cell) in list(enumerate(zip(table.header, row.cells, strict=True)))[first + 1 :]:
                 entity, attribute = (title, name) if by_column else (name, title)
@@ -351,6 +355,8 @@ class _Reader:
     def _cell(
         self, row: Row, entity: str, attribute: str, cell: str, table: Table, *, measured: bool
     ) -> Iterator[SourceClaim]:
+        if not re.search("[\u4e00-\u9fff]", attribute) and re.search("[a-z]{3}", attribute):
+            return  # a title that was not translated
         if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
             return
         topic = self.topic(table.section)
@@ -372,8 +378,11 @@ class _Reader:
 
     # Lists
 
-    def list_of(self, found: ListPlace) -> Iterator[SourceClaim]:
-        """Yield a claim of a list that a sentence or its heading introduces: all of its items."""
+    def list_of(self, found: ListPlace, *, is_first: bool) -> Iterator[SourceClaim]:
+        """Yield a claim of a list that a sentence or its heading introduces: all of its items.
+
+        `is_first`: no other list of its section is before it, and none has numbers besides it.
+        """
         items = [item.text.rstrip("。；;，,") for item in found.items]
         longest = 2 * _LONGEST_ITEM if found.is_ordered else _LONGEST_ITEM
         if not 2 <= len(items) <= 9 or any(
@@ -390,9 +399,8 @@ class _Reader:
         if heading and not found.introduction and items[0].startswith(heading):
             return  # the items are headings themselves
         said = re.sub("[，,]\\s*[，,]", "，", chinese_sentence.unbracketed(found.introduction))
-        asked = asked_of(said) if said else self._of_heading(found, items)
-        if not asked and re.fullmatch(_DO_THIS, said):
-            asked = self._of_heading(found, items)
+        by_heading = is_first and (not said or _DO_THIS.fullmatch(said))
+        asked = self._of_heading(found, items) if by_heading else asked_of(said) if said else ""
         if not asked:
             return
         answer = ("；" if any(re.search("[、，,：]", item) for item in items) else "、").join(items)
@@ -519,6 +527,8 @@ class _Reader:
             bracketed = "".join(draft.answer.split()) not in told  # what was in brackets is missing from the answer
             if bracketed or (draft.attribute == "禁止" and self._forbids_more(draft)):
                 continue
+            if draft.attribute == "处理办法" and information(draft.subject) < _CASE:
+                continue
             if draft.attribute == "处理办法" and (is_step or draft.answer.startswith("请勿") or self._goes_on(end)):
                 continue
             yield from self._claim(draft, start, end, said, section)
@@ -535,6 +545,8 @@ class _Reader:
         return bool(_NEXT_STEP.match(self._document.text, end))
 
 
+_CASE = 6.0
+"""How much a case has to tell for anybody to ask what to do in it."""
 _NEXT_STEP = re.compile(
     "[\\s*_]*(?:然后|再|接着|随后|之后|接下来|最后|最终|此时|这时|随即|选择|单击|点击|按下|\\d+[.)、])"
 )
@@ -748,8 +760,8 @@ def asked_of(introduction: str) -> str:
     ('报销时需要提交哪些材料？', '哪些情况不在保修范围内？', '更换步骤是什么？')
     """
     said = chinese_sentence.OPENING.sub("", introduction.strip()).strip(" ，,：:")
-    said = re.sub(rf"^(?:共|总共|一共)?有(?:[\\d{chinese_words.DIGITS}]+|几|多)[个种类项条](?=..)", "", said)
-    if re.match("尽管|虽然|即使|由于|因为", said) or re.fullmatch(_DO_THIS, said):
+    said = re.sub(rf"^(?:共|总共|一共)?有(?:[\d{chinese_words.DIGITS}]+|几|多)[个种类项条](?=..)", "", said)
+    if re.match("请?(?:考虑|注意|参|查看|看|记住)|尽管|虽然|即使|由于|因为", said) or re.fullmatch(_DO_THIS, said):
         return ""
     if match := _FOLLOWING.match(said):
         return _of_following(match)

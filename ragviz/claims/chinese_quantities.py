@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ragviz.claims import candidate
 from ragviz.claims.chinese_sentence import PLACE, Draft, Sentence, in_place, is_circumstance, is_person, subject_of
-from ragviz.claims.chinese_words import DIGITS, quantity
+from ragviz.claims.chinese_words import DIGITS, frequency, quantity
 
 ONE = ("一", "1")
 _COUNTED_BY = candidate.word_set(
@@ -91,11 +91,26 @@ def quantities(sentence: Sentence) -> Iterator[Draft]:
                 continue
             if not wh or not _stands_alone(sentence, place, first, last) or _is_gapped(sentence, clause, place):
                 continue
+            if _is_anybody(sentence, clause, place):
+                continue
             question = in_place(sentence, clause, place, place + 1, wh)
             if question and (not _BEGINS.match(question) or word.tag == "t"):
                 subject = subject_of(sentence, clause)
                 score = 8.0 - 0.03 * len(question) + (0.5 if word.text[0].isdigit() else 0.0)
                 yield Draft(question, word.text, "number", score, subject, _measured(sentence, first, place))
+
+
+_USUAL = 2000
+"""Occurrences in jieba's texts above which a noun alone names nothing in particular: "数据"."""
+
+
+def _is_anybody(sentence: Sentence, clause: int, place: int) -> bool:
+    """Return whether the subject is one usual noun, no person, and nothing else tells which: "数据存在两个磁盘上"."""
+    subject = subject_of(sentence, clause, only=True)
+    word = next((word for word in sentence.words if word.text == subject), None)
+    if not word or is_person(subject) or sentence.words[place].tag == "t" or frequency(subject) <= _USUAL:
+        return False
+    return not any(other.tag in ("eng", "nw", "ns", "nt", "nr", "nz") for other in sentence.words)
 
 
 def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:

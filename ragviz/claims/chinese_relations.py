@@ -88,7 +88,7 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
 
 
 _BODY = re.compile(
-    "[部局会司位构团队方院所厅处科室组社校行府门心盟厂店馆站办家]$|集团|物业|单位|机构|警|法院|企业|中介|平台|联盟|政府|甲方|乙方"
+    "[部局会司位构团队方院所厅处科室组社校行府门心盟商厂店馆站办家]$|集团|物业|单位|机构|警|法院|企业|中介|平台|联盟|政府|甲方|乙方"
 )
 
 
@@ -166,8 +166,8 @@ def _is_told(sentence: Sentence, clause: int, place: int, start: int) -> bool:
     is_tool = any(word.tag in ("eng", "nw") for word in subject[-2:])
     if text in _INTO and not is_tool and re.fullmatch("V[^,]*U[NA]*N", sentence.codes[start:last]):
         return False  # "用于脚注的字符": what is for the footnote, or what the footnote's character is for?
-    nouns = [word for word in subject if word.tag[0] not in "dvt"]
-    usual = len(nouns) == 1 and nouns[0].tag[0] == "n" and chinese_words.frequency(nouns[0].text) > _USUAL
+    nouns = [word for word in subject if word.tag[0] not in "dvtr" or word is subject[0]]
+    usual = len(nouns) == 1 and chinese_words.frequency(nouns[0].text) > _USUAL
     if text in _BRINGS and usual:
         return False
     return has_one_subject(sentence, clause, place, acting=text in _BRINGS) and not goes_on(sentence, clause)
@@ -244,7 +244,7 @@ def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[i
 
 
 def objects(sentence: Sentence) -> Iterator[Draft]:
-    """Ask for the object of a named subject's verb, by its kind where a name tells it apart: "采用什么协议？"."""
+    """Ask for the object of a verb by its kind, which a name tells apart: "采用什么协议？"."""
     first, last = next(
         ((a, b) for n, (a, b) in enumerate(sentence.clauses) if not is_circumstance(sentence, n)), (0, 0)
     )
@@ -262,19 +262,13 @@ def objects(sentence: Sentence) -> Iterator[Draft]:
         return
     if text in WEAK_VERBS or text in _SITS or text in HOLDS or text in _INTO or len(text) < 2:
         return
-    subject = sentence.words[first + match.start("subject") : first + match.end("subject")]
-    known = any(word.tag in ("eng", "nw") or word.tag[:2] in ("nr", "ns", "nt", "nz") for word in subject)
     clause = next(n for n, (a, _) in enumerate(sentence.clauses) if a == first)
     kind = (
         last - start >= 2
         and not set("UV") & set(match[said])
         and sentence.words[last - 2].tag in ("eng", "nw", "nz", "nt", "ns")
     )
-    if kind and len(head.text) >= 2 and head.tag[0] == "n":
-        wh, score = f"什么{head.text}", 6.5
-    elif known and last - start >= 2 and (match["how"] or first) and head.tag[0] == "n" and match[said][0] != "M":
-        wh, score = "什么", 5.5
-    else:
+    if not kind or len(head.text) < 2 or head.tag[0] != "n":
         return
-    if question := in_place(sentence, clause, start, last, wh):
-        yield Draft(question, sentence.between(start, last), "fact", score, subject_of(sentence, clause), "")
+    if question := in_place(sentence, clause, start, last, f"什么{head.text}"):
+        yield Draft(question, sentence.between(start, last), "fact", 6.5, subject_of(sentence, clause), "")

@@ -54,6 +54,10 @@ _HINT = re.compile(
 """Beginnings of what is only a hint, and no way to do something."""
 
 
+_UNNAMED = re.compile("(?:列表框?|窗格|对话框|窗口|字段|选项卡|工具栏|图标|按钮|方框|菜单)")
+"""Parts of a window, which have a name or are known only from what stands before."""
+
+
 def _is_procedure(action: str) -> bool:
     """Return whether an action answers what to do: an act, no mere hint, condition or first of several steps."""
     match = _ACTION.match(action)
@@ -61,6 +65,8 @@ def _is_procedure(action: str) -> bool:
         return False
     if re.match("(?:请|必须|应当|应该|应|须|需要|需)?(?:首先|先)", action) and not re.search("再|然后|之后", action):
         return False
+    if _UNNAMED.search(action) and not re.search('[「“《"A-Za-z]', action):
+        return False  # "请在列表中选择一个条目": in which?
     letters = chinese_words.codes(chinese_words.read(match["rest"]))
     if re.match("需要?", action) and (action.startswith("需要") or re.fullmatch("V?[NAMU]+", letters)):
         return False  # what is needed before it can be done
