@@ -73,9 +73,11 @@ _ORDERING = candidate.word_set(
 _UNTOLD = _ORDERING | candidate.word_set(
     "necessary required needed appropriate suitable relevant corresponding respective proper right correct desired"
     " available possible good great big small large simple real certain specified given selected"
-    " basic additional further multiple default"
+    " basic additional further multiple default existing"
 )
 """Adjectives that do not say which of its kind a thing is."""
+_POINTING = candidate.word_set("current previous resulting corresponding respective aforesaid")
+"""Adjectives of what was spoken of."""
 _JUDGING = candidate.word_set(
     "good great nice fine excellent perfect best better interesting useful helpful handy convenient popular powerful"
     " important essential valuable attractive difficult easy hard simple tricky common typical ideal wonderful bad poor"
@@ -224,6 +226,7 @@ def _of_sentence(
         return  # "Fix the sidebar.": what was done, no command
     for draft in [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]:
         is_fit = english_gate.is_short(draft.question) and not english_gate.is_cut(f"{draft.question} {draft.answer}")
+        is_fit = is_fit and not (draft.question.endswith("as well?") and " as well as " in sentence.text)
         question = topic.led(draft.question, draft.known)
         if draft.score >= ENOUGH and is_fit and not english_phrases.gives(question, draft.answer):
             yield draft
@@ -323,7 +326,7 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
     before = {tree.low(p) for p in places if p < head}
     if before & _VAGUE or tree.low(places[0]) in ("its", "their", "his", "her"):
         return False
-    if _is_compared(tree, places):
+    if _is_compared(tree, places) or _is_any_of_its_kind(tree, head):
         return False
     if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
         return False
@@ -350,6 +353,18 @@ def _is_unnamed(tree: Tree, places: Indices) -> bool:
         (words[c].dep in described and words[c].text.islower() and words[c].tag != "VBG") or tree.low(c) in _UNTOLD
         for c in others
     )
+
+
+def _is_any_of_its_kind(tree: Tree, head: int) -> bool:
+    """Return whether a plural has nothing but its state or rank: "existing quotes", "new releases"; persons may."""
+    words = tree.words
+    others = [c for c in tree.children[head] if words[c].dep not in ("punct", "predet")]
+    is_plain = (
+        words[head].tag == "NNS"
+        and words[head].text.islower()
+        and not re.search(rf"{english.DOER.pattern}$", tree.low(head))
+    )
+    return is_plain and bool(others) and all(tree.low(c) in _UNTOLD for c in others)
 
 
 def _is_compared(tree: Tree, places: Indices) -> bool:
@@ -530,7 +545,7 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     low = {tree.low(p) for p in asked.remaining}
     if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _loose_relative(tree, asked.remaining):
         return False
-    if any(_refers(tree, p) for p in (*asked.remaining, *asked.answer)):
+    if any(_refers(tree, p) or _points_by_adjective(tree, p) for p in (*asked.remaining, *asked.answer)):
         return False
     if _is_compared(tree, [*asked.answer, *asked.remaining]) or not english_coordination.is_whole(tree, asked):
         return False
@@ -546,13 +561,26 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if any(tree.low(p) in _QUANTIFIERS for p in asked.answer if p < _head(tree, asked.answer)):
         return False
-    is_one = asked.kind == "object" and words[asked.answer[0]].tag == "DT" and _content_enough(tree, asked, 5)
-    is_one = is_one and words[asked.clause.verb].lemma not in _LIGHT  # "has a bug"
-    is_thing = len(_content(tree, asked.answer)) >= (1 if is_one else 2)
-    is_thing = is_thing and len(asked.answer) <= 14
-    if not is_thing or _is_empty(tree, asked.answer) or words[_head(tree, asked.answer)].lemma.lower() in english.EMPTY:
+    if not _is_thing(tree, asked):
         return False
     return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
+
+
+def _is_thing(tree: Tree, asked: Asked) -> bool:
+    """Return whether an answer by "what" is certain: of two words that say something, a name, or of a full question."""
+    words, named = tree.words, tree.words[_head(tree, asked.answer)]
+    is_one = asked.kind == "object" and words[asked.answer[0]].tag == "DT" and _content_enough(tree, asked, 5)
+    is_one = is_one and words[asked.clause.verb].lemma not in _LIGHT  # "has a bug"
+    is_one = is_one or (named.tag == "NNP" and named.dep != "nsubj" and named.entity not in ("", "PERSON"))
+    if len(_content(tree, asked.answer)) < (1 if is_one else 2) or len(asked.answer) > 14:
+        return False
+    return not _is_empty(tree, asked.answer) and named.lemma.lower() not in english.EMPTY
+
+
+def _points_by_adjective(tree: Tree, place: int) -> bool:
+    """Return whether a word is the adjective of a noun that was spoken of: "the current class", "the given name"."""
+    noun = tree.words[place].head
+    return tree.low(place) in _POINTING and tree.words[place].dep == "amod" and _is_unnamed(tree, tree.below(noun))
 
 
 def _is_empty(tree: Tree, places: Indices) -> bool:
@@ -629,7 +657,7 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     following = asked.answer[-1] + 1
     if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
         return False  # "what does it have to help …?" asks for a duty
-    if tree.words[clause.verb].lemma in _CAUSING and following in clause.rest and tree.words[following].tag == "TO":
+    if tree.words[clause.verb].lemma in _CAUSING and following in clause.rest and tree.low(following) == "to":
         return False  # "what does it enable to travel?"
     others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
     if (
@@ -640,6 +668,7 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         return False  # "what do modern sails have?": much
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
+    told = told or (names > 0 and len(_content(tree, [p for p in others if p != clause.verb])) > 0)
     return _MAYBE.isdisjoint(helpers) and told and _content_enough(tree, asked, 3)
 
 

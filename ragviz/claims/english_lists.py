@@ -69,7 +69,7 @@ def _announced(tree: Tree, clause: Clause) -> Indices:
 
 def _of_subject(tree: Tree, clause: Clause, announced: Indices) -> tuple[str, str] | None:
     """Ask for "the following roles" that do something."""
-    if announced != clause.subject or len(clause.rest) < 1:
+    if announced != clause.subject or len(clause.rest) < 1 or tree.words[clause.rest[-1]].tag in ("TO", "IN"):
         return None
     return f"{tree.joined(_which(tree, announced), [*clause.between, clause.verb], clause.rest)}?", ""
 

@@ -469,7 +469,7 @@ def _of_cell(
         or value_kinds.NO_VALUE.fullmatch(cell)
         or len(cell.split()) > LONGEST_VALUE
         or _REFERS.search(cell)
-        or not title
+        or not re.search(r"\w", title)
     ):
         return
     column, first = pieces[_inside(title)], pieces[_inside(table.header[0])]
