@@ -125,7 +125,7 @@ _GENERIC = candidate.word_set(
     " 参考资料 参考文献 示例 例子 举例 补充说明 其他事项 其他说明 更多信息 注释 备注 定义 术语 术语定义 名词解释"
     " 基本要求 一般规定 基本规定 通用 通则 细则 要求 规定 问答 提示 警告 重要提示 特别说明 更新记录 使用说明"
     " 版本历史 更新日志 快速开始 入门 配置项 基本概念 概念 原则 步骤 流程 特点 优点 缺点 功能 职责 范围 条件 材料"
-    " 所需材料 目的 适用范围 名词 概况 简况"
+    " 所需材料 目的 适用范围 名词 概况 简况 语法 用法 选项 类型 设置 操作 方法 格式 字段 属性"
 )
 _GENRE = re.compile(
     r"(?:的)?(?:使用|用户|操作|产品|部署|安装|管理|工作|服务|读者|员工|新人|开发|入门|帮助|教学|发布|更新|会议|调查)*(?:说明书?|手册|指南|文档|规程|规范|规约"
@@ -184,8 +184,8 @@ def _file_of_table(document: Document) -> str:
 
 def _needed(draft: Draft, section: str, *, named: bool) -> float:
     """Return how much the words of a question have to tell for it to be asked without its topic."""
-    if draft.attribute == "处理办法":
-        return math.inf  # what is to be done in a case, while what is done?
+    if draft.attribute == "处理办法" or (draft.type == "definition" and re.match('[「“‘『"]', draft.question)):
+        return math.inf  # what is to be done in a case, while what is done? "「值」" of what?
     if named:
         return MEASURED if draft.type == "list" else NAMED
     if not section:
@@ -207,7 +207,7 @@ class _Reader:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
         for heading in reversed(section.split(SEPARATOR)):
             title = _title(heading)
-            if not title or _about(title) in self._about:
+            if not title or _about(title) in self._about or _letters(title) == "V":
                 continue
             if self._about and information(title) < TELLING and self._about not in title:
                 joined = f"{self._about}的{title}"
@@ -338,9 +338,7 @@ class _Reader:
         first = _first_named(table)
         by_column = _attributes_are_rows(table, names)
         columns = range(len(table.header))
-        measures = {
-            n for n in columns if sum(bool(_AMOUNT.fullmatch(row.cells[n])) for row in table.rows) * 2 >= len(names)
-        }
+        measures = {n for n in columns if sum(_is_amount(row.cells[n]) for row in table.rows) * 2 >= len(names)}
         for row, name in zip(table.rows, names, strict=True):
             if counts[name] > 1 or not _NAMED_ROW.fullmatch(name) or not re.search(r"[^\W\d_]", name):
                 continue
@@ -373,7 +371,9 @@ class _Reader:
         kind = table.header[_first_named(table)]
         if coded and not about.endswith(f"{kind}，") and entity in _names_of_rows(table) and _is_kind(kind):
             entity = f"{kind} {entity} "
-        draft = Draft(f"{about}{entity}的{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
+        told = re.match("V+[NA]*U", _letters(attribute)) is not None  # "支持的格式"
+        of = " " if told and re.search("[\x21-\x7e]$", entity) else "" if told else "的"
+        draft = Draft(f"{about}{entity}{of}{attribute}{wh}？", cell, "table", 7.5, entity, attribute)
         yield from self._usable(draft, row.start, row.end, f"{about}{entity}的{attribute}：{cell}", table.section)
 
     # Lists
@@ -461,7 +461,11 @@ class _Reader:
             answer = " ".join(prose.read(said).text.split())
             above = self.topic(part.path.rpartition(SEPARATOR)[0])
             if acts:
-                if not _INSTRUCTS.match(answer) or chinese_sentence.points_elsewhere(heading):
+                if (
+                    not _INSTRUCTS.match(answer)
+                    or re.match(".{0,8}(?:该|此|这|上述)", answer)
+                    or chinese_sentence.points_elsewhere(heading)
+                ):
                     continue
                 heading = f"关于{above}，如何{heading}" if above and above not in heading else f"如何{heading}"
             draft = Draft(f"{heading}？", answer, "fact", 8.0, self.topic(part.path.rpartition(SEPARATOR)[0]), "")
@@ -653,6 +657,11 @@ def _type(wh: str, value: str) -> QuestionType:
     return "number" if wh == "是什么时候" or (wh in ("是多少", "是多久") and numeric) else "fact"
 
 
+def _is_amount(value: str) -> bool:
+    """Return whether a value is a number with its unit, and no word that begins like one: "百分比"."""
+    return bool(_AMOUNT.fullmatch(value)) and (bool(re.search(r"\d", value)) or chinese_words.read(value)[0].tag == "m")
+
+
 def _wh(key: str, value: str) -> str:
     """Return the predicate that asks for a value of this form under this key."""
     head = _unbracketed(key)
@@ -667,7 +676,7 @@ def _wh(key: str, value: str) -> str:
         return "在哪里"
     if _DURATION.search(head) and not re.search(r"\d{4}|[-–—~～至]\s*\d", value):
         return "是多久"
-    if _AMOUNT.fullmatch(value) or _COUNTED.search(head):
+    if _is_amount(value) or _COUNTED.search(head):
         return "是多少"
     return "是什么"
 

@@ -76,6 +76,12 @@ def _only_qualifies(sentence: Sentence, place: int, first: int, last: int) -> bo
         return True  # "理由是两个软件包使用…"
     if not before and unit in _COUNTED_BY:
         return True
+    if (
+        place > first
+        and sentence.words[place - 1].text in ("有", "存在", "出现")
+        and re.search("N[DPZ]*V[^U]*$", after)
+    ):
+        return True  # "存在两种进化枝与墓葬相关": of which something is said
     if unit == "层" and before.endswith("N"):
         return True
     return unit == "位" and after.startswith("N") and not is_person(sentence.between(place + 1, last))

@@ -83,7 +83,7 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
                 continue
             doer = sentence.between(place + 1, end)
             question = in_place(sentence, clause, place + 1, end, "谁" if _acts(doer) else "什么")
-            if question:
+            if question and "，" not in question.rpartition("由")[2]:
                 yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "")
 
 
@@ -168,7 +168,7 @@ def _is_told(sentence: Sentence, clause: int, place: int, start: int) -> bool:
         return False  # "用于脚注的字符": what is for the footnote, or what the footnote's character is for?
     nouns = [word for word in subject if word.tag[0] not in "dvtr" or word is subject[0]]
     usual = len(nouns) == 1 and chinese_words.frequency(nouns[0].text) > _USUAL
-    if text in _BRINGS and usual:
+    if usual and not _CALLS.match(text):
         return False
     return has_one_subject(sentence, clause, place, acting=text in _BRINGS) and not goes_on(sentence, clause)
 

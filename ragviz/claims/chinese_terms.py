@@ -14,6 +14,7 @@ from ragviz.claims.chinese_sentence import (
     PERSON,
     Draft,
     Sentence,
+    goes_on,
     in_place,
     is_person,
     subject_of,
@@ -129,6 +130,8 @@ def series(sentence: Sentence) -> Iterator[Draft]:
         yield from _counted_series(sentence, clause, first, last)
         verb = next((n for n in range(first, last) if sentence.words[n].text in HOLDS and n > first), None)
         if verb is None or letters.count("K") < 1:
+            continue
+        if goes_on(sentence, clause):
             continue
         tail = sentence.codes[verb + 1 : last]
         if re.search(r"M[NA]*$", tail) and re.search("[KC].*M", tail):
