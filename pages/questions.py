@@ -55,7 +55,8 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
         neither = question_set.sides.get("", 0)
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
     calls, paid = store.paid(question_set.id)
-    note += f" · {calls:,} model calls, {spending.dollars(paid)} paid" if calls else ""
+    note += f" · {wording.counted(calls, 'model call')}" if calls else ""
+    note += f", {spending.dollars(paid)} paid" if paid else ""  # none without a price
     said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
     judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]

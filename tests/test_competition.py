@@ -173,4 +173,8 @@ def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line,
     code, out, _ = command_line("runs", "again", "first")
     assert code == 0
     assert "1 lost to the competition of the new chunks" in out
+    documents = [line.split()[0] for line in out.splitlines() if line.startswith(("a.md", "b.md", "d.md"))]
+    assert documents == ["a.md", "d.md"]  # of b.md, nothing changed
+    assert "Unchanged: 1 document, which --json lists too." in out
+    assert [row["document"] for row in body["rows"]] == ["a.md", "d.md", "b.md"]
     assert len(workspace.store.runs()) == runs  # it is not made a second time

@@ -43,14 +43,17 @@ def runs_again(
 
 def _draw(found: Competition) -> None:
     columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
+    changed = [row for row in found.rows if row.lost or row.gained or not row.before == row.after == row.without]
     rows = [
         (
             row.document or "all", row.n, f"{row.before:.3f}", f"{row.after:.3f}", f"{row.without:.3f}", row.lost,
             row.to_competition, row.gained,
         )
-        for row in (found.total, *found.rows)
+        for row in (found.total, *changed)
     ]  # fmt: skip
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
+    if unchanged := len(found.rows) - len(changed):
+        console.out.print(f"Unchanged: {unchanged:,} document{'s' * (unchanged > 1)}, which --json lists too.")
     for line in competition.words(found):
         console.out.print(console.printable(line), highlight=False)
     if found.lost:

@@ -26,7 +26,8 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         return
     workspace = cache.workspace()
     indexes = [info.name for info in workspace.store.indexes(question_set.corpus_id) if info.build]
-    with st.popover(f"Verify {len(waiting):,}…" if waiting else "Verify again…"):
+    label = f"Verify {len(waiting):,}…" if waiting else "Verify again…"
+    with st.popover(label, key="verify-choices", on_change="rerun"):
         if not indexes:
             st.caption("Questions are verified against the chunks of an index: build one first.")
             return
@@ -45,17 +46,27 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         dollars = None
         if verifier == "model":
             dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
-            if st.button("Estimate calls and cost", key="verify-estimate"):
-                with widgets.errors_shown(), st.spinner("Counting calls"):
-                    widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
-                    st.caption(verifying.NOT_COUNTED)
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
-        label = "Verifying…" if going else "Verify"
-        if st.button(label, type="primary", key=presses.key("verify-questions"), disabled=going):
+        with st.container(horizontal=True):
+            pressed = st.button(
+                "Verifying…" if going else "Verify", type="primary", key=presses.key("verify-questions"),
+                disabled=going, on_click=_close,
+            )  # fmt: skip
+            estimated = verifier == "model" and st.button("Estimate calls and cost", key="verify-estimate")
+        if estimated:
+            with widgets.errors_shown(), st.spinner("Counting calls"):
+                widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
+                st.caption(verifying.NOT_COUNTED)
+        if pressed:
             title = f"Verify {wording.counted(len(chosen), 'question')}"
             arguments |= {"budget": dollars}
             job_panel.submit("verify-questions", "verify", title, question_set.corpus_id, arguments)
             st.rerun()
+
+
+def _close() -> None:
+    """Close the popover, which would lie over the questions while they are verified."""
+    st.session_state["verify-choices"] = False
 
 
 def outcome(question_set: QuestionSet) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,6 +17,8 @@ from ragviz.ui import address, cache, heading, person, widgets, wording
 
 SHOWN = 10
 """Changed questions that are drawn with both texts; the table lists all that differ."""
+_ALWAYS = ("question", "answer", "evidence", "status", "reason")
+"""Fields that a drawn question shows whether they differ or not."""
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -172,14 +175,17 @@ def _both(difference: Difference) -> None:
     assert after is not None
     with st.container(border=True):
         st.caption(plain(f"{', '.join(difference.what)} · {difference.question.id}"))
-        texts = [_text(question) for question in (before, after)]
+        others = [each for each in versions.changes_of(difference, {}) if each["field"] not in _ALWAYS]
+        texts = [_text(question, others, side) for question, side in ((before, "before"), (after, "after"))]
         marks = differing(*texts)
         for column, text, mark in zip(st.columns(2, gap="medium"), texts, marks, strict=True):
             with column:
                 st.html(highlighted(text, differing=mark, fold=None))
 
 
-def _text(question: Question) -> str:
+def _text(question: Question, others: Sequence[Mapping[str, Any]], side: str) -> str:
+    """Return what is drawn of a question: what it always shows, and which of `others` fields it had on that side."""
     evidence = [f"“{span.text}”" for group in question.evidence for span in group]
     status = question.status + (f": {question.reason}" if question.reason else "")
-    return "\n".join([question.text, question.answer, *evidence, status])
+    rest = [f"{each['field']}: {versions.value_words(each['field'], each[side]) or 'none'}" for each in others]
+    return "\n".join([question.text, question.answer, *evidence, status, *rest])
