@@ -149,9 +149,11 @@ def _about(title: str) -> str:
     match = _GENRE.search(title)
     rest = title[: match.start()].strip() if match else title
     words = chinese_words.read(rest)
-    known = rest and (words[-1].tag == "eng" or not re.search("[\u4e00-\u9fff]", words[-1].text))
-    known = known or (rest and len(words[-1].text) > 1 and chinese_words.frequency(words[-1].text) > 0)
-    known = known or (rest and words[-1].tag[:2] in ("nr", "ns", "nt", "nz", "nw") and len(words[-1].text) > 1)
+    if match and re.search("[和与及、].?$", rest):
+        return title.removeprefix("关于")  # "主文档和子文档"
+    last = words[-1] if rest else None
+    named = last and (not re.search("[\u4e00-\u9fff]", last.text) or last.tag[:2] in ("nr", "ns", "nt", "nz", "nw"))
+    known = last and (named or (len(last.text) > 1 and chinese_words.frequency(last.text) > 0))
     whole = known and chinese_words.codes(words)[-1] in "NVTEIM"
     return (rest if whole else title).removeprefix("关于")
 

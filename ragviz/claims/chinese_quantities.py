@@ -70,7 +70,7 @@ def _only_qualifies(sentence: Sentence, place: int, first: int, last: int) -> bo
     if after.startswith("U"):
         told = place > first and sentence.words[place - 1].text in _COMPARES
         return not told or unit in ("%", "％", "")
-    if unit in ("次", "遍", "回", "趟") and after.startswith("V"):
+    if word.text == "二次" or (unit in ("次", "遍", "回", "趟") and after.startswith("V")):
         return True
     if "B" in before and "V" in after:
         return True  # "理由是两个软件包使用…"

@@ -1,0 +1,200 @@
+"""What Chinese sentences and places are refused before they are asked about, each with a neighbour that is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from ragviz.claims import chinese_claims, chinese_sentence, chinese_sentences, chinese_words
+from ragviz.claims.extractive_claims import claims_of
+from ragviz.records import Document
+from ragviz.text import language
+
+
+def of_sentence(sentence: str) -> dict[str, str]:
+    read = chinese_sentence.read(sentence)
+    return {draft.question: draft.answer for draft in chinese_sentences.drafts(read)} if read else {}
+
+
+def of_text(text: str) -> dict[str, str]:
+    document = Document(Document.make_id("a.md", text), "a.md", text, (), "zh", "text/markdown", "", len(text))
+    return {claim.question: claim.answer for claim in claims_of(document)}
+
+
+@pytest.mark.parametrize(
+    ("refused", "part", "asked", "question"),
+    [
+        (  # what is for something tells a noun apart
+            "在弹出的菜单里选择要用于封面的图片。",
+            "封面",
+            "Ansible 用于批量配置服务器。",
+            "Ansible 用于什么？",
+        ),
+        (
+            "工作台包括用于裁剪和拼接照片的工具。",
+            "照片",
+            "Rsync 可用于修改照片边缘。",
+            "Rsync 可用于什么？",
+        ),
+        (  # half of what is said
+            "备份守护进程负责收集日志，然后上传到归档服务器。",
+            "收集日志",
+            "值班人员负责档案管理工作。",
+            "值班人员负责什么？",
+        ),
+        (  # "by what" is part of a compound
+            "全部申请由电子签章系统处理。",
+            "电子",
+            "房屋主体结构的维修由物业公司处理。",
+            "房屋主体结构的维修由谁处理？",
+        ),
+        (  # a modifier
+            "清单是由逗号分隔的名称。",
+            "逗号",
+            "集体证须由单位出具介绍信。",
+            "集体证须由谁出具介绍信？",
+        ),
+        (  # anaphora
+            "Syncthing 是一种这样的工具。",
+            "一种这样的工具",
+            "Syncthing 是一种去中心化的文件同步工具。",
+            "Syncthing是什么？",
+        ),
+        (  # how good it is
+            "核对清单的内容是最好的办法。",
+            "最好的办法",
+            "临溪丝绸的主要产地是青浦。",
+            "临溪丝绸的主要产地是什么？",
+        ),
+        (  # more of the same follows
+            "蒸馏水的用途包括清洗、稀释和配液，还有灭菌等。",
+            "清洗、稀释和配液",
+            "蒸馏水的用途包括清洗、稀释、配液。",
+            "蒸馏水的用途包括哪些？",
+        ),
+    ],
+)
+def test_what_is_cut_wrongly_is_refused_and_its_neighbour_asked(
+    refused: str, part: str, asked: str, question: str
+) -> None:
+    assert part not in of_sentence(refused).values(), of_sentence(refused)
+    assert question in of_sentence(asked), of_sentence(asked)
+
+
+@pytest.mark.parametrize(
+    ("refused", "part", "asked", "question"),
+    [
+        ("边距为零时将打印到纸张边缘。", "零时", "校园开放日下午3时开始。", "校园开放日几点开始？"),
+        (
+            "每个学期有十八个教学周，每三年修订一次培养方案，同时公布选课目录。",
+            "三年",
+            "会员资格每三年审核一次。",
+            "会员资格每多少年审核一次？",
+        ),
+        ("外围的三个传感器用作参照。", "三个", "温室安装了三个湿度传感器。", "温室安装了多少个湿度传感器？"),
+        ("协议不得限制二次创作。", "二次", "校验程序每天运行两次。", "校验程序每天运行多少次？"),
+        ("该镜像需要 8 位数据流。", "8 位", "培训班招收了80位教师。", "培训班招收了多少位教师？"),
+        ("卷尺可以测量两点之间的距离。", "两点", "闭馆时间为晚上九点。", "闭馆时间为几点？"),
+        ("数据以相同方式存储在两个磁盘上。", "两个", "镜像阵列占用两个磁盘。", "镜像阵列占用多少个磁盘？"),
+    ],
+)  # fmt: skip
+def test_numbers_are_asked_for_in_their_own_clause(refused: str, part: str, asked: str, question: str) -> None:
+    assert part not in of_sentence(refused).values(), of_sentence(refused)
+    assert question in of_sentence(asked), of_sentence(asked)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "如果想从校外访问数据库，则需要图书证和验证码。",  # what is needed first
+        "如果您要迁移旧档案，请包含带有目录的首页。",  # a hint
+        "如果发现纸张受潮，请注意通风。",
+        "如果要更换模板，可以使用下面的步骤。",  # elsewhere
+        "如果要管理读者名单，请在列表中选择一个条目。",  # in which list?
+    ],
+)
+def test_a_hint_or_a_condition_is_no_procedure(sentence: str) -> None:
+    assert of_sentence(sentence) == {}
+
+
+def test_a_procedure_is_asked_for_by_its_aim_under_its_topic() -> None:
+    text = "# 热敏打印机\n\n## 更换纸卷\n\n要取消正在打印的任务，请长按「停止」键三秒。\n"
+    [question] = of_text(text)
+    assert question.startswith("关于")
+    assert question.endswith("，如何取消正在打印的任务？")
+    stepped = "# 热敏打印机\n\n## 更换纸卷\n\n1. 打开上盖。\n2. 要取消正在打印的任务，请长按「停止」键三秒。\n"
+    assert not any("如何取消" in question for question in of_text(stepped))
+    goes_on = "# 热敏打印机\n\n## 更换纸卷\n\n要取消正在打印的任务，请长按「停止」键三秒。然后打开上盖。\n"
+    assert of_text(goes_on) == {}
+
+
+def test_what_was_in_brackets_is_not_missing_from_an_answer() -> None:
+    lost = "# 临溪丝绸博物馆藏品系统\n\n要打开检索窗口，请按快捷键 (Ctrl+F) 并输入「档号」。\n"
+    assert of_text(lost) == {}
+    kept = "# 临溪丝绸博物馆藏品系统\n\n要打开检索窗口，请按 Ctrl+F 并输入「档号」。\n"
+    assert list(of_text(kept).values()) == ["请按 Ctrl+F 并输入「档号」"]
+
+
+def test_a_title_keeps_the_noun_that_its_genre_is_part_of() -> None:
+    assert chinese_claims._about("使用母文档和子文档") == "使用母文档和子文档"
+    assert chinese_claims._about("云帆科技员工手册") == "云帆科技"
+
+
+def test_headings_that_are_actions_are_names_in_quotes() -> None:
+    text = "# 维护服务器\n\n## 更换硬盘\n\n由于热插拔容易损坏接口，机房默认禁用热插拔。\n"
+    [question] = of_text(text)
+    assert "维护服务器的更换硬盘" not in question
+    assert question.endswith("为什么机房默认禁用热插拔？")
+
+
+def test_an_action_is_asked_for_by_its_steps_and_not_as_a_kind_of_thing() -> None:
+    text = "# 档案系统\n\n## 每次归档时创建备份文件\n\n1. 打开「设置」页\n2. 勾选「自动备份」\n"
+    assert not any("有哪些" in question for question in of_text(text))
+    steps = "# 档案系统\n\n## 创建备份文件\n\n1. 打开「设置」页\n2. 勾选「自动备份」\n"
+    assert of_text(steps) == {"关于档案系统，创建备份文件的步骤是什么？": "打开「设置」页、勾选「自动备份」"}
+
+
+def test_navigation_is_no_list() -> None:
+    text = "# 档案系统\n\n## 目录文件\n\n- 上一页 3. 安装\n- 上一级\n- 起始页\n- 下一页 5. 维护\n"
+    assert of_text(text) == {}
+
+
+def test_an_item_of_a_list_is_no_definition_without_its_topic() -> None:
+    text = "# 消息设施\n\n- `cron`：定时任务的守护进程的消息\n- `lpr`：打印子系统的消息\n"
+    assert not any(question in ("cron是什么？", "lpr是什么？") for question in of_text(text))
+
+
+def test_what_may_not_be_done_in_several_ways_is_not_asked_for() -> None:
+    text = "# 船模许可协议\n\n许可协议禁止转售船模图纸。\n\n许可协议不得限制读者批注。\n"
+    assert not any("做什么" in question for question in of_text(text))
+    once = "# 船模许可协议\n\n许可协议禁止转售船模图纸。\n"
+    assert of_text(once) == {"船模许可协议禁止做什么？": "转售船模图纸"}
+
+
+def test_introductions_that_only_begin_a_list_are_refused() -> None:
+    assert chinese_claims.asked_of("请执行以下操作") == ""
+    assert chinese_claims.asked_of("打开图纸，并使用下列工具栏") == ""
+    assert chinese_claims.asked_of("以下按升序列出") == ""
+    assert chinese_claims.asked_of("要更改纸张的方向，请执行以下任一操作") == "要更改纸张的方向，有哪些办法？"
+    assert chinese_claims.asked_of("有4种阶梯类型") == "阶梯类型有哪些？"
+
+
+def test_a_cell_that_says_something_of_its_row_is_no_value() -> None:
+    rows = "| TreeBag | 不允许为空值 | 单线程安全 |\n| HashBag | 不允许为空值 | 多线程安全 |\n"
+    table = f"| 集合 | 键值 | 线程安全性 |\n|---|---|---|\n{rows}"
+    assert not any("不允许" in answer for answer in of_text(f"# 集合\n\n{table}").values())
+    assert "单线程安全" in of_text(f"# 集合\n\n{table}").values()
+
+
+def test_a_word_that_begins_like_a_number_is_none() -> None:
+    assert not chinese_claims._is_amount("百分比")
+    assert chinese_claims._is_amount("三个月")
+    assert "零时" not in [word.text for word in chinese_words.read("宽度为零时") if word.tag == "t"]
+
+
+def test_a_chinese_table_of_codes_is_chinese_and_english_prose_is_not() -> None:
+    rows = "".join(
+        f"| 图纸格式{n} | application/vnd.example.drawing-{n}+xml | filter_name_export_{n} |\n" for n in range(40)
+    )
+    assert language.detect(f"# 格式清单\n\n| 名称 | 类型 | 代码 |\n|---|---|---|\n{rows}") == "zh"
+    prose = "The curator keeps the list of the drawings in the archive, and it is open to all of the readers. " * 20
+    assert language.detect(prose + "（馆藏目录）") == "en"
