@@ -3,6 +3,7 @@
 import gc
 import json
 import random
+import re
 import time
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ import pytest
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
+from ragviz.errors import Cancelled, UsageError
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
@@ -585,6 +586,27 @@ def test_what_documents_consist_of_is_counted_by_hand_and_asked_by_evidence_or_b
         "prose": [1, 2, 3], "tables": [0], "lists": [], "key_values": [], "definitions": [1], "code": [], "images": [],
     }  # fmt: skip
     assert kinds.share("tables") == pytest.approx((end - start) / len(OF_EACH))
+
+
+def test_an_examination_tells_its_progress_and_can_be_cancelled_at_each_stage(workspace_with_set):
+    """Of 100,000 questions, reading and searching take most of the time; each is reported and stops."""
+    workspace = workspace_with_set
+    asked, heard = workspace.store.question_set("asked"), []
+    examination.examine(workspace, asked, progress=lambda *told: heard.append(told))
+    stages = list(dict.fromkeys(message for *_, message in heard))
+    assert stages[:4] == ["Reading the questions", "Reading the chunks", "Searching", "Reading the runs"]
+    assert stages[4:] == [check.title for check in CHECKS.values()]
+    assert all(total for _, total, _, message in heard if message == "Searching")
+    before = workspace.store.set_fact(asked.id, examination.FACT)
+    for stage in stages:
+
+        def cancelling(*told, stage=stage):
+            if told[3] == stage:
+                raise Cancelled(stage)
+
+        with pytest.raises(Cancelled, match=re.escape(stage)):
+            examination.examine(workspace, asked, progress=cancelling)
+    assert workspace.store.set_fact(asked.id, examination.FACT) == before
 
 
 def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):

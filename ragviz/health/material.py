@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ragviz.analysis import pooled
 from ragviz.claims import sections
-from ragviz.errors import RagvizError
+from ragviz.errors import RagvizError, ServiceError, UsageError
 from ragviz.generation import plan_record
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.health import words
@@ -30,6 +31,8 @@ from ragviz.workspace import Workspace
 
 DEPTH = 10
 """Chunks that BM25 returns for a question, and that are looked at for another answer."""
+REPORTED = 500
+"""Questions, or documents, after which the progress is reported: a cancellation is heard then."""
 SAMPLED = 5_000
 """Chunks from which the rarity of words is estimated, evenly spread over the documents."""
 MOST_RUNS = 8
@@ -125,15 +128,18 @@ class Material:
     planned: Mapping[str, int] | None = None
 
 
+@lru_cache(maxsize=4_096)
+def _evidence_words(text: str, of_question: str) -> frozenset[str]:
+    """Return the words and stated numbers of a piece of evidence; many questions can rest on the same one."""
+    return words.content(text, language.of_short(text, of_question)) | numerals.stated_numbers(text)
+
+
 def subject_of(question: Question, read: Callable[[Span], str], gold: Sequence[Sequence[str]] = ()) -> Subject:
     """Read a question in words; `read` returns the text of a span."""
     own, answer = words.content(question.query, question.language), words.content(question.answer, question.language)
     groups = []
     for group in question.evidence:
-        members = [
-            (text, words.content(text, language.of_short(text, question.language)) | numerals.stated_numbers(text))
-            for text in map(read, group)
-        ]
+        members = [(text, _evidence_words(text, question.language)) for text in map(read, group)]
         groups.append(max(members, key=lambda member: len(member[1] & (own | answer)), default=("", frozenset[str]())))
     return Subject(question, own, answer, tuple(groups), tuple(map(tuple, gold)))
 
@@ -152,19 +158,23 @@ def read_material(
     cuts = store.cuts(index.build, index.documents) if index is not None and index.build else {}
     golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
     texts = _span_texts(workspace, question_set.corpus_id, questions)
-    subjects = tuple(
-        subject_of(question, lambda span: span.text or texts.get((span.document_id, span.start, span.end), ""), gold)
-        for question, gold in zip(questions, golds or [()] * len(questions), strict=True)
-    )
+
+    def read(span: Span) -> str:
+        return span.text or texts.get((span.document_id, span.start, span.end), "")
+
+    subjects = []
+    for number, (question, gold) in enumerate(zip(questions, golds or [()] * len(questions), strict=True)):
+        if number % REPORTED == 0:
+            progress(number, len(questions), "questions", "Reading the questions")
+        subjects.append(subject_of(question, read, gold))
     languages = {document.id: document.language for document in documents}
     progress(0, None, "", "Reading the chunks")
-    weights = chunk_weights(workspace, question_set.corpus_id, cuts)
+    weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
     runs = runs_of(workspace, question_set)
-    progress(0, None, "", "Searching")
-    lexical, rivals = _searched(workspace, index, subjects) if index is not None and cuts else ({}, {})
+    lexical, rivals = _searched(workspace, index, subjects, progress) if index is not None and cuts else ({}, {})
     progress(0, None, "", "Reading the runs")
     return Material(
-        subjects,
+        tuple(subjects),
         weights,
         index.name if index is not None and cuts else "",
         lexical,
@@ -193,19 +203,23 @@ def _span_texts(workspace: Workspace, corpus_id: str, questions: Sequence[Questi
         wanted.setdefault(span.document_id, []).append((span.start, span.end))
     return {
         (document.id, start, end): document.text[start:end]
-        for document in workspace.store.document_texts(corpus_id, list(wanted))
+        for document in workspace.store.many_texts(corpus_id, list(wanted))
         for start, end in wanted[document.id]
     }
 
 
-def chunk_weights(workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts], most: int = SAMPLED) -> Weights:
+def chunk_weights(
+    workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts], most: int = SAMPLED, progress: Progress = silent
+) -> Weights:
     """Estimate how rare words are from `most` chunks of an index at most, evenly spread over its documents."""
     total = sum(map(len, cuts.values()))
     step = max(total / most, 1.0)
 
     def each() -> Iterator[frozenset[str]]:
         place, following = 0, 0.0
-        for document in workspace.store.document_texts(corpus_id, list(cuts)):
+        for number, document in enumerate(workspace.store.many_texts(corpus_id, list(cuts))):
+            if number % REPORTED == 0:
+                progress(number, len(cuts), "documents", "Reading the chunks")
             for start, end, _ in cuts[document.id].tolist():
                 if place >= following:
                     following += step
@@ -216,20 +230,23 @@ def chunk_weights(workspace: Workspace, corpus_id: str, cuts: Mapping[str, Cuts]
 
 
 def _searched(
-    workspace: Workspace, index: IndexInfo, subjects: Sequence[Subject]
+    workspace: Workspace, index: IndexInfo, subjects: Sequence[Subject], progress: Progress
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """Return BM25's first chunks for each question, and for question and answer together; empty where it is damaged."""
     asked = [subject for subject in subjects if subject.gold_chunks]
+    alone, both = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
     try:
         rank = search.retriever(workspace, damage.sound(workspace, index), "bm25")
-        alone = rank([subject.question.query for subject in asked], DEPTH)
-        both = rank([f"{subject.question.query}\n{subject.question.answer}" for subject in asked], DEPTH)
-    except RagvizError:
+        for start in range(0, len(asked), REPORTED):
+            progress(start, len(asked), "questions", "Searching")
+            some = asked[start : start + REPORTED]
+            first = rank([subject.question.query for subject in some], DEPTH)
+            second = rank([f"{subject.question.query}\n{subject.question.answer}" for subject in some], DEPTH)
+            for subject, of_question, with_answer in zip(some, first, second, strict=True):
+                alone[subject.id], both[subject.id] = of_question.ids, with_answer.ids
+    except (ServiceError, UsageError):
         return {}, {}
-    return (
-        {subject.id: each.ids for subject, each in zip(asked, alone, strict=True)},
-        {subject.id: each.ids for subject, each in zip(asked, both, strict=True)},
-    )
+    return alone, both
 
 
 def ways(runs: Sequence[Run]) -> list[Run]:
@@ -281,7 +298,7 @@ def _areas(
     scale = {d.id: letters(d.language) for d in documents}
     whole = tuple(Area(d.name, scale[d.id] * d.characters, tuple(starts.get(d.id, ()))) for d in documents)
     names, parts = {d.id: d.name for d in documents}, []
-    for document in workspace.store.document_texts(corpus_id, [d.id for d in documents]):
+    for document in workspace.store.many_texts(corpus_id, [d.id for d in documents]):
         found = sections.sections(document)
         lengths: dict[str, int] = {}
         asked: dict[str, dict[str, None]] = {}

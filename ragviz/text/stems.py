@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ragviz.text import words
 
@@ -44,6 +45,7 @@ _IRREGULAR = dict(each.split() for each in _FORMS.split("|"))
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("ings", ""), ("ing", ""), ("ed", ""), ("ly", ""), ("al", ""))
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """Return a word in lower case without its English inflection, roughly: only to be compared with other stems.
 
