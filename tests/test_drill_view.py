@@ -28,6 +28,11 @@ def test_a_drill_is_shown_with_its_figure_its_tables_and_what_it_cannot_notice(o
     assert faults["Fault"].tolist()[-1] == "Not altered"
     parts = next(each for each in tables if "Part" in each)
     assert len(parts) == len(fact["where"])
+    drawn = " ".join(str(each.proto) for each in app.get("plotly_chart"))
+    assert "Plantings that are called worse, without noise" in drawn
+    removed = next(f for f in fact["faults"] if (f["fault"], f["strength"]) == ("removed", 0.05))
+    told = f"{removed['worse']} of {removed['repetitions']} plantings are called worse without noise"
+    assert (f"{told}, {removed['noisy']['worse']} with the noise" in drawn) == bool(removed["repetitions"])
     assert button(app, "Drill it again").disabled is False
     assert not app.exception
     assert not app.error

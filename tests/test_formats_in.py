@@ -315,6 +315,27 @@ def test_paragraphs_of_squad_are_found_in_documents_that_are_there(workspace, co
     assert "1" in outcome.notes[0]
 
 
+def test_all_answers_and_titles_of_squad_come_back(workspace, corpus):
+    """An answer can be part of another one; paragraphs of one article stand in it again, in their order."""
+    both = [{"text": "nine", "answer_start": 20}, {"text": "at nine", "answer_start": 17}]
+    [first] = squad({"id": "s1", "question": "When?", "answers": both})["data"]
+    second = {"context": PIER, "qas": [row(2, "多长？", "三十米", 15)]}
+    other = {
+        "title": "Piers",
+        "paragraphs": [{"context": "Pier two is long.", "qas": [row(3, "Which?", "Pier two", 0)]}],
+    }
+    data = {"version": "v2.0", "data": [first | {"paragraphs": [*first["paragraphs"], second]}, other]}
+    outcome, _ = bring(workspace, corpus, json.dumps(data).encode())
+    assert (outcome.imported, outcome.repaired) == (3, 0)
+    written = json.loads(exchange.export_set(workspace, workspace.store.question_set("s"), "squad").data)
+    assert {article["title"]: [p["context"] for p in article["paragraphs"]] for article in written["data"]} == {
+        "Ferries": [FERRY, PIER], "Piers": ["Pier two is long."],
+    }  # fmt: skip
+    answers = {row["id"]: row["answers"] for a in written["data"] for p in a["paragraphs"] for row in p["qas"]}
+    assert answers["s1"] == both
+    assert answers["s2"] == [{"text": "三十米", "answer_start": 15}]
+
+
 def test_squad_goes_out_as_it_came_in(workspace, corpus):
     data = squad(
         row(1, "When?", "nine", 20), {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True}
@@ -487,7 +508,18 @@ def test_the_command_imports_a_folder_into_a_new_corpus_and_exports_it(workspace
     code, out, _ = command_line("questions", "import", "copy", tmp_path / "out.zip", "--name", "copied", "--json")
     assert (code, json.loads(out)["documents"]) == (0, 3)
     code, _, err = command_line("questions", "export", "s", tmp_path / "out.xml")
-    assert (code, "no format 'xml'" in err) == (2, True)
+    assert (code, "The name 'out.xml' tells none of the formats jsonl, csv" in " ".join(err.split())) == (2, True)
+    code, _, err = command_line("questions", "export", "s", tmp_path / "other.zip")
+    assert (code, "The name 'other.zip' can be any of beir, trec" in " ".join(err.split())) == (2, True)
+    assert not (tmp_path / "other.zip").exists()
+    code, out, _ = command_line("questions", "export", "s", tmp_path / "other.trec.zip", "--json")
+    assert (code, json.loads(out)["format"]) == (0, "trec")
+
+
+def test_the_files_of_a_set_have_different_names_that_tell_their_formats():
+    names = {name: registry.file_name("my set v1.2", name) for name in registry.FORMATS}
+    assert len(set(names.values())) == len(names)
+    assert {name: registry.format_named(file) for name, file in names.items()} == {name: name for name in names}
 
 
 def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command_line, monkeypatch, tmp_path):

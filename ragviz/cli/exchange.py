@@ -72,12 +72,12 @@ def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
 def questions_export(
     set_name: str,
     file: Path,
-    file_format: Annotated[str, typer.Option("--format", help=f"{_FORMATS} (default: by the ending of FILE).")] = "",
+    file_format: Annotated[str, typer.Option("--format", help=f"{_FORMATS} (default: by the endings of FILE).")] = "",
     as_json: Json = False,
 ) -> None:
     """Write a question set to FILE, and say what of it the format cannot carry."""
     workspace = console.open_workspace()
-    chosen = file_format or file.suffix.lstrip(".").lower()
+    chosen = file_format or registry.format_named(file.name)
     question_set = workspace.store.question_set(set_name)
     written = exchange.export_set(workspace, question_set, chosen)
     console.write(file, written.data)

@@ -212,7 +212,7 @@ def export(question_set: QuestionSet) -> None:
             lacks = "importing the file restores the same questions" if _is_whole(each) else f"lacks {each.lacks}"
             one, two = st.columns([1, 4], vertical_alignment="center")
             one.download_button(
-                each.title, partial(_exported, question_set, name), f"{question_set.name}.{each.extension}",
+                each.title, partial(_exported, question_set, name), registry.file_name(question_set.name, name),
                 _MEDIA[each.extension], key=f"export-{name}", on_click="ignore", width="stretch",
             )  # fmt: skip
             two.caption(plain(lacks.rstrip(".")))

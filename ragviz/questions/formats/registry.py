@@ -76,6 +76,38 @@ FORMATS: Mapping[str, Format] = {
     ),
 }
 """Format by name: a new one is a module, and its entry here."""
+
+
+def file_name(set_name: str, name: str) -> str:
+    """Return what the file of a set in a format is called: no two formats of a set have the same name.
+
+    >>> [file_name("asked", name) for name in ("jsonl", "ragas", "beir")]
+    ['asked.jsonl', 'asked.ragas.jsonl', 'asked.beir.zip']
+    """
+    extension = FORMATS[name].extension
+    return f"{set_name}.{extension}" if name == extension else f"{set_name}.{name}.{extension}"
+
+
+def format_named(file: str) -> str:
+    """Return the format that the name of a file to be written tells, by its last endings.
+
+    >>> [format_named(name) for name in ("a.csv", "a.ragas.jsonl", "a.json", "v1.2.JSONL", "a.beir")]
+    ['csv', 'ragas', 'squad', 'jsonl', 'beir']
+
+    Raises:
+        UsageError: it tells none, or several could be meant.
+
+    """
+    *_, before, ending = ["", "", *file.lower().split(".")]
+    if before in FORMATS and FORMATS[before].extension == ending:
+        return before
+    able = [ending] if ending in FORMATS else [name for name, each in FORMATS.items() if each.extension == ending]
+    if len(able) == 1:
+        return able[0]
+    told = f"can be any of {', '.join(able)}" if able else f"tells none of the formats {', '.join(FORMATS)}"
+    raise UsageError(f"The name '{file}' {told}: name one with --format.")
+
+
 AUTO = "auto"
 """In place of a format's name: the one that the files are recognised as."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 _REPORTED = 500
 _TITLES = 120  # characters of a title that are kept in a document's name
+_NUMBERED = re.compile(r"(.+)/(\d{3,})", re.DOTALL)  # a document that was a paragraph
 
 
 @dataclass(slots=True)
@@ -190,7 +192,10 @@ def _in_document(text: str, at: int, context: str, place: Span) -> Span:
 
 
 def write(outgoing: Outgoing, _format: str) -> Written:
-    """Write SQuAD 2: a document is an article of one paragraph; answers are marked where they stand in the evidence."""
+    """Write SQuAD 2: a document is an article of one paragraph; answers are marked where they stand in the evidence.
+
+    Documents that an import made of an article's paragraphs, named by its title and their numbers, are its paragraphs.
+    """
     by_document: dict[str, list[Question]] = {}
     left: dict[str, int] = {}
     for question in outgoing.questions:
@@ -199,7 +204,14 @@ def write(outgoing: Outgoing, _format: str) -> Written:
             left[reason] = left.get(reason, 0) + 1
         else:
             by_document.setdefault(document_id, []).append(question)
-    articles = [_article(document, by_document[document.id]) for document in outgoing.known.texts(by_document)]
+    paragraphs: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    for document in outgoing.known.texts(by_document):
+        title, number = _title_of(document.name)
+        paragraphs.setdefault(title, []).append((number, _paragraph(document, by_document[document.id])))
+    articles = [
+        {"title": title, "paragraphs": [each for _, each in sorted(own, key=lambda numbered: numbered[0])]}
+        for title, own in paragraphs.items()
+    ]
     data = json.dumps({"version": "v2.0", "data": articles}, ensure_ascii=False).encode("utf-8", "replace")
     notes = tuple(f"{count:,} left out: {reason}." for reason, count in left.items())
     return Written(data, "json", notes)
@@ -220,16 +232,27 @@ def _document_of(question: Question) -> tuple[str, str]:
     return (spans[0].document_id, "") if spans else ("", "its evidence is gone")
 
 
-def _article(document: Document, questions: Iterable[Question]) -> dict[str, Any]:
-    rows = [_row(question, document) for question in questions]
-    return {"title": document.name, "paragraphs": [{"context": document.text, "qas": rows}]}
+def _title_of(name: str) -> tuple[str, int]:
+    """Return the title of the article that a document is a paragraph of, and its number there.
+
+    >>> _title_of("Ada Lovelace/012"), _title_of("guide/pumps.md")
+    (('Ada Lovelace', 12), ('guide/pumps.md', 1))
+    """
+    found = _NUMBERED.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, 1)
+
+
+def _paragraph(document: Document, questions: Iterable[Question]) -> dict[str, Any]:
+    return {"context": document.text, "qas": [_row(question, document) for question in questions]}
 
 
 def _row(question: Question, document: Document) -> dict[str, Any]:
     """Return a question; earlier turns of its conversation stand before its text, as they are searched."""
     row: dict[str, Any] = {"id": question.id, "question": question.query}
     spans = [span for group in question.evidence for span in group if span.document_id == document.id]
-    answers = [_written(span, question.answer, document) for span in spans if not span.stale]
+    texts = [document.text[span.start : span.end] for span in spans]
+    answer = "" if question.answer in texts else question.answer  # then each piece of evidence is an answer
+    answers = [_written(span, answer, document) for span in spans if not span.stale]
     return row | {"answers": answers, "is_impossible": not question.evidence}
 
 
