@@ -320,6 +320,38 @@ def test_versions_by_their_headings():
     assert (draft.question, draft.answer) == ("In the latest version, how many boats does the dock take?", "25 boats")
 
 
+def test_the_latest_version_of_a_log_whose_sections_are_versions():
+    old, new = "The limit is 10 boats.", "The limit is now 25 boats."
+    log = document(
+        "log.md", f"# Dock log\n\n## Version 2.9 (2020-01-05)\n\n{old}\n\n## Version 3.1 (2022-02-03)\n\n{new}\n"
+    )
+    own = {
+        section: (quote, boats, f"Regarding “{section}” in “Dock log”, how many boats does the dock take?")
+        for quote, boats, section in (
+            (old, "10 boats", "Version 2.9 (2020-01-05)"),
+            (new, "25 boats", "Version 3.1 (2022-02-03)"),
+        )
+    }
+    claims = [
+        claim(log, quote, question, boats, "dock", attribute="limit", section=f"Dock log > {section}")
+        for section, (quote, boats, question) in own.items()
+    ]
+    [draft] = made(corpus_of((log, claims)), "version")
+    asked = "In the latest version of “Dock log”, how many boats does the dock take?"
+    assert (draft.question, draft.answer) == (asked, "25 boats")
+
+
+def test_what_each_release_fixed_is_no_version_of_what_another_did():
+    old, new = "The limit is 10 boats.", "The limit is now 25 boats."
+    log = document("log.md", f"# Version 2.9\n\n{old}\n\n# Version 2.10\n\n{new}\n")
+    for kind, count in (("list", 0), ("fact", 1)):
+        claims = [
+            claim(log, quote, "What is listed under “Fixes of the dock”?", boats, "dock", type=kind, section=section)
+            for quote, boats, section in ((old, "10 boats", "Version 2.9"), (new, "25 boats", "Version 2.10"))
+        ]
+        assert len(made(corpus_of((log, claims)), "version")) == count
+
+
 def test_a_chinese_version():
     old, new = "自2019年起，停泊费是四元。", "自2022年起，停泊费是六元。"
     of = document("费.md", f"{old}\n\n{new}", "zh")

@@ -166,3 +166,151 @@ def test_a_chinese_swap_and_one_that_is_true():
     planted = document("真.md", "石匠公会由李强担任会长。", "zh")
     questions = {draft.question for draft in swapped((one, [head]), (two, [fee]), (planted, []))}
     assert "石匠公会的会长是谁？" not in questions
+
+
+def questions_of(*pairs):
+    return {draft.question for draft in swapped(*pairs)}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "asked"),
+    [
+        ("How many keys does the Rope Guild hold?", "nine keys", True),
+        ("What does the Rope Guild provide?", "nine keys", False),  # any sentence about a guild may say it
+        ("What is the aim of the Rope Guild?", "nine keys", False),
+        ("If the Rope Guild has nine keys, what should you press?", "nine keys", False),  # a step
+        ("How many keys do the Rope Guild and the Salt Guild hold?", "nine keys", False),  # one of two
+    ],
+)
+def test_only_what_is_asked_of_one_thing_is_asked_of_another(question, answer, asked):
+    text = "The Rope Guild holds nine keys."
+    of = document("keys.md", text)
+    made = questions_of((of, [claim(of, text, question, answer, "Rope Guild")]), (STONE, [HOW_MANY]))
+    assert (question.replace("Rope", "Stone") in made) is asked
+
+
+def test_a_name_that_is_always_a_part_of_a_longer_one_stands_for_nothing():
+    part = document("part.md", "The Stone Guild Hall is grey. We love the Stone Guild Hall.")
+    whole = document("whole.md", "The Stone Guild Hall is grey. We love the Stone Guild.")
+    for other, expected in ((part, False), (whole, True)):
+        hall = claim(other, "The Stone Guild Hall is grey.", "Which colour has the Stone Guild?", "grey", "Stone Guild")
+        assert ("Who leads the Stone Guild?" in questions_of((ROPE, [WHO_LEADS]), (other, [hall]))) is expected
+
+
+def test_a_topic_is_left_out_where_its_document_does_not_name_the_other_thing():
+    asked = claim(ROPE, LEADS, "In “Rope”, who leads the Rope Guild of nine members?", "Ida Brandt", "Rope Guild")
+    led = claim(ROPE, LEADS, "In “Rope”, how many halls does the Rope Guild lead?", "blue", "Rope Guild")
+    made = questions_of((ROPE, [asked, led]), (STONE, [HOW_MANY]))
+    assert "How many halls does the Stone Guild lead?" in made
+    both = document("rope.md", f"# Rope\n\n{LEADS}\n\nIt is older than the Stone Guild.")
+    mills = claim(both, LEADS, "In “Rope”, how many mills does the Rope Guild own?", "nine", "Rope Guild")
+    assert "In “Rope”, how many mills does the Stone Guild own?" in questions_of((both, [mills]), (STONE, [HOW_MANY]))
+
+
+def test_names_of_one_list_are_of_one_sort():
+    text = "The keepers of Norsk, Velta and Orrin meet. The lamp of Norsk needs nine litres of oil."
+    of = document("lamps.md", f"# Lamps\n\n{text}\n\n{'Nothing is said here. ' * 40}\n\n# Far\n\nWe went to Velta.")
+    quote = "The lamp of Norsk needs nine litres of oil."
+    asked = claim(of, quote, "How many litres of oil does the lamp of Norsk need?", "nine litres", "lamp", ["Norsk"])
+    near = questions_of((of, [asked]))
+    assert near == set()  # in the list they stand beside what is said of the other
+    apart = document("list.md", "We saw the lights of Norsk, Velta and Orrin. They shone.")
+    lamp = document("lamp.md", quote)
+    asked = claim(lamp, quote, "How many litres of oil does Norsk need?", "nine litres", "Norsk", ["Norsk"])
+    made = questions_of((lamp, [asked]), (apart, []))
+    assert made == {"How many litres of oil does Velta need?", "How many litres of oil does Orrin need?"}
+
+
+def table(rows, name="prices.md", language="en"):
+    text = "| Part | Price |\n| --- | --- |\n" + "\n".join(f"| {row} | {price} |" for row, price in rows)
+    of = document(name, text, language)
+    ask = "{}的价格是多少？" if language == "zh" else "What is the price of “{}”?"
+    return of, [
+        claim(
+            of,
+            f"| {row} | {price} |",
+            ask.format(row),
+            price,
+            row,
+            type="table",
+            attribute="价格" if language == "zh" else "price",
+        )
+        for row, price in rows
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "other"),
+    [
+        ("Rail, 9 m", "Rail, 8 m"),  # 9 and what has two digits differ in length
+        ("Oil, 20 litres", "Oil, 30 litres"),
+        ("Course 101", "Course 102"),
+        ("November 10, 2025", "November 11, 2025"),
+        ("Shift F11", "Shift F12"),
+        ("rope3", ""),  # the number is a part of a name
+        ("Rail up to 9 m", ""),  # 8 m is in it
+        ("rope(1)", ""),
+        ("cut -n 3 rope", ""),
+        ("Rope → 3 knots", ""),
+    ],
+)
+def test_a_row_with_another_number(row, other):
+    made = questions_of(table([(row, "nine marks")]))
+    assert made == ({f"What is the price of “{other}”?"} if other else set())
+
+
+def test_a_number_that_a_document_has_or_that_a_range_may_hold_is_not_taken():
+    planted = document("planted.md", "Nobody sells oil, 30 litres, here.")
+    assert questions_of(table([("Oil, 20 litres", "4")]), (planted, [])) == {"What is the price of “Oil, 40 litres”?"}
+    assert questions_of(table([("May 3, 2025", "4"), ("April 1 - May 9, 2025", "5")])) == set()
+
+
+def test_a_chinese_row_with_another_number():
+    assert questions_of(table([("绳索 20 米", "九元")], "价.md", "zh")) == {"绳索 30 米的价格是多少？"}
+    assert questions_of(table([("绳索 20 米以下", "九元")], "价.md", "zh")) == set()
+
+
+def test_a_report_of_another_year():
+    text = "# Report 2021\n\nThe harbour counted nine ships. Ann Ode painted the crane."
+    of = document("report.md", text)
+    ships = claim(of, "The harbour counted nine ships.", "In “Report 2021”, how many ships did the harbour count?",
+                  "nine", "harbour", type="number")  # fmt: skip
+    crane = claim(of, "Ann Ode painted the crane.", "In “Report 2021”, who painted the crane?", "Ann Ode", "crane")
+    asked = "In “Report 2019”, how many ships did the harbour count?"
+    assert questions_of((of, [ships, crane])) == {asked}  # who painted it is told once
+    told = document("told.md", "In 2019 the harbour counted four ships.")
+    assert asked not in questions_of((of, [ships]), (told, []))
+
+
+@pytest.mark.parametrize("when", ["Since 1998", "Until 1998", "By 1998"])
+def test_a_year_from_or_until_which_something_was_may_hold_for_others(when):
+    text = f"{when}, the harbour paid nine marks."
+    toll, bridge = document("toll.md", text), document("bridge.md", "The bridge was closed in 2004.")
+    asked = claim(toll, text, f"{when}, how many marks did the harbour pay?", "nine marks", "harbour", type="number")
+    closed = claim(bridge, bridge.text, "When was the bridge closed?", "2004", "bridge", type="number")
+    assert swapped((toll, [asked]), (bridge, [closed])) == []
+
+
+def test_chinese_swaps_need_a_name_and_a_question_of_its_own():
+    rope, stone = "绳索公会的会长是王芳。", "石匠公会的会费是九元。"
+    one, two = document("绳索.md", rope, "zh"), document("石匠.md", stone, "zh")
+    fee = claim(two, stone, "石匠公会的会费是多少？", "九元", "石匠公会", attribute="会费")
+    for question, attribute, asked in (
+        ("绳索公会的会长是谁？", "会长", True),
+        ("如果绳索公会没有会长，应该怎么办？", "处理办法", False),
+        ("绳索公会的作用是什么？", "作用", False),
+    ):
+        head = claim(one, rope, question, "王芳", "绳索公会", attribute=attribute)
+        assert (question.replace("绳索", "石匠") in questions_of((one, [head]), (two, [fee]))) is asked
+    cut = document("光标.md", "石匠器很好。", "zh")
+    tool = claim(cut, cut.text, "石匠器的颜色是什么？", "红色", "石匠器", attribute="颜色")
+    saw = claim(one, rope, "绳索器的会长是谁？", "王芳", "绳索器", attribute="会长")
+    assert "石匠器的会长是谁？" not in questions_of((one, [saw]), (cut, [tool]))  # one character makes no kind
+
+
+def test_phrases_of_one_section():
+    search = ExactSearch([document("a.md", "# Ropes\n\nThe crane is red.\n\n# Salt\n\nThe mill is old.")])
+    assert search.share_a_section("crane", "red")
+    assert search.share_a_section("crane", "ropes")  # in the heading above it
+    assert not search.share_a_section("crane", "mill")
+    assert not search.share_a_section("crane", "salt")

@@ -155,6 +155,8 @@ def versions(corpus: Claims) -> Iterator[JoinedDraft]:
     titles = {i: title_of(document) or name_of(document) for i, document in corpus.documents.items()}
     groups: dict[tuple[str, ...], list[tuple[Dated, SourceClaim]]] = defaultdict(list)
     for claim in (*corpus.all, *corpus.variants):
+        if claim.type == "list":  # what each release fixed, or added: none of it holds instead of another
+            continue
         title = titles.get(claim.document_id, "")
         when = _when(claim, title) if can_join(claim) and not dated(claim.answer, claim.language) else None
         if when is not None and (key := _key(claim)):
@@ -218,6 +220,7 @@ def _undated(question: str, language: str) -> str:
     topic = re.sub(r"(?P<open>[“《])(?P<title>[^”》]*)(?P<close>[”》])", _undated_title, topic)
     topic = "" if re.fullmatch(r"(?:In|在|关于)?\s*(?:中|里)?[,，]?\s*", topic) else topic
     topic = re.sub(r"^(Regarding [^,]*?) in (?=,)", r"\1", topic)
+    topic = re.sub(r"^Regarding\s+in (?=“)", "In ", topic)  # the section was a version
     if language == "zh":
         if at := dated(topic, "zh"):  # "关于相册的版本 3.0（2023年11月），…" asks about the album
             name = re.sub("[的（( ]+$", "", topic[: at[0].start])

@@ -140,6 +140,15 @@ class ExactSearch:
         at = int(np.searchsorted(places, first))
         return at < len(places) and bool(places[at] < last)
 
+    def share_a_section(self, one: str, other: str) -> bool:
+        """Return whether two phrases stand under one heading, in its text or in the headings above it."""
+        return bool(np.intersect1d(self._sections_of(one), self._sections_of(other)).size)
+
+    def _sections_of(self, phrase: str) -> NDArray[np.int64]:
+        """Return the numbers of the sections that hold a phrase or have it above them; text before the first is -1."""
+        within = np.searchsorted(self._sections, self._places(phrase), side="right") - 1
+        return np.concatenate([within, self._headed(phrase)]).astype(np.int64)
+
     def near(self, phrase: str, others: Sequence[str], most: int = 200) -> int | None:
         """Return how many of `others` at most stand together with `phrase`: near one place, or under one heading.
 

@@ -13,12 +13,14 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from ragviz.backends.terms import HAN_RUN
+from ragviz.claims.candidate import word_set
 from ragviz.claims.chinese_claims import is_proper
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import dated_claims
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.generation.exact_search import ExactSearch
 from ragviz.generation.joined_draft import JoinedDraft, is_direct, lead
+from ragviz.generation.listed_names import listed_names
 from ragviz.generation.noun_phrases import NounPhrase, chinese_label, modified_nouns, noun_phrases
 from ragviz.records import digest
 from ragviz.text.stems import content_words, singular
@@ -33,6 +35,10 @@ SWAPPED = 3
 """Questions at most that are made of one claim by swapping its names, one in each, and by its year."""
 EACH = 2
 """Replacements of one name that are used at most."""
+ALONE = 2
+"""Words, besides the name, that say what is asked where the question loses its topic at least."""
+OF_ONE_TABLE = 6
+"""Questions about rows of one table that are made by swapping a number, at most."""
 NAMES = 4
 """Names of one question that are tried."""
 
@@ -43,27 +49,49 @@ _NO_PLAIN_NAME = re.compile(r"\d(?![\w-]*[A-Z])|\b(?:[a-z]{3,}ing|and|or|who|tha
 _ADJECTIVE = re.compile(r"[a-z]+(?:al|ive|ous|ful|ic|able|ible|less|ary|ed)\b")
 _QUOTES = ("“", '"', "《", "「")
 _LOCAL = ("a person", "a place")
+_LOCAL_KINDS = frozenset(_LOCAL)
 """Kinds of things whose replacement must be named in the same document: else it has nothing to do with it. So must
-common nouns where the question begins with its topic."""
+all others where the question begins with its topic."""
 _SUPERLATIVE = re.compile(
     r"\b(?:first|last|latest|newest|current|currently|most|least|only|best)\b|最|首|唯一|目前|当前"
 )
 
 
+_GENERAL = word_set(
+    "aim purpose goal objective function role use used usage meaning definition content contents description detail"
+    " details note notes comment comments information item example list listed include includes contain contains do"
+    " does provide provides offer offers mean means thing kind type name"
+    " 目的 作用 用途 功能 含义 意思 意义 定义 内容 说明 描述 介绍 简介 备注 注释 操作 效果 示例 例子 名称 类型 用于"
+    " 包括 包含 提供 列出 目标 职责"
+)
+"""What nearly every sentence about a thing says of it."""
+_OPEN = re.compile(
+    r"what (?:do|does|did|can|could|should|must|will|would|may|has|have|had|is|are|was|were)\b", re.IGNORECASE
+)
+_STEP = re.compile(
+    r"^(?:if|when|where|while|once|after|before|as soon as|in case|unless|to)\b[^?]*,\s"
+    r"|\b(?:steps?|you|your|we|our|us|I|my)\b|^(?:如果|若|假如|当|要|在[^，]*[时后前]，|为了|想)|步骤|怎么办|怎么做|哪些操作|您|你|我们"
+)
+"""What belongs to a procedure: a name in it is not told from another's."""
+
 _ONCE = re.compile(
-    "出生|逝世|去世|病逝|病故|牺牲|考入|毕业(?!生)|成立|创办|创建|建成|落成|[动开竣]工|通车|开通|出版|首次"
+    r"\b(?:born|died|founded|established|built|erected|completed|launched)\b|出生|逝世|去世|病逝|病故|牺牲|考入|毕业(?!生)|成立|创办|创建|建成|落成|[动开竣]工|通车|开通|出版|首次"
 )
 """What happens once: in another year it did not, which the documents say."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A name as a whole noun phrase of its claim's question, behind the question's lead, and what kinds it is of."""
+    """A name as a whole noun phrase of its claim's question, behind the question's lead, and what kinds it is of.
+
+    `beside` are the names that stand beside it in a list or a table.
+    """
 
     claim: SourceClaim
     name: str
     phrase: NounPhrase
     kinds: tuple[str, ...]
+    beside: tuple[str, ...] = ()
 
 
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
@@ -71,6 +99,7 @@ def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     asked = {normal(claim.question) for claim in corpus.all}
     swapped = (
         _swapped_years(corpus, seed),
+        _swapped_numbers(corpus),
         _swapped_attributes(corpus, seed),
         _swapped_entities(corpus, list(_named(corpus)), seed),
     )
@@ -89,27 +118,53 @@ def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
 def _named(corpus: Claims) -> Iterator[_Named]:
     """Yield the names in the questions that can be swapped: subjects first, then the other names."""
     by_language: dict[str, list[tuple[SourceClaim, str]]] = defaultdict(list)
-    usable = [claim for claim in corpus.all if is_direct(claim) and not _SUPERLATIVE.search(claim.question)]
+    usable = [claim for claim in corpus.all if is_direct(claim) and _says_what_is_asked(claim)]
+    lists = listed_names(corpus.documents.values(), corpus.all)
     rests = ["" if claim.language == "zh" else lead(claim.question)[1] for claim in usable]
     for claim, nouns in zip(usable, modified_nouns(rests), strict=True):
         rest = lead(claim.question)[1]
         given = (name for name in (claim.subject, *claim.entities, *nouns) if is_entity(name, claim.language))
         names = [name for name in dict.fromkeys(map(bare, given)) if _stands_in(name, rest)]
+        names = [name for name in names if normal(name) != normal(claim.attribute)]  # attributes are swapped for others
         by_language[claim.language] += [(claim, name) for name in names[:NAMES]]
     for language, pairs in by_language.items():
         found = noun_phrases([(claim.question, name) for claim, name in pairs], language)
         whole = [(*pair, phrase) for pair, phrase in zip(pairs, found, strict=True) if phrase is not None]
         labels = _labels({name for _, name, phrase in whole if phrase.label in _NAMED_KINDS}, language)
         for claim, name, phrase in whole:
-            if _is_inside_quotes(phrase):
+            if _is_inside_quotes(phrase) or _is_one_of_several(phrase):
                 continue
-            yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)))
+            is_row = phrase.text[:1] in _QUOTES or claim.type == "table"
+            beside = lists.get(normal(name), ()) if _is_swapped(name, language) and not is_row else ()
+            yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)), tuple(beside))
+
+
+def _says_what_is_asked(claim: SourceClaim) -> bool:
+    """Return whether a question asks for something of its own, which not every sentence about its subject says.
+
+    Left out are those for a purpose, a description, the items of a list, for all that a thing does; and those of a step
+    or of what is done in a case: with another name they are about nothing.
+    """
+    rest = lead(claim.question)[1]
+    if _SUPERLATIVE.search(claim.question) or claim.type in ("definition", "list") or _STEP.search(rest):
+        return False
+    own = set(content_words(bare(claim.subject), claim.language))
+    words = [word for word in content_words(rest, claim.language) if word not in own and word not in _GENERAL]
+    return len(words) >= (2 if _OPEN.match(rest) and not claim.attribute else 1)
 
 
 def _is_inside_quotes(phrase: NounPhrase) -> bool:
     """Return whether a phrase is a part of what quotation marks hold: of a row's name, of a title."""
     before = phrase.question[: phrase.start]
     return before.count("“") > before.count("”") or before.count("《") > before.count("》")
+
+
+def _is_one_of_several(phrase: NounPhrase) -> bool:
+    """Return whether a name is joined with others: "A and B", “A、B”."""
+    before, after = phrase.question[: phrase.start], phrase.question[phrase.end :]
+    return bool(
+        re.search(r"(?:\b(?:and|or)\s|[、和或与及])$", before) or re.match(r"\s(?:and|or)\b|[、和或与及]", after)
+    )
 
 
 def _labels(names: Iterable[str], language: str) -> dict[str, str]:
@@ -138,19 +193,25 @@ def _is_full_name(name: str) -> bool:
 
 def _kinds(name: str, phrase: NounPhrase, labels: Mapping[str, str], language: str) -> Iterator[str]:
     """Yield the kind of a name, if it shows: by the name itself (of an organisation where it acts), or by its form."""
-    named = _NAMED_KINDS.get(labels.get(name, ""), "")
+    named = _NAMED_KINDS.get(labels.get(name, ""), "") if language != "zh" else ""  # jieba's names are words, too
     if phrase.text[:1] in _QUOTES:  # a row of a table, a title
         form = kind(name, language)
         yield from [f"quoted {form}"] if form else []
     elif named and named == _NAMED_KINDS.get(phrase.label):
         yield from [named] if phrase.subject or named in _LOCAL else []
-    elif (form := kind(name, language)) and _can_stand_for_another(name) and _is_swapped(name, language):
+    elif (form := _form(name, language)) and _can_stand_for_another(name) and _is_swapped(name, language):
         yield _form_kind(name, form, plural=phrase.plural)
+
+
+def _form(name: str, language: str) -> str:
+    """Return the kind that a name's form says; of a Chinese one not by one character: what ends in "器" is anything."""
+    form = kind(name, language)
+    return "" if language == "zh" and len(form) < 2 else form
 
 
 def _is_swapped(name: str, language: str) -> bool:
     """Return whether a name that no quotation marks hold is one: an English common noun makes no sense elsewhere."""
-    return language == "zh" or name[:1].isupper()
+    return language == "zh" or any(c.isupper() for c in name)
 
 
 def _can_stand_for_another(name: str) -> bool:
@@ -179,7 +240,7 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
             groups[each.claim.language, own].setdefault(normal(each.name), each.name)
     for entity, name in corpus.names.items():  # those that nothing is asked about
         language = "zh" if HAN_RUN.search(name) else "en"
-        form = kind(name, language) if _can_stand_for_another(name) else ""
+        form = _form(name, language) if _can_stand_for_another(name) else ""
         if language == "zh" and not is_proper(name):
             continue  # "丝绸博物馆" may be what a named one is
         if form and _is_swapped(name, language):
@@ -187,8 +248,9 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in groups.items()}
     made: Counter[SourceClaim] = Counter()
     for each in named:
-        others = (_some(ordered[each.claim.language, own], each.claim, seed) for own in each.kinds)
-        drafts = (_with_entity(corpus, each, other) for other in chain.from_iterable(others))
+        alike = (ordered[each.claim.language, own] for own in each.kinds)
+        others = chain(each.beside, chain.from_iterable(_some(group, each.claim, seed) for group in alike))
+        drafts = (_with_entity(corpus, each, other) for other in dict.fromkeys(others))
         for draft in islice(filter(None, drafts), min(EACH, SWAPPED - made[each.claim])):
             made[each.claim] += 1
             yield draft
@@ -198,28 +260,73 @@ def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
     """Return the question about another thing of the kind; None where a document may say it."""
     claim, old = named.claim, named.name
     one, two = set(normal(old).split()), set(normal(new).split())
-    if named.phrase.plural != _is_plural(new) and claim.language != "zh":
-        return None
+    quoted = named.phrase.text[:1] in _QUOTES
     if one <= two or two <= one or _stands_in(new, claim.question) or _clashes(named.phrase.text, new):
         return None
-    led = bool(lead(claim.question)[0]) and named.kinds[0].endswith(" noun")
-    if (led or named.kinds[0] in _LOCAL) and claim.document_id not in corpus.search.documents(new):
+    if not quoted and not (_fits(named, new) and _is_whole_name(corpus, new, claim)):
+        return None
+    elsewhere = claim.document_id not in corpus.search.documents(new)
+    if elsewhere and _LOCAL_KINDS.intersection(named.kinds):
         return None
     telling = _telling(claim, [old, new])
     if not telling or not absent(corpus.search, new, telling):
         return None
-    if claim.type == "table" and _share_a_document(corpus, new, claim.attribute):
+    if claim.type == "table" and corpus.search.share_a_section(new, claim.attribute):
         return None
     if claim.attribute and not absent(corpus.search, new, [claim.attribute]):
         return None
     if corpus.search.near(new, [claim.answer]) != 0:
         return None
-    return _draft(claim, named.phrase.renamed(old, new), (old, new))
+    question = named.phrase.renamed(old, new)
+    topic = lead(claim.question)[0]
+    if elsewhere and topic:  # nothing of that topic is said about it
+        special = [word for word in telling if word not in _GENERAL]
+        if normal(old) != normal(claim.subject) or len(special) < ALONE - bool(claim.attribute):
+            return None
+        question = question.removeprefix(topic)
+    return _draft(claim, question, (old, new))
 
 
-def _share_a_document(corpus: Claims, name: str, attribute: str) -> bool:
-    """Return whether one document holds both: the header of a table can be far from its rows."""
-    return not set(corpus.search.documents(name)).isdisjoint(corpus.search.documents(attribute))
+def _fits(named: _Named, new: str) -> bool:
+    """Return whether a name can stand for another in a sentence: in English one in capitals, of the same number."""
+    return named.claim.language == "zh" or (named.phrase.plural == _is_plural(new) and _is_swapped(new, "en"))
+
+
+_CHINESE_NAME = re.compile(r"[A-Za-z][\w.+-]*(?: [A-Z\d][\w.+-]*)*")
+
+
+def _is_whole_name(corpus: Claims, name: str, claim: SourceClaim) -> bool:
+    """Return whether the documents write a name, as it stands, where it is no part of a longer one.
+
+    English: somewhere behind a word in lower case or an article, and mostly without a capitalised word beside it. A
+    Chinese one is a Latin name, a name of a person, a place or a body, or where an attribute is asked for what a claim
+    is about; no verb begins it.
+    """
+    if claim.language == "zh":
+        words = parse([name], "zh")[0]
+        if _CHINESE_NAME.fullmatch(name) or all(word.tag[:2] in ("nr", "ns", "nt") for word in words):
+            return True
+        subject = bool(claim.attribute) and any(
+            normal(corpus.all[place].subject) == normal(name) for place in corpus.about.get(normal(name), ())
+        )
+        return subject and bool(words) and words[0].tag[0] in "njsb" and words[-1].tag[0] == "n"
+    written = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    free = joined = 0
+    for document_id, start in corpus.search.starts(name)[:_LOOKED_AT]:
+        text = corpus.documents[document_id].text
+        if not written.match(text, start):
+            continue
+        before, after = text[max(start - 30, 0) : start], text[start + len(name) : start + len(name) + 30]
+        longer = re.search(
+            r"(?<![.?!:] )(?<![.?!\n])\b(?!(?:The|A|An)\b)[A-Z][\w.-]* $|[\w][-/@.]$", before
+        ) or re.match(r" (?:of |for )?[A-Z]|[-/@]\w|\.\w", after)
+        joined += bool(longer)
+        free += not longer and bool(re.search(r"(?:\b[a-z]+|,|\b(?:The|A|An)) [\"“(*_`\[]*$", before))
+    return free > 0 and free >= joined
+
+
+_LOOKED_AT = 100
+"""Places of a name at most whose surroundings are read."""
 
 
 def _clashes(phrase: str, new: str) -> bool:
@@ -239,7 +346,7 @@ def _telling(claim: SourceClaim, names: Sequence[str]) -> list[str]:
 
 def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     attributes: dict[tuple[str, ...], dict[str, SourceClaim]] = defaultdict(dict)
-    fitting = [claim for claim in corpus.all if _asks_for_attribute(claim)]
+    fitting = [claim for claim in corpus.all if claim.type != "table" and _asks_for_attribute(claim)]
     for claim in fitting:
         attributes[_attribute_kind(claim)].setdefault(normal(claim.attribute), claim)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in attributes.items()}
@@ -250,8 +357,6 @@ def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             words = content_words(new, claim.language)
             shared = set(words) & set(content_words(old, claim.language))
             if shared or not words or _stands_in(new, claim.question):
-                continue
-            if "table" in (claim.type, other.type) and _share_a_document(corpus, bare(claim.subject), new):
                 continue
             if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
                 yield _draft(claim, _replaced(claim.question, old, new), (old, new))
@@ -267,7 +372,8 @@ def _asks_for_attribute(claim: SourceClaim) -> bool:
     """Return whether a question names its subject, and once its attribute."""
     text = bare(claim.attribute)
     once = bool(text) and len(re.findall(re.escape(text), claim.question, re.IGNORECASE)) == 1
-    return once and is_direct(claim) and _stands_in(claim.subject, claim.question)
+    special = any(word not in _GENERAL for word in content_words(text, claim.language))
+    return once and special and is_direct(claim) and _stands_in(claim.subject, claim.question)
 
 
 def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
@@ -291,21 +397,63 @@ def _swapped_years(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     years = sorted(counted, key=lambda year: _order(seed, year))
     for claim in corpus.all:
         own = _YEAR.findall(claim.question)
-        if len(own) != 1 or not claim.subject or not is_direct(claim) or not _is_of_the_question(claim):
+        if len(own) != 1 or not claim.subject or not is_direct(claim) or _SUPERLATIVE.search(claim.question):
             continue
-        if claim.language == "zh" and _ONCE.search(claim.question):
+        if own[0] in lead(claim.question)[0]:
+            yield from _with_titles_year(corpus, claim, own[0])
+            continue
+        if not _is_of_the_question(claim):
+            continue
+        if _ONCE.search(claim.question):
             continue
         tried = _by_distance(years, own[0])[:TRIED]
-        free = (year for year in tried if absent(corpus.search, bare(claim.subject), [year]))
-        for year in islice(free, SWAPPED):
+        names = _names_of(claim)
+        free = (year for year in tried if all(absent(corpus.search, name, [year]) for name in names))
+        for year in islice((year for year in free if _is_absent_in(corpus, claim, year)), EACH):
             yield _draft(claim, claim.question.replace(own[0], year), (own[0], year))
+
+
+def _with_titles_year(corpus: Claims, claim: SourceClaim, own: str) -> Iterator[JoinedDraft]:
+    """Yield the question of the report, rules, prices … of another year, of which there is no document."""
+    topic, rest = lead(claim.question)
+    quoted = next((title for title in re.findall(r"[“《]([^”》]+)[”》]", topic) if own in title), "")
+    if not quoted or len(re.findall(r"\d+", quoted)) > 1 or dated_claims.titled(quoted) is None:
+        return
+    if not _AMOUNT.search(rest) or _STEP.search(rest) or _ONCE.search(rest) or re.search("[,，]", rest):
+        return
+    for year in (str(int(own) - 2), str(int(own) + 2)):
+        other = quoted.replace(own, year)
+        if not corpus.search.count(other) and _is_absent_in(corpus, claim, year):
+            yield _draft(claim, f"{topic.replace(own, year)}{rest}", (own, year))
+            return
+
+
+_AMOUNT = re.compile(r"^how (?:many|much|often)\b|多少|几", re.IGNORECASE)
+"""What has another value in another year's document; who or what did something is told once."""
+
+
+def _names_of(claim: SourceClaim) -> list[str]:
+    """Return the names that a question holds behind its lead, the subject first, else the subject alone."""
+    rest = lead(claim.question)[1]
+    found = [bare(name) for name in (claim.subject, *claim.entities) if _stands_in(bare(name), rest)]
+    return [name for name in dict.fromkeys(found) if not _YEAR.search(name)] or [bare(claim.subject)]
 
 
 def _is_of_the_question(claim: SourceClaim) -> bool:
     """Return whether a date opens or closes the question: elsewhere it may belong to an aside."""
     text = lead(claim.question)[1]
     found = dated_claims.dated(text, claim.language)
-    return len(found) == 1 and (found[0].start == 0 or not text[found[0].end :].strip(" ?？,，"))
+    if len(found) != 1 or not _AT_A_TIME.match(text[found[0].start : found[0].end]):
+        return False
+    if re.search("[,，]", text[found[0].end :].lstrip(" ,，")):
+        return False
+    return found[0].start == 0 or not text[found[0].end :].strip(" ?？,，")
+
+
+_AT_A_TIME = re.compile(
+    r"(?:in|on|during)\b|(?:于|在)?\s*\d{4}\s*年(?:\s*\d+\s*月)?(?:\s*\d+\s*[日号])?[底初中]?[，,]?$", re.IGNORECASE
+)
+"""A date at which something was, and not from which or until which it was: of another year the same may be true."""
 
 
 def _by_distance(years: Sequence[str], own: str) -> list[str]:
@@ -313,11 +461,102 @@ def _by_distance(years: Sequence[str], own: str) -> list[str]:
     return sorted((year for year in years if year != own), key=lambda year: abs(int(year) - int(own)))
 
 
+def _is_absent_in(corpus: Claims, claim: SourceClaim, year: str) -> bool:
+    """Return whether no place that names a year says most of what is asked: a word or two not even once."""
+    words = [word for word in _telling(claim, [year]) if not _YEAR.search(word)]
+    found = corpus.search.near(year, words, most=5_000) if words else None
+    return found is not None and (2 * found < len(words) if len(words) > 2 else found == 0)
+
+
+# The number in a row's name
+
+
+_NUMBER = re.compile(r"(?<![\w.,+-])\d{1,4}(?:\.\d{1,2})?(?![\w,+-]|\.\d)|(?<=F)\d{1,2}(?!\w)")
+"""A number that is a word of its own, or that of a function key: one of a product's name names no other product."""
+_DAY = re.compile(
+    r"\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.? (?P<day>\d{1,2})\b"
+    r"|\d{1,2}\s*月\s*(?P<other>\d{1,2})\s*[日号]"
+)
+_RANGE = re.compile(
+    r"\b(?:up to|more than|less than|at least|at most|under|over|above|below|from|to|until|after|before|since|and|or)\b"
+    r"|[<>≤≥~–+/]|\d-\d|或|、|以[上下内外]|超过|不足|不满|至|到|起|及|之?[前后]"
+)
+"""What makes a number one end of a range: another number may be in it."""
+
+
+def _swapped_numbers(corpus: Claims) -> Iterator[JoinedDraft]:
+    """Yield questions about a row that no table has: its name with another number, day or version in it."""
+    of_table: Counter[tuple[str, str]] = Counter()
+    rows = {(claim.document_id, claim.section, bare(claim.subject)) for claim in corpus.all if claim.type == "table"}
+    ranges = {(document_id, section) for document_id, section, name in rows if _is_range(name)}
+    for claim in corpus.all:
+        name, rest = bare(claim.subject), lead(claim.question)[1]
+        place = claim.document_id, claim.section
+        if claim.type != "table" or rest.count(name) != 1 or place in ranges or of_table[place] >= OF_ONE_TABLE:
+            continue
+        if (
+            not _is_fluent(claim)
+            or normal(name) == normal(claim.attribute)
+            or not content_words(claim.attribute, claim.language)
+        ):
+            continue
+        new = next((each for each in _with_other_numbers(name) if _is_new(corpus, each)), "")
+        if new:
+            of_table[place] += 1
+            yield _draft(claim, f"{lead(claim.question)[0]}{rest.replace(name, new)}", (name, new))
+
+
+_CODE = re.compile(r"[|\\\"'=@{}\[\]$<>&;*→`]|\w\(\d|(?:^|\s)-|\.\w+/")
+"""What makes a name a command, a path of menus or a page of a manual: what another number does there is no secret."""
+
+
+def _is_range(name: str) -> bool:
+    """Return whether a row is of a range of days or numbers, which may hold those of a name made from another row."""
+    return bool(re.search(r"\d", name) and (_RANGE.search(name) or re.search(r"\s[-–—]\s", name)))
+
+
+def _is_new(corpus: Claims, name: str) -> bool:
+    """Return whether no document has a name, nor where it writes its words apart: "Alt F6" for "AltF6"."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return not corpus.search.count(name) and not corpus.search.count(apart)
+
+
+def _is_fluent(claim: SourceClaim) -> bool:
+    return claim.language == "zh" or not HAN_RUN.search(claim.question)
+
+
+def _with_other_numbers(name: str) -> Iterator[str]:
+    """Yield a name with another day, or with another number where it holds one; nothing for the end of a range."""
+    if _is_range(name) or _CODE.search(name) or not re.search(r"[^\W\d_]{2}", name):
+        return
+    day = _DAY.search(name)
+    numbers = list(_NUMBER.finditer(name))
+    if day:
+        start, end = day.span("day") if day["day"] else day.span("other")
+    elif len(numbers) == 1 and int(float(numbers[0].group())):
+        start, end = numbers[0].span()
+    else:
+        return
+    whole, dot, rest = name[start:end].partition(".")
+    is_key = name[start - 1 : start] == "F"
+    unit = 10 if whole.endswith("0") and len(whole) > 1 and not (day or is_key) else 1
+    for step in (1, 2, 3, -1, -2):
+        other = int(whole) + step * unit
+        if (
+            other > 0
+            and len(str(other)) == len(str(int(whole)))
+            and not (day and other > 28)
+            and not (is_key and other > 12)
+        ):
+            yield f"{name[:start]}{other}{dot}{rest}{name[end:]}"
+
+
 # All
 
 
 def _draft(claim: SourceClaim, question: str, swapped: tuple[str, str]) -> JoinedDraft:
-    question = question[:1].upper() + question[1:]
+    if claim.language != "zh":
+        question = question[:1].upper() + question[1:]
     return JoinedDraft(
         "unanswerable", claim, (), question, "", (), claim.language, swapped[1], swapped=swapped, score=claim.score
     )
