@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from ragviz.backends.terms import HAN_RUN
 from ragviz.claims import phrasing
 from ragviz.claims.candidate import Candidate, word_set
 from ragviz.claims.english_clauses import Tree
@@ -63,6 +64,7 @@ _VAGUE = re.compile(
     r"|\bwhat (?:has|have|had)\b",
     re.IGNORECASE,
 )
+_ELSEWHERE = re.compile(r"\b(?:as follows|the following|above|below)\b|如下|以下|下列|上述", re.IGNORECASE)
 _QUOTED = re.compile(r"[“《]([^”》]+)[”》]")
 _THIRD = {"have": "has", "do": "does", "be": "is", "go": "goes"}
 _HELPERS = word_set("can could will would should must may might is are was were has have had")
@@ -82,7 +84,7 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
             yield from _unused(
                 chain(
                     _chains(corpus, name, first, facts, told, passages),
-                    _joint(corpus, name, facts, told, passages),
+                    _joint(corpus, name, _own(facts, name), told, passages),
                 )
             )
     yield from _linked(corpus, said, passages, seed)
@@ -97,10 +99,29 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
 
 
 def _go_together(draft: JoinedDraft) -> bool:
-    """Return whether the parts of a question that share a page ask about one thing: all name it by the same word."""
-    asked = [{stem(word) for word in content_words(lead(c.question)[1], c.language)} for c in draft.claims]
-    named = [{stem(word) for word in content_words(c.subject, c.language)} for c in draft.claims]
-    return bool(set.intersection(*asked) & set.union(*named))
+    """Return whether the parts of a question that share a page are about one thing: a word stands in all subjects."""
+    named = [{stem(word) for word in content_words(_subject(claim), claim.language)} for claim in draft.claims]
+    return bool(set.intersection(*named))
+
+
+def _subject(claim: SourceClaim) -> str:
+    """Return what a question is about by its words, "" where it names only the section that it is of."""
+    return claim.subject if _mentions(claim.subject, lead(claim.question)[1]) else ""
+
+
+def _own(facts: Sequence[SourceClaim], name: str) -> list[SourceClaim]:
+    """Return the claims about an entity: their subject, or in English what they say of something, names it.
+
+    A Chinese common noun is another thing under another topic: "the rate" of two functions.
+    """
+    own = [
+        claim
+        for claim in facts
+        if _mentions(name, _subject(claim) if claim.language == "zh" else f"{_subject(claim)} | {claim.attribute}")
+    ]
+    topics = {lead(claim.question)[0] for claim in own}
+    is_name = not HAN_RUN.search(name) or any(re.search(f"[“「《]{re.escape(name)}[”」》]", c.question) for c in own)
+    return own if is_name or len(topics) == 1 else []
 
 
 def _told(said: Iterable[Mention], language: str, seed: int) -> list[Mention]:
@@ -121,7 +142,7 @@ def _is_telling(claim: SourceClaim) -> bool:
     """Return whether a claim's question says enough beside others: more than a key, and not what something "has"."""
     rest = lead(claim.question)[1]
     short = claim.type == "definition" and joined_draft.size(claim.answer, claim.language) < _DEFINING
-    return can_join(claim) and not short and not _VAGUE.search(rest)
+    return can_join(claim) and not short and not _VAGUE.search(rest) and not _ELSEWHERE.search(rest)
 
 
 def _unused(drafts: Iterable[JoinedDraft]) -> Iterator[JoinedDraft]:
@@ -305,13 +326,14 @@ def _chains(
     passages: int,
 ) -> Iterator[JoinedDraft]:
     """Yield questions about what a first claim answers with or defines, which describes it; "it" for further facts."""
-    described = [(claim, text) for claim in first if (text := description(claim, name))]
+    described = [(claim, text) for claim in first if (text := description(claim, name)) and _tells_one(corpus, text)]
     if not described:
         yield from _answered_first(corpus, name, first, told, passages)
         return
     language = described[0][0].language
     found = noun_phrases([(claim.question, name) for claim in facts], language) if facts else ()
-    phrases = {claim: phrase for claim, phrase in zip(facts, found, strict=True) if phrase and phrase.pronoun}
+    asked = zip(facts, found, strict=True)
+    phrases = {claim: phrase for claim, phrase in asked if phrase and phrase.pronoun and not _leads(name, claim)}
     for claim, text in described:
         rest = [each for each in phrases if each != claim and normal(each.answer) != normal(text)]
         named = [each for each in told if not _mentions(name, f"{each.title} {each.section}")]
@@ -322,6 +344,15 @@ def _chains(
             draft = _chained(name, group, [phrases[each] for each in group[1:] if each in phrases], said, text)
             if not _mentions(name, draft.question):
                 yield draft
+
+
+def _tells_one(corpus: Claims, text: str) -> bool:
+    """Return whether a description is of one thing: the documents do not give it word for word of two."""
+    return corpus.search.count(text.removeprefix("the ")) < 2
+
+
+def _leads(name: str, claim: SourceClaim) -> bool:
+    return _mentions(name, lead(claim.question)[0])
 
 
 def _answered_first(

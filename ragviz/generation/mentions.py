@@ -56,10 +56,11 @@ _SIGN = re.compile(r"https?:|\||[<>{}=\\]|…|\.\.\.|\[[ xX]?\]|\(\s*\)|[\u2190-
 _ASIDE = re.compile(r"\s\([^()]{1,120}\)")
 _MARKER = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s+")
 _ELSEWHERE = re.compile(
-    r"\b(?:following|above|below|previous|aforementioned|the (?:latter|former|same)|(?:our|the) example)\b"
+    r"\b(?:following|as follows|above|below|previous|aforementioned|the (?:latter|former|same)|(?:our|the) example)\b"
     r"|^(?:Note|Example)\b",
     re.IGNORECASE,
 )
+_ELSEWHERE_ZH = re.compile("如下|以下|下列|上述|前者|后者|下面的|上面的|下图|上图")
 _LEANS = re.compile(
     r"\b(?:this|these|those|such|also|however|therefore|thus|hence|instead|otherwise|moreover|furthermore"
     r"|nevertheless|consequently|accordingly|meanwhile)\b|,? though\.?$"
@@ -231,13 +232,15 @@ def _is_one_thing(name: str, defined: Collection[str] = ()) -> bool:
     text = bare(name)
     first, _, rest = text.partition(" ")
     mixed = first.isalpha() and first.islower() and rest != rest.lower()  # of "email Ann Lee", a verb
+    if re.match(r"(?:Appendix|Chapter|Section|Part|Figure|Table|Page|Step|Example) \S+$", text):
+        return False
     known = not _ABBREVIATION.fullmatch(text) or text.removesuffix("s") in defined
     return known and not mixed and any(char.isupper() or char.isdigit() for char in text)
 
 
 def _is_label(corpus: Claims, name: str) -> bool:
     """Return whether a name is a label on a screen somewhere: one that is clicked, or that a control has."""
-    if re.search(r"\S\s+(?:-|>|→|▸)\s+\S", name):
+    if re.search(r"\S\s+(?:-|>|→|▸)\s+\S|[,，、]", name):
         return True
     for document_id, start in corpus.search.starts(name):
         document = corpus.documents[document_id]
@@ -263,7 +266,7 @@ def _is_written(name: str, text: str) -> bool:
         return bare(name) in text
     return any(
         all(
-            stem(one.lower()) == stem(other.lower()) and one[:1].isupper() == other[:1].isupper()
+            normal(one) == normal(other) and one[:1].isupper() == other[:1].isupper()
             for one, other in zip(parts, written[at : at + len(parts)], strict=True)
         )
         for at in range(len(written) - len(parts) + 1)
@@ -390,6 +393,8 @@ def _in_document(name: str, read: _Read, starts: Sequence[int]) -> Iterator[_Fou
     """
     rows: dict[str, list[int | None]] = defaultdict(list)
     for at in starts:
+        if read.document.text[max(at - 1, 0) : at] == "-":  # a part of a longer word: "non-Harbour"
+            continue
         if _is_spoken(read, at) and not _is_in_heading(read, at):
             rows[section_at(read.parts, at).path].append(_sentence_at(read, at))
     for path, own in rows.items():
@@ -492,6 +497,7 @@ def _is_readable(text: str, language: str, *, is_item: bool) -> bool:
     fewest, most = LENGTH[language]
     if language == "zh":
         fits = fewest <= len(text) <= most and text.rstrip("”」）")[-1:] in "。！"
+        fits = fits and not _ELSEWHERE_ZH.search(text)
         return fits and not chinese_sentence.points(text) and not chinese_sentence.CONTINUES.match(text)
     end = text.rstrip("”\"')*_")[-1:]
     ends = end in (".", "!") or (is_item and end.isalnum())
