@@ -41,7 +41,7 @@ EMPTY = candidate.word_set(
 _FIXED_AFTER_IN = candidate.word_set("order case addition general fact terms place")
 
 _NUMBER = re.compile(r"[\d.,]+|[a-z]+(?:-[a-z]+)?")
-_ABOUT_AMOUNTS = candidate.word_set("of around about over under than like near between")
+_ABOUT_AMOUNTS = candidate.word_set("of around about over under above below than like near between")
 """Prepositions that belong to the number, not to the verb: "around 35 minutes", "a maximum of 240 hours"."""
 
 _THIRD = {"are": "is", "have": "has", "do": "does", "were": "was", "am": "is"}
@@ -285,7 +285,7 @@ def _counted(tree: Tree, noun: int) -> tuple[Indices, Indices] | None:
     kinds += [p for p in places if p >= noun]
     return (
         (counted, kinds)
-        if english_clauses.unbroken(counted) and not any(words[p].text in "([" for p in kinds)
+        if english_clauses.unbroken(counted) and not any(words[p].text in "([" or words[p].tag == "CD" for p in kinds)
         else None
     )
 

@@ -42,6 +42,8 @@ _ODD = re.compile(
     r"|[\u2190-\u2bff\U0001f000-\U0001faff]|\S{40,}|(?<!\w)['’](?=\w)(?!s\b)",
     re.IGNORECASE,
 )
+_BLANK = re.compile(r"\[[^\]\d]+\]|<[^<>]+>|_{3,}")
+"""What stands in the title of a form where a name is to be filled in."""
 _RELEASES = re.compile(
     r"\b(?:change[ -]?logs?|changes|news|release notes|releases|history|what.s new)\b", re.IGNORECASE
 )
@@ -78,6 +80,8 @@ _UNTOLD = _ORDERING | candidate.word_set(
 """Adjectives that do not say which of its kind a thing is."""
 _POINTING = candidate.word_set("current previous resulting corresponding respective aforesaid")
 """Adjectives of what was spoken of."""
+_NO_KIND = candidate.word_set("at since until during before after to")
+"""Prepositions that say when or for what something is so, not what kind it is."""
 _JUDGING = candidate.word_set(
     "good great nice fine excellent perfect best better interesting useful helpful handy convenient popular powerful"
     " important essential valuable attractive difficult easy hard simple tricky common typical ideal wonderful bad poor"
@@ -122,6 +126,8 @@ def claims(document: Document) -> Iterator[SourceClaim]:
     """Yield the claims of a document: those of its structure, then those of its sentences."""
     found = structure(document)
     about = topics(document, found.sections)
+    if any(topic.document and _BLANK.search(topic.document.text) for topic in about.values()):
+        return  # a form to be filled in
     yield from english_structure.claims(document, found, about)
     usage = _usage(document.text)
     for sentence, _, tree in _sentence_trees(document):
@@ -533,7 +539,8 @@ def _names_a_kind(tree: Tree, head: int) -> bool:
     determiner = tree.child(head, "det")
     begins = tree.low(determiner) in ("a", "an", "the") if determiner is not None else tree.words[head].tag == "NNS"
     told = any(
-        (c > head and tree.words[c].dep in ("prep", "relcl", "acl")) or tree.words[c].dep in ("compound", "nmod")
+        (c > head and tree.words[c].dep in ("prep", "relcl", "acl") and tree.low(c) not in _NO_KIND)
+        or tree.words[c].dep in ("compound", "nmod")
         for c in tree.children[head]
     )
     return begins and told
@@ -616,11 +623,11 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     opens = bool(before) and tree.words[before[0]].dep in ("mark", "advmod")
     if opens and not any(tree.words[p].dep[:5] == "nsubj" for p in before):  # "if enabled, …": what is?
         return False
-    is_state = tree.words[verb].lemma == "be" or tree.words[verb].tag == "VBG"
-    may_be = not _MAYBE.isdisjoint(tree.words[p].lemma.lower() for p in asked.clause.between)
-    if is_state or may_be:
-        return False
+    is_state = tree.words[verb].lemma in ("be", "have") or tree.words[verb].tag == "VBG"
+    helpers = {tree.words[p].lemma.lower() for p in asked.clause.between}
     head = _head(tree, asked.answer)
+    if is_state or not _MAYBE.isdisjoint(helpers) or ("will" in helpers and tree.words[head].dep == "nsubj"):
+        return False
     if tree.child(verb, "neg") is not None:  # "what is not bound to one desk?": many things are not
         return False
     if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
@@ -637,6 +644,8 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     helpers = {tree.words[p].lemma.lower() for p in clause.between}
     addressed = not clause.subject or any(tree.low(p) in ("you", "we") for p in clause.subject)
     if not _is_near(tree, asked) or ("will" in helpers and not clause.before):
+        return False
+    if tree.child(clause.verb, "neg") is not None:  # "what do the boats not carry?": much
         return False
     if addressed:
         ours = bool(clause.subject) and tree.low(clause.subject[0]) == "we" and tree.words[clause.verb].tag == "VBP"

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate, english_lists, english_titled_lists, value_kinds
+from ragviz.claims.english import DOER
 from ragviz.claims.english_clauses import Tree
 from ragviz.claims.english_phrases import entities, holds
 from ragviz.claims.english_topics import Topic, shortened, title
@@ -24,7 +25,7 @@ MOST_ITEMS = 12
 """Items of a list that is asked for at most."""
 LONGEST_ITEM, LONGEST_LIST = 16, 90
 """Words of an item, and of all items, of a list under a heading at most."""
-_UNLISTED = re.compile(r"[?…]|https?:|:$|^\W* |\(\s*\)|\b(?:above|below|following)\b", re.IGNORECASE)
+_UNLISTED = re.compile(r"[?…]|https?:|:$|^\W* |\(\s*\)|<\s*>|\b(?:above|below|following)\b", re.IGNORECASE)
 """What is in no item of a list that is asked for under its heading."""
 
 # Labels of remarks: what follows is no value of theirs.
@@ -320,8 +321,9 @@ def _asked_of_key(name: str, key: _Parsed, value: _Parsed, person: bool, is_thin
     "What is the …?" asks for an attribute. What stands in capitals, or has one value of an amount though it is plural,
     may be a thing.
     """
-    if len(key.words) == 1 and key.words[0].lemma.lower() in _NAMES | _SHELLS:
-        return "", ""
+    is_text = value_kinds.kind(value.text) == "text" and not person
+    if len(key.words) == 1 and (key.words[0].lemma.lower() in _NAMES | _SHELLS or (is_text and len(value.words) > 3)):
+        return "", ""  # "Logs: …": a remark under a word
     if person and key.is_plural():
         return "", ""
     named = re.sub(r"^(?:the|an?) ", "", key.text, flags=re.IGNORECASE)
@@ -549,6 +551,7 @@ def _of_titled(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Contai
     subject, _ = _subject(topic)
     sentences = sum(pieces[text].is_sentence() for text in texts)
     is_named = 2 * sentences <= len(texts) and not _begins_with(pieces[_COMMAND + short], 2, "VB")
+    is_named = is_named and not re.search(rf"{DOER.pattern}$", pieces[short].words[pieces[short].head].text.lower())
     is_steps = place.is_ordered and _are_steps(texts, pieces)
     if not (is_heading or is_steps or place.is_marked):  # a caption, a signature, an entry of an index
         return
