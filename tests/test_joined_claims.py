@@ -197,6 +197,29 @@ def test_a_chinese_bridge():
     assert (draft.question, draft.answer, draft.language) == ("春季集市的主办方什么时候开会？", "每逢周一", "zh")
 
 
+@pytest.mark.model
+def test_facts_that_only_mention_an_entity_are_not_asked_together():
+    _, meets, pays = guild_claims()
+    text = "The smith greases chains of the Harbour Guild on rainy days."
+    smithy = document("smithy.md", f"# Smithy\n\n{text}")
+    aside = claim(smithy, text, "When does the smith grease chains of the Harbour Guild?", "on rainy days", "smith")
+    assert made(corpus_of((GUILD, [meets]), (smithy, [aside])), "bridge", 2) == []
+    assert made(corpus_of((GUILD, [meets]), (STALLS, [pays])), "bridge", 2)
+
+
+def test_a_chinese_common_noun_of_two_topics_joins_nothing():
+    def joint(leads):
+        texts = ["年利率是百分之四。", "年利率从春天起计算。"]
+        documents = [document(f"{n}.md", text, "zh") for n, text in enumerate(texts)]
+        asked = [f"{leads[0]}年利率是多少？", f"{leads[1]}年利率从什么时候起计算？"]
+        pairs = zip(documents, texts, asked, ("百分之四", "春天"), strict=True)
+        own = [(of, [claim(of, text, question, answer, "年利率")]) for of, text, question, answer in pairs]
+        return made(corpus_of(*own), "bridge", 2)
+
+    assert joint(("", ""))
+    assert joint(("关于渔船，", "关于仓库，")) == []
+
+
 # Comparisons
 
 TOLLS = document(

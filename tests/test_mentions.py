@@ -6,7 +6,7 @@ from ragviz.claims.english_clauses import Tree
 from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
 from ragviz.claims.statement import named_at, named_in
 from ragviz.generation import entities, joined_claims
-from ragviz.generation.mentions import _leans, mentions
+from ragviz.generation.mentions import _is_one_thing, _leans, mentions
 from ragviz.records import Document
 from ragviz.text.words import parse
 
@@ -253,3 +253,71 @@ def test_a_passage_that_has_the_name_as_common_words_says_nothing_about_it():
     documents = (planted()[0], lowered, planted()[2])
     found = mentions(corpus_of(*documents, claims=lambda of: []))["tide gate"]
     assert {each.title for each in found} == {"Harbour day", "Watch"}
+
+
+def said_of(second, name="Tide Gate"):
+    """Return the titles of the pages that say something about the gate where the second one holds `second`."""
+    documents = (planted()[0], document("b.md", f"# Repairs\n\n{second}\n\nThe paint is green."), planted()[2])
+    return {each.claim.quote for each in mentions(corpus_of(*documents, claims=lambda of: [])).get(name.lower(), ())}
+
+
+def test_what_only_touches_an_entity_says_nothing_about_it():
+    inside = "The smith keeps a brass key of the Tide Gate."
+    assert inside not in said_of(inside)
+    assert PAINTS in said_of(PAINTS)
+
+
+def test_a_sentence_that_leans_takes_the_one_before_it():
+    both = "Storm water breaks the planks every year. Therefore, two painters repair the Tide Gate every spring."
+    assert both in said_of(both)
+    assert not {quote for quote in said_of(f"Therefore, {PAINTS[0].lower()}{PAINTS[1:]}") if "Therefore" in quote}
+
+
+def test_a_sentence_that_goes_on_is_a_part_of_what_is_said():
+    both = f"{PAINTS} They use tar and red lead."
+    assert both in said_of(both)
+    assert PAINTS in said_of(f"{PAINTS} Wooden stalls are sold in autumn.")
+
+
+@pytest.mark.parametrize("label", ["Click “Tide Gate” to go on.", "The painter opens the Tide Gate dialog at noon."])
+def test_a_label_of_a_screen_joins_no_passages(label):
+    documents = [*planted(), document("d.md", f"# Screens\n\n{label}\n")]
+    assert "tide gate" not in mentions(corpus_of(*documents, claims=lambda of: []))
+    plain = document("d.md", "# Screens\n\nThe painter opens the Tide Gate slowly at noon.\n")
+    assert "tide gate" in mentions(corpus_of(*planted(), plain, claims=lambda of: []))
+
+
+def chinese(*texts):
+    titles = ("港口日", "维修", "夜班")
+    return corpus_of(
+        *(document(f"{title}.md", f"# {title}\n\n{text}\n", "zh") for title, text in zip(titles, texts, strict=False)),
+        claims=lambda of: [],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("两名油漆工每年春天修理「潮汐闸门」的木板。", True),
+        ("油漆工请点击「潮汐闸门」，然后等待画面出现。", False),
+        ("油漆工在傍晚打开「潮汐闸门」对话框并等待。", False),
+        ("两名油漆工每天早晨在「潮汐闸门」等待渔船。", False),
+    ],
+)
+def test_chinese_labels_and_places_join_no_passages(text, joined):
+    assert bool(bridges(chinese("港务处每天清晨锁上「潮汐闸门」的铁链。", text), 2)) is joined
+
+
+def test_an_abbreviation_that_is_spelt_out_in_one_way_is_one_thing():
+    documents = [document(each.name, each.text.replace("the Tide Gate", "the HWO")) for each in planted()]
+    spelt = document("d.md", "# Terms\n\nThe town founded the Harbour Watch Office (HWO) long ago.\n")
+    other = document("e.md", "# More terms\n\nThe king founded the High Water Order (HWO) in spring.\n")
+    assert "hwo" not in mentions(corpus_of(*documents, claims=lambda of: []))
+    assert len(mentions(corpus_of(*documents, spelt, claims=lambda of: []))["hwo"]) == 3
+    assert "hwo" not in mentions(corpus_of(*documents, spelt, other, claims=lambda of: []))
+
+
+def test_a_verb_before_a_name_is_no_part_of_it():
+    assert not _is_one_thing("email Ida Brandt")
+    assert _is_one_thing("Ida Brandt")
+    assert not _is_one_thing("Appendix B")
