@@ -144,3 +144,32 @@ def test_a_mistyped_word_differs_by_one_error(word: str) -> None:
 def test_neighbouring_keys_are_neighbours() -> None:
     assert styles._NEIGHBOURS["s"] >= {"a", "d", "w", "e", "z", "x"}
     assert not styles._NEIGHBOURS["q"] & set("epl")
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("text", "keywords"),
+    [
+        ("Regarding rent in “Boat fares”, who pays the deposit?", "rent Boat fares pays deposit"),
+        ("In “Boat fares”, what is listed for “Rowing boat” under “Deposit”?", "Boat fares Rowing boat Deposit"),
+        ("What does the form regarding deposits list?", "form regarding deposits list"),
+    ],
+)
+def test_keywords_leave_out_words_of_the_question_s_form(text, keywords):
+    assert styled(text, "keywords", "en") == keywords
+
+
+@pytest.mark.model
+def test_keywords_have_no_quotation_marks():
+    assert "「" not in str(styled("在「港口船费」中，可以查询什么？", "keywords", "zh"))
+
+
+@pytest.mark.model
+def test_circumstances_name_the_topic_instead_of_the_question():
+    text = "Regarding rent in “Boat fares”, who pays the deposit?"
+    long = styled(text, "long", "en", section="Boats > Rent", key="a")
+    assert long.count("rent in “Boat fares”") == 1
+    assert long.endswith(" Who pays the deposit?")
+    other = styled("Who pays the rent in “Boat fares”?", "long", "en", section="Boats > Rent", key="a")
+    assert "“Rent”, a part of “Boats”" in other
+    assert other.endswith(" Who pays the rent in “Boat fares”?")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate, chinese_words
+from ragviz.generation.joined_draft import lead
 from ragviz.records import QuestionStyle, Word
 from ragviz.text import keyphrases
 from ragviz.text.language import IDEOGRAPH
@@ -67,6 +68,7 @@ def _keywords(text: str, language: str) -> str | None:
         else:
             pieces.append("not" if word.text in ("n't", "n’t") else word.text)
         last = word
+    pieces = [piece.strip("「」『』《》“”") for piece in pieces]
     pieces = [piece for piece in dict.fromkeys(pieces) if any(c.isalnum() for c in piece)]
     alone = language == "zh" and len(pieces) == 1 and len(pieces[0]) > _FEWEST
     return " ".join(pieces) if len(pieces) >= _FEWEST or alone else None
@@ -80,6 +82,9 @@ _AUXILIARY = candidate.word_set("do does did")
 
 def _english_keywords(text: str) -> Iterator[Word]:
     """Yield nouns, names, verbs, adjectives, manners, numbers and negatives, and "how often", "how long"."""
+    named = re.match("Regarding ", text)
+    listed = re.search("what is listed (?:for|under) (?=“)", text, re.IGNORECASE)
+    ours = [found.span() for found in (named, listed) if found]  # words of the question's form
     words = parse([text], "en")[0]
     degrees = {
         word.head
@@ -88,6 +93,8 @@ def _english_keywords(text: str) -> Iterator[Word]:
     }
     for place, word in enumerate(words):
         lower = word.text.lower()
+        if any(start <= word.start < end for start, end in ours):
+            continue
         if lower in _NEGATIVE:
             yield word
         elif word.tag == "WRB" and lower == "how" and word.head in degrees:
@@ -158,10 +165,10 @@ def _of_ideographs(text: str) -> bool:
 # With circumstances
 
 _ENGLISH_CIRCUMSTANCES = (
-    "I am reading up on “{topic}”{above}.",
-    "I have a question about “{topic}”{above}, and I want to be sure before I go on.",
-    "I am looking into “{topic}”{above} and would like to get one point right.",
-    "There is something about “{topic}”{above} that I still have to find out.",
+    "I am reading up on {topic}.",
+    "I have a question about {topic}, and I want to be sure before I go on.",
+    "I am looking into {topic} and would like to get one point right.",
+    "There is something about {topic} that I still have to find out.",
 )
 _CHINESE_CIRCUMSTANCES = (
     "我正在了解{topic}方面的内容。",
@@ -187,9 +194,21 @@ def _with_circumstances(text: str, language: str, section: str, chance: random.R
     parted = len(headings) > 1 and headings[-2].casefold() != topic.casefold()
     if language == "zh":
         return _chinese_circumstances(text.strip(), topic, headings[-2] if parted else "", chance)
-    above = f", a part of “{headings[-2]}”" if parted else ""
-    opening = chance.choice(_ENGLISH_CIRCUMSTANCES).format(topic=topic, above=above)
-    return f"{opening} {text.strip()}"
+    named, asked = _named_first(text.strip())
+    if not named:
+        named = f"“{topic}”, a part of “{headings[-2]}”" if parted else f"“{topic}”"
+    return f"{chance.choice(_ENGLISH_CIRCUMSTANCES).format(topic=named)} {asked}"
+
+
+def _named_first(text: str) -> tuple[str, str]:
+    """Return what an English question names before it asks, "" for nothing, and the rest as a question of its own.
+
+    >>> _named_first("Regarding rent in “Fares”, who pays?")
+    ('rent in “Fares”', 'Who pays?')
+    """
+    topic, rest = lead(text)
+    found = re.match(r"(?:Regarding|In) (.+), $", topic)
+    return (found[1], rest[:1].upper() + rest[1:]) if found else ("", text)
 
 
 _ABOUT = re.compile("^关于(?P<topic>[^，？]{2,60})，")
