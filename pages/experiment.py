@@ -94,7 +94,7 @@ else:
         downloads.experiment_report_button(experiment)
     configs = [cell.run for cell in experiment.cells]
     if len(synthetic.answerers(configs)) > 1 and (
-        note := synthetic.banner(configs, store.questions(experiment.questions))
+        note := synthetic.banner(configs, [q for q in store.questions(experiment.questions) if q.asked])
     ):
         st.caption(f":orange[▲] {plain(note)}")
     experiment_view.draw(corpus, experiment)

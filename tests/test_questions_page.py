@@ -1,13 +1,17 @@
 """Details of the page Questions that a newcomer stumbled over, as Streamlit runs it."""
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.records import Edit
+from ragviz.health import synthetic
+from ragviz.records import Edit, Question
+from ragviz.ui import generation_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show  # noqa: F401  # fixtures
 
@@ -77,3 +81,48 @@ def test_the_choices_of_a_verification_close_when_it_starts(home: Path) -> None:
     app.button(key="verify-questions").click()
     app = checked(app.run())
     assert app.session_state["verify-choices"] is False
+
+
+def test_the_banner_of_a_generated_set_counts_the_questions_that_are_asked(
+    home: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = open_workspace().store
+    question_set = store.question_set("asked")
+    first, *others = store.questions(question_set.id)
+    store.put_questions(question_set.id, [replace(first, status="rejected")], edit=Edit("Ann", "rejected"))
+    counted: list[set[str]] = []
+
+    def banner(configs: object, questions: Collection[Question]) -> str:
+        counted.append({question.id for question in questions})
+        return ""
+
+    monkeypatch.setattr(synthetic, "banner", banner)
+    show("health", set="asked")
+    assert counted == [{question.id for question in others if question.asked}]
+
+
+def test_a_kind_that_was_planned_elsewhere_is_not_counted_of_none(
+    home: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a document, two facts were planned and one made, and a bridge that was planned in another document."""
+    cell = {
+        "document": "a.md",
+        "section": "",
+        "style": "colleague",
+        "chunk": "",
+        "reasons": "",
+        "where": "",
+        "instead": [],
+    }
+    cell |= {"elsewhere": 0, "in place of others": 0}
+    cells = [
+        cell | {"type": "fact", "planned": 2, "made": 1, "missing": 1, "reasons": "nothing more there"},
+        cell | {"type": "bridge", "planned": 0, "made": 0, "missing": 0, "in place of others": 1},
+    ]
+    drawn: list[pd.DataFrame] = []
+    monkeypatch.setattr(generation_tab.widgets, "table", lambda rows, *_args, **_named: drawn.append(rows))
+    monkeypatch.setattr(generation_tab.widgets, "table_button", lambda *_args: None)
+    generation_tab._by_document(cells, "key")
+    assert dict(drawn[0].iloc[0]) == {"Document": "a.md", "Planned": 2, "Fact": "1 of 2", "Bridge": "1, not planned"}

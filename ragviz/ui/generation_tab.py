@@ -285,19 +285,19 @@ def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
             "Document": [row["document"] for row in cells],
             "Section": [row["section"] for row in cells],
             "Kind": [TYPE_TITLES[row["type"]] for row in cells],
-            "Style": [STYLE_TITLES[row["style"]] for row in cells],
             "Planned": [row["planned"] for row in cells],
             "Made here": [row["made"] for row in cells],
             "Why": [row["reasons"] for row in cells],
             "Elsewhere": [row["elsewhere"] for row in cells],
             "Missing": [row["missing"] for row in cells],
             "Made elsewhere in": [row["where"] for row in cells],
+            "Style": [STYLE_TITLES[row["style"]] for row in cells],
         }
     )
     columns: dict[str, Any] = {
         "Document": st.column_config.TextColumn(width=150),
         "Section": st.column_config.TextColumn(width=150),
-        "Why": st.column_config.TextColumn(width=260),
+        "Why": st.column_config.TextColumn(width=420),
         "Made elsewhere in": st.column_config.TextColumn(width="large"),
     }
     with widgets.above_table("plan-lacking"):

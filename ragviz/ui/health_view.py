@@ -55,7 +55,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         st.caption(plain(_basis(question_set, made)))
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
-    if note := synthetic.banner([run.config for run in runs], list(questions.values())):
+    if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
         st.caption(f":orange[▲] {plain(note)}")
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
