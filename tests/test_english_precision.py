@@ -200,3 +200,38 @@ def test_clearer_questions_have_a_higher_score():
     scores = {claim.question.partition(", ")[2]: claim.score for claim in claims_of(document(text))}
     short = next(score for line, score in scores.items() if "Oslo" in line)
     assert all(short > score for line, score in scores.items() if "Oslo" not in line)
+
+
+def test_a_title_with_an_optional_plural_is_asked_for_by_its_noun():
+    found = asked("| Quay | Depth(s) |\n|---|---|\n| North quay | 4 m, 6 m |\n")
+    assert [line for _, line, _ in found] == ["what is the depth of the quay “North quay”?"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "kept"),
+    [
+        (  # who is told to do what
+            "The Berlin office has signed contracts in the red archive room.",
+            "The Berlin office keeps the signed contracts in the red archive room.",
+        ),
+        ("Net lifting is a new trial at the moment.", "Net lifting is a new trial of the harbour office."),
+    ],
+)
+def test_no_question_of_what_may_be_much_or_only_now(refused, kept):
+    assert [each for each in asked(f"{refused}\n") if each[0] in ("fact", "definition")] == []
+    assert [each for each in asked(f"{kept}\n") if each[0] in ("fact", "definition")] != []
+
+
+def test_a_form_to_be_filled_in_is_not_asked_about():
+    text = "## Crew\n\nA keel boat is a sailing vessel with a fin of lead.\n"
+    assert claims_of(document(f"# [Boat name] crew list\n\n{text}")) == []
+    assert claims_of(document(f"# Oslo crew list\n\n{text}")) != []
+
+
+@pytest.mark.parametrize("count", [4, 5])
+def test_the_second_step_is_asked_for_where_there_are_five(count):
+    steps = ["Check the tyres.", "Read the display.", "Clean the chain.", "Sign the form.", "Lock the door."][:count]
+    body = "".join(f"{number}. {step}\n" for number, step in enumerate(steps, 1))
+    found = [claim.answer for claim in claims_of(document(f"# Shop\n\n## Returning a bicycle\n\n{body}"))]
+    assert ("Read the display" in found) is (count == 5)
+    assert steps[-1].rstrip(".") in found

@@ -632,10 +632,18 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
         return False
     if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
         return False
-    if re.search(rf"{english.DOER.pattern}$", tree.low(head)):  # who or what: grammar leaves it open
-        return False
+    if re.search(rf"{english.DOER.pattern}$", tree.low(head)) or _may_be_a_person(tree, asked):
+        return False  # who or what: grammar leaves it open
     told = [p for p in asked.remaining if p not in before]
     return len(_content(tree, told)) >= 4 and len(asked.answer) <= _LONGEST_SUBJECT and _is_specific(tree, asked.answer)
+
+
+def _may_be_a_person(tree: Tree, asked: Asked) -> bool:
+    """Return whether an answer by "what" is a name of two words or more that acts and is known as no other thing."""
+    words = tree.words
+    acts = asked.wh == "what" and words[_head(tree, asked.answer)].dep == "nsubj"
+    is_name = len(asked.answer) > 1 and all(words[p].tag == "NNP" and words[p].text.istitle() for p in asked.answer)
+    return acts and is_name and words[_head(tree, asked.answer)].entity in ("", "PERSON", "GPE", "NORP")
 
 
 def _asks_for_object(tree: Tree, asked: Asked) -> bool:
@@ -659,7 +667,8 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
     subject_head = _head(tree, clause.subject)
     is_called = tree.words[clause.verb].lemma == "be" and tree.words[_head(tree, asked.answer)].dep == "attr"
-    if is_called and tree.low(asked.answer[0]) in ("a", "an"):  # "the loss of the boat is a cause of worry": a remark
+    is_remark = tree.low(asked.answer[0]) in ("a", "an") or tree.words[clause.subject[0]].tag == "NNS"
+    if is_called and is_remark:  # "the loss of the boat is a cause of worry", "walks on quays are the key to health"
         return False
     if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
         return False  # "the logos are the only ones …": a remark; "the purpose of the visit is …" is asked about

@@ -211,7 +211,7 @@ def _inside(title: str) -> str:
 
     A single capitalised word, or several, may be a name: only where a word in lower case follows is the first lowered.
     """
-    title = title.strip().rstrip(".:")
+    title = title.strip().rstrip(".:").removesuffix("(s)")
     first, _, rest = title.partition(" ")
     if title.isupper() and " " in title:
         return title.lower()

@@ -72,11 +72,16 @@ def asked_of(
 
 
 def _of_steps(under: str, words: frozenset[str], texts: Sequence[str]) -> Iterator[Asked]:
-    """Ask for the step in the middle by its number, and for the last one by the one before it."""
+    """Ask for the step in the middle by its number, and for the last one by the one before it.
+
+    Of five or more, the second is asked for by the first, too.
+    """
     if not _LEAST_STEPS <= len(texts) <= len(_ORDINALS) or len(set(texts)) < len(texts):
         return
     middle = len(texts) // 2
     yield Asked(f"what is the {_ORDINALS[middle]} step under {under}?", texts[middle], "fact", words, 5.0)
-    if middle != len(texts) - 1 and "“" not in texts[-2]:
-        line = f"which step under {under} comes after “{texts[-2]}”?"
-        yield Asked(line, texts[-1], "fact", words, 5.0)
+    for place in (len(texts) - 2, 0):
+        is_new = place + 1 != middle and (place or len(texts) > 4)
+        if is_new and "“" not in texts[place]:
+            line = f"which step under {under} comes after “{texts[place]}”?"
+            yield Asked(line, texts[place + 1], "fact", words, 5.0 if place else 4.5)
