@@ -91,11 +91,8 @@ def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
     """Say what was paid so far for the questions of a set; "" when nothing was."""
     question_set = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
     calls, paid = workspace.store.paid(question_set.id) if question_set else (0, 0.0)
-    return (
-        f"Paid for the questions of '{set_name}' so far: {calls:,} model calls, {spending.dollars(paid)}."
-        if calls
-        else ""
-    )
+    dollars = f", {spending.dollars(paid)}" if paid else ""  # none without a price
+    return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
 
 
 def questions_plan(set_name: str, as_json: Json = False) -> None:
@@ -163,4 +160,5 @@ def _draw_yields(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _cost(row: Mapping[str, Any]) -> str:
     tokens = row["prompt_tokens"] + row["completion_tokens"]
-    return f"{tokens:,} tokens, {spending.dollars(row['dollars'])}" if row["calls"] else ""
+    dollars = f", {spending.dollars(row['dollars'])}" if row["dollars"] else ""  # none without a price
+    return f"{tokens:,} tokens{dollars}" if row["calls"] else ""

@@ -106,7 +106,8 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
         for words in filter(None, (not_counted, estimate.pooled_words, estimate.paid_words)):
             console.out.print(words)
         if estimate.seconds:
-            console.out.print(f"about {estimate.seconds / 60:.1f} minutes, estimated from this endpoint's own calls")
+            minutes = f"about {estimate.seconds / 60:.1f} minutes" if estimate.seconds >= 6 else "a few seconds"
+            console.out.print(f"{minutes}, estimated from this endpoint's own calls")
         elif estimate.seconds is None:
             console.out.print("the endpoint does not answer: the duration is not known")
 

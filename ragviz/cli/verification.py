@@ -57,7 +57,7 @@ def _draw(result: Mapping[str, Any]) -> None:
 
     rows = [
         (TYPE_TITLES.get(name, name), each["verified"], each["faulty"], each["unverified"], f"{each['calls']:.1f}",
-         spending.dollars(each["dollars"]))
+         spending.dollars(each["dollars"]) if each["dollars"] else "–")
         for name, each in result["by_type"].items()
     ]  # fmt: skip
     columns = ("type", "verified", "faulty", "not verified", "calls paid", "dollars")
