@@ -198,3 +198,30 @@ def test_a_chinese_table_of_codes_is_chinese_and_english_prose_is_not() -> None:
     assert language.detect(f"# 格式清单\n\n| 名称 | 类型 | 代码 |\n|---|---|---|\n{rows}") == "zh"
     prose = "The curator keeps the list of the drawings in the archive, and it is open to all of the readers. " * 20
     assert language.detect(prose + "（馆藏目录）") == "en"
+
+
+def test_items_that_are_titles_of_sections_are_no_list() -> None:
+    listed = "# 临溪植物园灌溉控制器手册\n\n## 主要功能\n\n- 滴灌控制\n- 通风控制\n"
+    text = listed + "\n## 滴灌控制\n\n见表。\n\n## 通风控制\n\n见表。\n"
+    assert of_text(text) == {}
+    assert of_text(listed) == {"临溪植物园灌溉控制器的主要功能有哪些？": "滴灌控制、通风控制"}
+
+
+def test_an_action_with_one_paragraph_is_asked_for_by_how() -> None:
+    text = "# 海棠图书馆打印终端\n\n## 归还外文图书\n\n点击「归还」，把图书放入右侧的回收口。\n"
+    assert list(of_text(text).values()) == ["点击「归还」，把图书放入右侧的回收口。"]
+    unclear = "# 海棠图书馆打印终端\n\n## 归还外文图书\n\n选中该选项，外文图书也可归还。\n"
+    assert of_text(unclear) == {}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "登记证书由馆员使用专用打印机统一打印。",  # what is done comes later
+        "升级的目标是确保中断最小化。",
+        "最后两行的内容不依赖于存储介质。",
+        "如果已选中「自动」复选框，请输入间隔的秒数。",  # in the middle of a procedure
+    ],
+)
+def test_what_is_only_part_of_something_is_refused(sentence: str) -> None:
+    assert of_sentence(sentence) == {}

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ragviz.claims import candidate, chinese_sentence, chinese_sentences, chinese_words
 from ragviz.claims.chinese_sentence import Draft
-from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, title_of
+from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, sections, title_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.structure import CSV_TYPES, Definition, KeyValue, ListPlace, Row, Structure, Table, structure
 from ragviz.index.headings import headings, verbatim
@@ -204,6 +204,7 @@ class _Reader:
         subject = _NUMBERING.sub("", named).strip()
         self._title = subject if _title(subject) else ""
         self._about = _about(subject) if self._title else ""
+        self._titles = {_NUMBERING.sub("", part.title).strip() for part in sections(document)}
 
     def topic(self, section: str) -> str:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
@@ -359,6 +360,8 @@ class _Reader:
             return  # a title that was not translated
         if not re.search(r"\w", cell) or _NO_CELL.fullmatch(cell) or len(cell) > chinese_sentence.LONGEST_ANSWER:
             return
+        if "的" in entity and entity[-2:] == attribute[-2:]:
+            return  # "多边形的设置" and "文本设置": a table that is read wrongly
         topic = self.topic(table.section)
         wh = _wh(attribute, cell) if is_value(cell) or not _is_doing(attribute) else "是怎样的"
         if wh in ("是什么", "是怎样的") and len(chinese_words.read(attribute)) == 1 and _is_doing(attribute):
@@ -393,8 +396,9 @@ class _Reader:
             return
         if any(not re.search("[\u4e00-\u9fff]", item) and len(item.split()) > 3 for item in items):
             return  # not translated
-        if sum(bool(_NAVIGATION.match(item)) for item in items) * 2 >= len(items):
-            return
+        leads = sum(bool(_NAVIGATION.match(item)) or _NUMBERING.sub("", item) in self._titles for item in items)
+        if leads * 2 >= len(items):
+            return  # to other pages, or to the sections that follow
         if any(re.match(r"[^，。]{1,8}[：:]", item) and _is_label(re.split("[：:]", item)[0]) for item in items):
             return
         heading = _NUMBERING.sub("", found.section.rpartition(SEPARATOR)[2])
@@ -424,7 +428,12 @@ class _Reader:
             about = "" if above in heading else f"关于{above}，"
             how = "是什么" if heading.endswith(("方法", "步骤", "办法", "方式", "流程")) else "的步骤是什么"
             return f"{about}{heading}{how}？" if found.is_ordered else ""
-        if not _MANY.search(heading) or not re.fullmatch("[NAMKCU]*[NV]", _letters(heading)) or _acts(heading):
+        if (
+            not found.title
+            or not _MANY.search(heading)
+            or not re.fullmatch("[NAMKCU]*[NV]", _letters(heading))
+            or _acts(heading)
+        ):
             return ""
         wh = "是什么" if heading.endswith(("步骤", "流程", "顺序")) else "有哪些"
         return f"{above}的{heading}{wh}？" if above not in heading else f"{heading}{wh}？"

@@ -116,7 +116,8 @@ def _is_anybody(sentence: Sentence, clause: int, place: int) -> bool:
     word = next((word for word in sentence.words if word.text == subject), None)
     if not word or is_person(subject) or sentence.words[place].tag == "t" or frequency(subject) <= _USUAL:
         return False
-    return not any(other.tag in ("eng", "nw", "ns", "nt", "nr", "nz") for other in sentence.words)
+    inside = sentence.words[slice(*sentence.clauses[clause])]
+    return not any(other.tag in ("eng", "nw", "ns", "nt", "nr", "nz") for other in inside)
 
 
 def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:

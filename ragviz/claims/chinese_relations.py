@@ -76,15 +76,22 @@ def doers(sentence: Sentence) -> Iterator[Draft]:
             cut = re.match("VV", sentence.codes[place + 1 + match.end(1) : last])
             if not named or (cut and len(sentence.words[place + 1 + match.end(1)].text) == 1):
                 continue  # "由 e2fsprogs 包提供"
-            after = sentence.codes[end:last]
-            if re.match("[DZ]*V+(?:U.|[NA]+V)", after) or any(word.tag[0] in "tm" for word in named):
-                continue  # "由分号分隔的清单": a modifier; "由链接追踪机制处理": a compound
-            if named[-1].tag[0] == "v" or ("K" in match[1] and any(word.tag[0] == "v" for word in named)):
+            if not _does_it(sentence, place + 1, end, last):
                 continue
             doer = sentence.between(place + 1, end)
             question = in_place(sentence, clause, place + 1, end, "谁" if _acts(doer) else "什么")
             if question and "，" not in question.rpartition("由")[2]:
                 yield Draft(question, doer, "fact", 7.5, subject_of(sentence, clause), "")
+
+
+def _does_it(sentence: Sentence, start: int, end: int, last: int) -> bool:
+    """Return whether the words [start, end) after "由" are a noun phrase of their own, and one verb follows them."""
+    named, after = sentence.words[start:end], sentence.codes[end:last]
+    if re.match("[DZ]*V+(?:U.|[NA]+V|[^,]*[NU][DZ]*V+$)", after) or sentence.words[end].text in ("使用", "通过", "用"):
+        return False  # "由分号分隔的清单": a modifier; "由链接追踪机制处理": a compound
+    if named[-1].tag[0] == "v" or any(word.tag[0] in "tm" for word in named):
+        return False
+    return "K" not in sentence.codes[start:end] or not any(word.tag[0] == "v" for word in named)
 
 
 _BODY = re.compile(
@@ -148,7 +155,7 @@ _INTO = candidate.word_set(
 )
 _USUAL = 500
 """Occurrences in jieba's texts above which a noun alone names nothing in particular: "错误可以导致"."""
-_BRINGS = candidate.word_set("导致 造成 引起 引发 带来")
+_BRINGS = candidate.word_set("导致 造成 引起 引发")
 
 
 _OF_NOUNS = candidate.word_set("属于 隶属于 基于 不属于 负责")
@@ -166,7 +173,8 @@ def _is_told(sentence: Sentence, clause: int, place: int, start: int) -> bool:
     is_tool = any(word.tag in ("eng", "nw") for word in subject[-2:])
     if text in _INTO and not is_tool and re.fullmatch("V[^,]*U[NA]*N", sentence.codes[start:last]):
         return False  # "用于脚注的字符": what is for the footnote, or what the footnote's character is for?
-    nouns = [word for word in subject if word.tag[0] not in "dvtr" or word is subject[0]]
+    before = next((n for n, word in enumerate(subject) if word.tag == "p"), len(subject))
+    nouns = [word for word in subject[:before] if word.tag[0] not in "dvtr" or word is subject[0]]
     usual = len(nouns) == 1 and chinese_words.frequency(nouns[0].text) > _USUAL
     if usual and not _CALLS.match(text):
         return False

@@ -79,6 +79,10 @@ _AIMED = re.compile(
 )
 
 
+_SEEN = re.compile("已(?:选中|打开|启用|选择)|选中了|看到|看见|出现")
+"""What is seen or was done before, in the middle of a procedure."""
+
+
 def conditions(sentence: Sentence) -> Iterator[Draft]:
     """Ask what is to be done in a case that the sentence names."""
     text = sentence.text
@@ -89,6 +93,8 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
     if not match:
         return
     case, action = match["case"], match["action"].removeprefix("则")
+    if _SEEN.search(case) or re.search("(?:选择|打开)[^，]*对话框$", action):
+        return
     if aim := _AIMED.match((match["if"] or "") + case):
         way = action.removeprefix("可以").removeprefix("可")
         if action.count("，") <= 2 and len(action) >= 6 and _is_procedure(way if way == action else f"请{way}"):

@@ -57,14 +57,14 @@ _BRACKETS = re.compile("（[^（）]*）|\\([^()]*\\)|\\[[^\\[\\]]*\\]|【[^【�
 _POINTING = re.compile(
     "这|(?<!刹)那(?!么)|它|(?<!彼)此(?!外)|(?<![其吉耳])他(?!人|国)|她|(?<!自)我(?!国)|(?<![尤极耳与])其(?![他它余次实])"
     "|(?<!应)该(?!死)|(?<![基根版文样课剧成资日副书脚标])本(?=[^身科质人土地领金部息着来能性义])|上述|前述"
-    "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
+    "|(?:^|[，、的在和])以[上下](?!游)|如[下上](?!属)|下列|[上下]面|[上下]文|前者|后者|[前后][一二两三几]行|两者|二者|同上|[见如](?:附|图|表)|左图|右图"
     "|[今昨明前][天日年晚]|目前|现在|如今|近日|近来|日前|最近|当前|上[周月]|下[周月]|当时|当[年天日]|届时|后来|随后|之后[，,]"
     "|于是|接着|那时|同样|也(?!门)|(?<![归偿退返交送发])还(?!款|贷|书|原|清|本|车|债)|例如|比如|譬如|诸如|一方面|另一|另外|其中|某|前面|刚才|接下来|整个|又(?![称叫名])|第\\s*\\d[\\d.]*\\s*[节章条]"
 )
 _ASKS = re.compile("什么|多久|怎么|怎样|如何|为何|为什么|哪|谁|多少|[周期]几|几(?=[个种天年点月])|是否|吗|呢|[？?]")
 _ODD = re.compile(r"https?:|//|\(\)|;|[{}<>|=\\^~…�→←]|\.\.\.|—|――|--|－ |[!！]|\d\s+\d|TODO")
 CONTINUES = re.compile(
-    "^(?:其他|其它|其余|另外?|有时|[前后][一两几][个种类次]|在[前后]一[个种类次]|否则|反之|不然|第[一二三四五六七八九十]个|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
+    "^(?:所有的|其他|其它|其余|另外?|有时|[前后][一两几][个种类次]|在[前后]一[个种类次]|否则|反之|不然|第[一二三四五六七八九十]个|因而|从而|以便|以及|大多数|多数|大部分|一些|有些|有的|许多|很多|不少|少数|双方|几乎|接下来|人们|人家|大家"
     "|具体(?:措施|办法|内容|情况|规定|要求|标准)|(?:原因|结果|目的|结论|理由|意思|问题|方法|答案)(?:是|为|在于))"
 )
 """Beginnings that go on from another sentence, or that leave open what they are about."""
@@ -274,6 +274,8 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
         return ""  # a question within what only comes before it: "每个版本有五年寿命，每多少年发行新版"
     if led < clause and not owner and not re.search("[VBZP]", _codes_of(sentence, clause)):
         return ""  # "一线城市每天120元，其他城市每天90元": the verb is left out
+    if clause and re.fullmatch("[NAM]*[KC][NAMKC]*", _codes_of(sentence, clause - 1)):
+        return ""  # the first members of a series
     goes_on = wh == "什么" and end == sentence.clauses[clause][1]
     goes_on = goes_on and bool(re.fullmatch("[NAMKCUE]+", _codes_of(sentence, clause + 1)))
     if goes_on or _is_broken(sentence, led, first, clause, last, start):

@@ -78,6 +78,7 @@ def _unique(sentence: Sentence, subject: str, rest: str, predicate: str) -> Iter
         or "之一" in rest
         or not re.search("N$", predicate)
         or len(subject) > 20
+        or (predicate.startswith("V") and "U" not in predicate)  # "目标是确保…最小化"
     ):
         return
     head = sentence.words[-1].text if rest.endswith(sentence.words[-1].text) else rest[-2:]
