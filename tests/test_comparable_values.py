@@ -99,3 +99,17 @@ def test_things_of_sections_are_of_one_kind():
 
     assert conditions("渔船白天靠岸", "渔船夜里靠岸")
     assert not conditions("渔船白天靠岸", "仓库钥匙丢失")
+
+
+def test_things_of_one_pattern_are_of_one_kind():
+    def asked(first, second):
+        quotes = [f"The {name} is painted with {paint} in spring." for name, paint in (first, second)]
+        of = document("paint.md", "\n\n".join(quotes))
+        claims = [
+            claim(of, quote, f"With what is the {name} painted in spring?", paint, name)
+            for quote, (name, paint) in zip(quotes, (first, second), strict=True)
+        ]
+        return list(joined_claims.drafts(corpus_of((of, claims)), "comparison"))
+
+    assert asked(("north gate", "tar"), ("south gate", "red lead"))
+    assert not asked(("north gate", "tar"), ("Ida Brandt", "red lead"))

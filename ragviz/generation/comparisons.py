@@ -134,7 +134,12 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
     named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
-    named = named and not _PATH.fullmatch(bare(claim.subject)) and _is_title(claim.attribute, claim.language)
+    named = (
+        named
+        and claim.subject.count('"') % 2 == 0
+        and not _PATH.fullmatch(bare(claim.subject))
+        and _is_title(claim.attribute, claim.language)
+    )
     defined = claim.language == "zh" and claim.type == "definition"  # of two things of no kind, nothing is compared
     return named and can_join(claim) and not _is_vague(claim) and not defined
 
@@ -306,7 +311,7 @@ def _of_patterns(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
         if pattern and can_join(claim):
             groups[claim.language, pattern].append(claim)
     for (language, _), claims in groups.items():
-        pairs = [pair for pair in _neighbours(claims, seed) if apart(*pair, corpus)]
+        pairs = [pair for pair in _neighbours(claims, seed) if apart(*pair, corpus) and _are_of_a_kind(*pair)]
         found = noun_phrases([(one.question, one.subject) for one, _ in pairs], language) if pairs else ()
         for (one, other), phrase in zip(pairs, found, strict=False):
             if phrase is None or phrase.plural or phrase.possessive or normal(one.answer) == normal(other.answer):
@@ -314,6 +319,11 @@ def _of_patterns(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             draft = _each(one, other, phrase)
             if is_usable(draft):
                 yield draft
+
+
+def _are_of_a_kind(one: SourceClaim, other: SourceClaim) -> bool:
+    alike = _same_kind(one, other) or share_words(one.subject, other.subject, one.language, SAME)
+    return alike or are_measured(one.answer, other.answer)
 
 
 def _pattern(claim: SourceClaim) -> str:
