@@ -134,6 +134,8 @@ def _named(corpus: Claims) -> Iterator[_Named]:
         for claim, name, phrase in whole:
             if _is_inside_quotes(phrase) or _is_one_of_several(phrase):
                 continue
+            if claim.type == "table" and normal(name) != normal(claim.subject):  # a part of the row's name
+                continue
             is_row = phrase.text[:1] in _QUOTES or claim.type == "table"
             beside = lists.get(normal(name), ()) if _is_swapped(name, language) and not is_row else ()
             yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)), tuple(beside))
