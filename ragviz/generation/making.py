@@ -182,7 +182,7 @@ class Making(SourceSearch):
                         self._known[question.id] = question
                         self._waiting.append(question)
                         if question.status == "rejected":
-                            self.record.drop(question.id, question.reason)
+                            self.record.drop({question.id: question.reason})
             finally:
                 self.record.yielded(same[0].type).add(meter.usage)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ragviz.errors import ModelError, UsageError
+from ragviz.errors import BudgetReached, ModelError, UsageError
 from ragviz.generation import drafts, question_prompts, rejection
 from ragviz.generation.chosen_chunks import Group
 from ragviz.generation.drafts import Ask
@@ -169,7 +169,8 @@ def written(
 
     `documents` are those of the passages, by id. `existing` holds `rejection.normal` of the texts of existing
     questions; those of usable ones are added. A question that is not usable is rejected with the reason, one whose call
-    failed with "model failed: …".
+    failed with "model failed: …". Where calls must stop, the questions of calls that were in flight come before the
+    error: they are paid.
 
     Raises:
         ModelError: the whole endpoint fails.
@@ -177,7 +178,7 @@ def written(
         UsageError: a task has too few or too many passages for its type.
 
     """
-    waiting: list[Task] = []
+    waiting, number = list[Task](), -1
 
     def requests() -> Iterator[Request[Any]]:
         for task in tasks:
@@ -185,15 +186,23 @@ def written(
             waiting.append(task)
             yield request
 
-    for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
-        task = waiting[number]
-        if isinstance(completion, ModelError):
-            if completion.outage:
-                raise completion
-            yield replace(blank(task, client.model, seed), status="rejected", reason=f"{FAILED}: {completion}")
-        else:
-            assert completion.parsed is not None
-            yield read(completion.parsed, task, documents, client.model, seed, existing)
+    try:
+        for number, completion in enumerate(client.complete_many(requests(), partial(ask, client) if ask else None)):
+            task = waiting[number]
+            if isinstance(completion, ModelError):
+                if completion.outage:
+                    raise completion
+                yield replace(blank(task, client.model, seed), status="rejected", reason=f"{FAILED}: {completion}")
+            else:
+                assert completion.parsed is not None
+                yield read(completion.parsed, task, documents, client.model, seed, existing)
+    except (BudgetReached, ModelError):
+        later = [(task, question_request(task, seed)) for task in waiting[number + 1 :]]
+        paid = client.cached([request for _, request in later])
+        for (task, request), is_paid in zip(later, paid, strict=True):
+            if is_paid and (reply := client.ask(request).parsed) is not None:
+                yield read(reply, task, documents, client.model, seed, existing)
+        raise
 
 
 def read(

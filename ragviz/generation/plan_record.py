@@ -22,6 +22,8 @@ from ragviz.store.store import Store
 
 FACT = "plan"
 """Name of the set fact."""
+GONE = "deleted, or taken back by undo"
+"""Why a question that was made is no longer in its set."""
 State = Literal["running", "done"]
 
 
@@ -139,21 +141,25 @@ class PlanRecord:
             self.planned_in[question_id] = planned
         self.places[question_id] = actual
 
-    def drop(self, question_id: str, reason: str) -> None:
-        """Count a question no more, because its verification rejected it after all."""
-        number = self.places.pop(question_id)
-        row, planned = self.rows[number], self.planned_in.pop(question_id, None)
-        given = self.yielded(row.cell.type)
-        given.kept -= 1
-        given.rejected[kind_of_reason(reason)] += 1
-        row.reasons[kind_of_reason(reason)] += 1
-        if planned is not None:
-            row.taken -= 1
-            self.rows[planned].moved -= 1
-        elif row.taken > sum(self.places[each] == number for each in self.planned_in):  # one is beyond the plan
-            row.taken -= 1
-        else:
-            row.made -= 1
+    def drop(self, reasons: Mapping[str, str]) -> None:
+        """Count questions no more that were kept, given with why: a verification rejected them, or they are gone."""
+        stand_ins = Counter(self.places[question_id] for question_id in self.planned_in)
+        for question_id, reason in reasons.items():
+            number = self.places.pop(question_id)
+            row, planned = self.rows[number], self.planned_in.pop(question_id, None)
+            given = self.yielded(row.cell.type)
+            given.kept -= 1
+            given.rejected[kind_of_reason(reason)] += 1
+            row.reasons[kind_of_reason(reason)] += 1
+            if planned is not None:
+                row.taken -= 1
+                stand_ins[number] -= 1
+                self.rows[planned].moved -= 1
+                self.rows[planned].reasons[kind_of_reason(reason)] += 1
+            elif row.taken > stand_ins[number]:  # one is beyond the plan
+                row.taken -= 1
+            else:
+                row.made -= 1
 
     def unasked(self) -> dict[str, list[Row]]:
         """Return the rows of each document that questions were planned for and that has none, by its id."""
@@ -476,8 +482,28 @@ class Shown:
     nothing: dict[str, str]
 
 
+def _lost(record: PlanRecord, questions: Mapping[str, Question]) -> dict[str, str]:
+    """Return the questions that a record counts as made and that are asked no more, by id, with why."""
+    lost = dict[str, str]()
+    for question_id in record.places:
+        question = questions.get(question_id)
+        if question is None:
+            lost[question_id] = GONE
+        elif question.status == "rejected":
+            lost[question_id] = question.reason or "rejected"
+    return lost
+
+
 def shown(store: Store, question_set: QuestionSet) -> Shown:
-    """Return what all generations into a set planned and made; everything is empty where there was none."""
-    records = records_of(store, question_set.id)
+    """Return what all generations into a set planned and made; everything is empty where there was none.
+
+    Questions that were taken back, deleted or rejected since are not counted as made.
+    """
+    records, questions = records_of(store, question_set.id), dict[str, Question]()
+    if records:
+        questions = {question.id: question for question in store.questions(question_set.id)}
+    for record in records:
+        record.drop(_lost(record, questions))
+        record.count_unverified(questions)
     names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
     return Shown(cell_rows(records, names), yield_rows(records), nothing_of(records, names))
