@@ -355,10 +355,7 @@ def _is_unnamed(tree: Tree, places: Indices) -> bool:
         return False
     others = [c for c in tree.children[head] if words[c].dep not in ("det", "punct", "predet")]
     described = ("amod", "advmod", "quantmod")
-    return all(
-        (words[c].dep in described and words[c].text.islower() and words[c].tag != "VBG") or tree.low(c) in _UNTOLD
-        for c in others
-    )
+    return all(words[c].dep in described and words[c].text.islower() and words[c].tag != "VBG" for c in others)
 
 
 def _is_any_of_its_kind(tree: Tree, head: int) -> bool:
@@ -627,6 +624,9 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
     helpers = {tree.words[p].lemma.lower() for p in asked.clause.between}
     head = _head(tree, asked.answer)
     if is_state or not _MAYBE.isdisjoint(helpers) or ("will" in helpers and tree.words[head].dep == "nsubj"):
+        return False
+    others = [c for c in tree.children[head] if tree.words[c].dep not in ("det", "punct")]
+    if others and all(tree.low(c) in _UNTOLD for c in others):  # "the default order"
         return False
     if tree.child(verb, "neg") is not None:  # "what is not bound to one desk?": many things are not
         return False
