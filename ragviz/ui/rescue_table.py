@@ -44,7 +44,7 @@ def draw(run: Run, k: int) -> None:
     notes = rescue_words.notes(columns, k)
     if rescue.rows:
         notes.insert(0, "Each row was chosen on these questions: make its run, and confirm it on others.")
-    st.caption(plain(" ".join(notes)))
+    st.caption(sentence(" ".join(notes)))
 
 
 # What is not replayed yet

@@ -84,7 +84,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     with widgets.above_table("questions"):
         filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
         filters = [part for part in filters if part not in ("", "all")]
-        words = f"{len(filtered_questions)} of {wording.counted(len(questions), 'question')}"
+        words = f"{len(filtered_questions):,} of {wording.counted(len(questions), 'question')}"
         st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
@@ -202,7 +202,7 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -
     version = version_of(question)
     following = ids[place + 1] if place + 1 < len(ids) else ids[place]
     with st.container(border=True):
-        said = [f"{place + 1} of {len(ids)}", question.status, KIND_TITLES[question.kind], question.split]
+        said = [f"{place + 1:,} of {len(ids):,}", question.status, KIND_TITLES[question.kind], question.split]
         said += said_of(question)
         maker = plain(wording.MAKERS.get(question.generator, question.generator))
         said += [maker, f"verified by {plain(question.verified_by)}" if question.verified_by else ""]
