@@ -107,7 +107,8 @@ def _worth_asking(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[So
         language = one.language
         larger = _larger(one, other) is not None
         if one.type == other.type == "table":
-            worth = larger or are_alike(one.answer, other.answer, language, choice)
+            persons = language == "zh" and is_person(bare(one.attribute))  # "分别是谁"
+            worth = larger or persons or are_alike(one.answer, other.answer, language, choice)
         else:
             worth = (
                 larger
