@@ -10,6 +10,7 @@ from __future__ import annotations
 import unicodedata
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,9 +110,15 @@ def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
     )
 
 
+_stated = lru_cache(maxsize=1 << 16)(stated_numbers)
+"""An answer is compared with those of all questions that share a band with it."""
+
+
 def _other_numbers(left: str, right: str) -> bool:
     """Return whether two answers state numbers, and not the same ones."""
-    one, other = stated_numbers(left), stated_numbers(right)
+    if left == right:
+        return False
+    one, other = _stated(left), _stated(right)
     return bool(one and other) and one != other
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 from ragviz.text.numerals import numbers
@@ -69,6 +70,11 @@ def computed(number: str, operands: frozenset[str]) -> bool:
     )
 
 
+@lru_cache(maxsize=1 << 16)
+def _weight(texts: int, found: int) -> float:
+    return math.log(1 + (texts - found + 0.5) / (found + 0.5))
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """How rare words are: `counts` are the texts, of `texts` in all, in which each stands; the others stand in none.
@@ -81,8 +87,7 @@ class Weights:
 
     def of(self, word: str) -> float:
         """Return the weight of a word, above 0."""
-        found = self.counts.get(word, 0)
-        return math.log(1 + (self.texts - found + 0.5) / (found + 0.5))
+        return _weight(self.texts, self.counts.get(word, 0))
 
     def total(self, words: Iterable[str]) -> float:
         """Return the weight of all words together."""
@@ -94,6 +99,8 @@ class Weights:
 
     def overlap(self, left: frozenset[str], right: frozenset[str]) -> float:
         """Return the weight that both share ÷ the weight of either (weighted Jaccard); 0 where both are empty."""
+        if left == right:
+            return 1.0 if left else 0.0
         either = self.total(left | right)
         return self.total(left & right) / either if either else 0.0
 
