@@ -147,7 +147,7 @@ def test_ten_points_of_eighty_questions_are_noticed(workspace):
     )
     assert words[0].endswith("; without noise 0 %, where there can be no false alarm.")
     assert words[-1] == (
-        "Evidence removed is noticed in 4 of 5 plantings at least from 10 points on with noise, from 10 points on "
+        "Evidence removed is noticed in at least 4 of 5 plantings from 10 points on with noise, from 10 points on "
         "without."
     )
 
@@ -183,7 +183,7 @@ def test_rates_stand_beside_the_false_alarms_of_the_same_noise_and_name_their_fa
         "with that noise; without noise 75 %.",
         "Of other faults, planted where the evidence of 5 points stands: near copies, 10 %, without noise 5 % "
         "(recall@3 changes by -0.050); chunks shuffled, 70 %, without noise 75 % (recall@3 changes by -0.050).",
-        "Evidence removed is noticed in 4 of 5 plantings at least from 10 points on with noise, from 5 points on "
+        "Evidence removed is noticed in at least 4 of 5 plantings from 10 points on with noise, from 5 points on "
         "without.",
     ]
 
@@ -191,15 +191,27 @@ def test_rates_stand_beside_the_false_alarms_of_the_same_noise_and_name_their_fa
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ([(16, 16), (15, 20), (20, 15)], "not even at 10 points with noise, from 10 points on without: more questions"),
-        ([(16, 16), (16, 16), (16, 16)], "from 2 points on with noise, from 2 points on without."),
-        ([(0, 0), (0, 0), (15, 0)], "not even at 10 points with noise, not even at 10 points without: more questions"),
+        (
+            [(16, 16), (15, 20), (20, 15)],
+            "Evidence removed is noticed in at least 4 of 5 plantings from 10 points on without noise; with noise not "
+            "even a loss of 10 points, the greatest planted, is: more questions are needed.",
+        ),
+        (
+            [(16, 16), (16, 16), (16, 16)],
+            "Evidence removed is noticed in at least 4 of 5 plantings from 2 points on with noise, from 2 points on "
+            "without.",
+        ),
+        (
+            [(0, 0), (0, 0), (15, 0)],
+            "Not even a loss of 10 points, the greatest planted, is noticed in 4 of 5 plantings (evidence removed), "
+            "with noise or without: more questions are needed.",
+        ),
     ],
 )
 def test_a_size_counts_as_noticed_where_all_greater_ones_are(sizes, words):
     none = [(1, 1)] * 3
     fact = told({"removed": sizes, "copies": none, "shuffled": none}, {"repetitions": 400, "worse": 0, "stopped": 0})
-    assert f"at least {words}" in noticed_words(fact)[-1]
+    assert noticed_words(fact)[-1] == words
 
 
 def test_recall_of_several_groups_and_shared_chunks_is_counted_by_group():

@@ -67,17 +67,21 @@ def _other_words(fact: Fact) -> Iterator[str]:
 
 
 def _least_words(fact: Fact) -> str:
-    """Say from which size on evidence that is removed is mostly noticed, with noise and without."""
+    """Say from which size on evidence that is removed is mostly noticed; without noise it is where it is with noise."""
     noisy, own = _least(fact, lambda found: found["noisy"]["worse"]), _least(fact, lambda found: found["worse"])
-    needed = "" if noisy else ": more questions are needed"
+    title = FAULTS[PLANTED].title
+    least, greatest = f"{title.capitalize()} is noticed in at least 4 of 5 plantings", points(POINTS[-1])
+    if noisy and own:
+        return f"{least} from {points(noisy)} on with noise, from {points(own)} on without."
+    if own:
+        return (
+            f"{least} from {points(own)} on without noise; with noise not even a loss of {greatest}, the greatest "
+            "planted, is: more questions are needed."
+        )
     return (
-        f"{FAULTS[PLANTED].title.capitalize()} is noticed in 4 of 5 plantings at least {_from(noisy)} with noise, "
-        f"{_from(own)} without{needed}."
+        f"Not even a loss of {greatest}, the greatest planted, is noticed in 4 of 5 plantings ({title}), with noise or "
+        "without: more questions are needed."
     )
-
-
-def _from(size: float | None) -> str:
-    return f"from {points(size)} on" if size else f"not even at {points(POINTS[-1])}"
 
 
 def _least(fact: Fact, noticed: Callable[[Mapping[str, Any]], int]) -> float | None:
