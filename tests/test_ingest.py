@@ -511,6 +511,11 @@ def test_web_page():
     )
 
 
+def test_a_heading_ends_before_its_link_to_itself():
+    page = '<h2>Fees<a class="headerlink" href="#fees">¶</a></h2><p>The sign ¶ ends a paragraph.</p><pre>x ¶</pre>'
+    assert parse("a.html", page.encode()).text == "## Fees\n\nThe sign ¶ ends a paragraph.\n\n```\nx ¶\n```"
+
+
 @pytest.mark.parametrize("tag", ["div", "ul", "section"])
 def test_what_a_page_calls_navigation_is_left_out(tag):
     page = f"<h1>Boats</h1><{tag} class=a role='navigation'><li><a href=/>Back</a></{tag}><p data-role=navigation>Sails"

@@ -32,6 +32,7 @@ _TAG = re.compile(
 )
 _SPACE = re.compile("[ \t\n\r\f\xa0]+")
 _AROUND_BREAK = re.compile("(?<! ) *+\n *+")  # matches only where blanks begin, so that a run of them is read once
+_PERMALINK = "¶"  # text of the link to itself that documentation generators put after a heading
 _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
 _INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
@@ -218,7 +219,7 @@ class _Reader:
         if self._pre:
             text = f"```\n{text.strip(chr(10))}\n```" if text.strip() else ""
         else:
-            text = _AROUND_BREAK.sub("\n", text).strip()
+            text = _AROUND_BREAK.sub("\n", text).strip().removesuffix(_PERMALINK).rstrip()
         if text:
             quote = "> " * min(self._quotes, 8)
             self._put(quote + (self._prefix + text).replace("\n", "\n" + quote))
