@@ -300,3 +300,4 @@ def test_stale_evidence_is_listed_and_mended_by_proposal_or_quote(ragviz, worksp
     assert (second.text, second.stale) == ("It moves plenty.", False)
     assert new[second.start : second.end] == second.text
     assert json.loads(ragviz("questions", "mend", "q", "--json")[1]) == []
+    assert ragviz("questions", "mend", "q")[1] == "No evidence is stale.\n"

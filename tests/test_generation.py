@@ -20,7 +20,7 @@ from ragviz.generation.plan_record import PlanRecord, Row, planned
 from ragviz.index import indexing
 from ragviz.models.requests import Usage
 from ragviz.questions import versions
-from ragviz.records import IndexConfig, Question
+from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -628,6 +628,11 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
     assert (code, f"No question is about menu.txt: {reason}." in " ".join(err.split())) == (0, True), err
     code, out, err = command_line("questions", "plan", "q", "--json")
     assert (code, json.loads(out)["nothing"]) == (0, made.nothing), err
+    info = workspace.store.question_set("q")
+    menu = next(d for d in workspace.store.documents(info.corpus_id) if d.name == "menu.txt")
+    written = Question("own", "Where does one begin?", "Home", ((Span(menu.id, 0, 4, "Home"),),), "person", "accepted")
+    workspace.store.put_questions(info.id, [written])
+    assert plan_record.shown(workspace.store, info).nothing == {}, "a person's question has its evidence there"
     one = pipeline.generate_questions(workspace, "menu", "one", kinds={"table": 1})
     assert (one.unplanned, one.nothing) == (1, {})
     assert pipeline.unasked_words(asdict(one)) == [

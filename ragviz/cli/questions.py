@@ -532,6 +532,8 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
             columns = ("question", "answer", "was", "is now", "doubt")
             told = [(r["question"], r["answer"], r["text"], r["now"], r["doubt"]) for r in doubted]
             console.table(columns, told, "mended with other words: give the answer now, or accept or reject")
+        if not rows:
+            console.out.print("No evidence is stale.")
         if len(doubted) == len(rows):
             return
         console.table(

@@ -239,11 +239,12 @@ def _result(
             short[row.cell.type] += row.missing
             reasons += row.reasons
     total, paid = workspace.store.question_set(question_set.id).total, workspace.store.paid(question_set.id)
+    names = {i: document.name for i, document in documents.by_id.items()}
     return Generated(
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
         record.usable, record.planned, dict(short), dict(reasons),
         sum(given.unverified for given in record.yields.values()),
-        plan_record.nothing_of([record], {i: document.name for i, document in documents.by_id.items()}),
+        plan_record.nothing_of([record], names, workspace.store.questions(question_set.id)),
         0 if record.fill else _unplanned(record, documents),
     )  # fmt: skip
 

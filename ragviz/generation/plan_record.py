@@ -459,13 +459,18 @@ def yield_rows(records: Iterable[PlanRecord]) -> list[dict[str, Any]]:
     ]
 
 
-def nothing_of(records: Iterable[PlanRecord], names: Mapping[str, str]) -> dict[str, str]:
+def nothing_of(
+    records: Iterable[PlanRecord], names: Mapping[str, str], questions: Iterable[Question]
+) -> dict[str, str]:
     """Return why documents have no question though some were planned for them, by name.
 
-    Those that another generation made questions of are left out.
+    Those that another generation made questions of are left out, and those that hold evidence of any of the set's
+    `questions` that is not rejected.
     """
     records = list(records)
     asked = {row.cell.document_id for record in records for row in record.rows if row.made or row.taken}
+    kept = (question for question in questions if question.status != "rejected")
+    asked |= {span.document_id for question in kept for group in question.evidence for span in group}
     told = {i: reason for record in records for i, reason in record.nothing.items() if i in names and i not in asked}
     return {names[document_id]: told[document_id] for document_id in sorted(told, key=names.__getitem__)}
 
@@ -506,4 +511,4 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
         record.drop(_lost(record, questions))
         record.count_unverified(questions)
     names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
-    return Shown(cell_rows(records, names), yield_rows(records), nothing_of(records, names))
+    return Shown(cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()))
