@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from ragviz.generation import verification, verifying
 from ragviz.records import Question
@@ -54,7 +54,8 @@ def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, 
     }
     put(workspace, *wrong.values())
     result = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (result.verified, result.faulty) == (3, 2)
+    assert (result.verified, result.faulty, result.accepted) == (3, 2, 1)
+    assert verifying.summary(asdict(result)).endswith("1 of them stays accepted, as a person decided.")
     after = stored(workspace)
     assert (after["q00"].status, after["q01"].status) == ("rejected", "accepted")
     assert after["q00"].reason.startswith("another answer follows from its evidence")
@@ -62,7 +63,7 @@ def test_a_wrong_answer_that_was_verified_before_is_found(workspace: Workspace, 
     right = replace(after["q01"], answer=stored_answer(workspace))
     put(workspace, right)
     result = verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert (result.verified, result.faulty) == (4, 0)
+    assert (result.verified, result.faulty, result.accepted) == (4, 0, 0)
     assert (stored(workspace)["q01"].reason, stored(workspace)["q01"].status) == ("", "accepted")
     assert stored(workspace)["q00"].status == "rejected", "what is not asked is not verified"
 

@@ -55,7 +55,7 @@ class TypeYield:
 class Verified:
     """The result of a verification: questions that passed, that failed a check, and that could not be verified.
 
-    `faulty` questions are rejected, but for those that a person accepted. `reasons` counts why questions are faulty or
+    `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why questions are faulty or
     could not be verified. `changed` were edited by somebody meanwhile, and left alone. `by_type` holds `TypeYield`s.
     `calls` and `dollars` are what the set has cost so far, its generation included.
     """
@@ -66,6 +66,7 @@ class Verified:
     unverified: int
     changed: int
     reasons: Mapping[str, int]
+    accepted: int = 0
     by_type: Mapping[str, Any] = field(default_factory=dict)
     calls: int = 0
     dollars: float = 0.0
@@ -121,7 +122,7 @@ def verify_questions(
         )
     edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
     counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
-    changed = 0
+    changed = accepted = 0
     try:
         for done, question in enumerate(outcomes, start=1):
             if question.verified_by or not before[question.id].verified_by:
@@ -129,6 +130,7 @@ def verify_questions(
                 changed += not saved
             outcome = _outcome_of(question)
             setattr(counts[question.type], outcome, getattr(counts[question.type], outcome) + 1)
+            accepted += outcome == "faulty" and question.status == "accepted"
             if outcome != "verified":
                 reasons[_kind_of(question.reason)] += 1
             spending.settle()
@@ -146,6 +148,7 @@ def verify_questions(
         unverified=sum(count.unverified for count in counts.values()),
         changed=changed,
         reasons=dict(reasons),
+        accepted=accepted,
         by_type=dict(counts),
         calls=calls,
         dollars=dollars,
@@ -155,10 +158,10 @@ def verify_questions(
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
     """Say what a verification found; `result` holds `Verified`'s fields, as that of a job does.
 
-    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0}
+    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1}
     >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
     40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
-verified: HTTP 500 (1).
+verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
     >>> summary({"verified": 0, "faulty": 0, "unverified": 0, "changed": 0, "reasons": {}})
     'All questions that are asked are verified already.'
     """
@@ -173,6 +176,9 @@ verified: HTTP 500 (1).
         unverified
     )
     sentence = f" {', '.join(failed)}: {listed}{more}." if failed else ""
+    accepted = result.get("accepted", 0)  # jobs of earlier releases do not have it
+    if accepted:
+        sentence += f" {accepted:,} of them {'stays' if accepted == 1 else 'stay'} accepted, as a person decided."
     changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
     return f"{verified:,} of {total:,} questions passed.{sentence}{changed}"
 

@@ -182,4 +182,6 @@ def _lost_words(row: Mapping[str, Any]) -> str:
         return "never noticed: nothing is asked"
     if not row["worse"]:
         return "not noticed"
-    return "called worse, stopped by the gate" if row["stopped"] else "called worse, passes the gate"
+    if row["stopped"]:
+        return "called worse, stopped by the gate"
+    return "called worse; passes the gate: its interval reaches the loss that is allowed"
