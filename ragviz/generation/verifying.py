@@ -56,7 +56,8 @@ class Verified:
     """The result of a verification: questions that passed, that failed a check, and that could not be verified.
 
     `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why
-    questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone. `by_type` holds `TypeYield`s.
+    questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone.
+    `by_type` holds `TypeYield`s.
     `calls` and `dollars` are what the set has cost so far, its generation included.
     """
 
