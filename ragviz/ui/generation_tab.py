@@ -234,8 +234,11 @@ def planned_and_made(question_set: QuestionSet) -> None:
         f"{planned - missing:,} of {planned:,} planned questions exist. {planned:,} planned = {here:,} made in their "
         f"cells + {moved:,} made elsewhere + {missing:,} missing."
     )
-    for line in pipeline.unasked_words({"nothing": made.nothing}):
-        st.markdown(f":orange[▲] {plain(line)}")
+    if made.nothing:
+        have = "has" if len(made.nothing) == 1 else "have"
+        count = wording.counted(len(made.nothing), "document")
+        with st.expander(f":orange[▲] {count} that questions were planned for {have} none: why"):
+            st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words({"nothing": made.nothing})))
     _yields(made.yields)
     _by_document(cells, "plan-made")
     lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
