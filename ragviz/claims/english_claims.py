@@ -94,6 +94,18 @@ _CAUSING = candidate.word_set("enable allow permit cause force require encourage
 """Verbs whose object is the subject of the infinitive after it."""
 _LONGEST_SUBJECT = 9
 """Words of a subject that is asked for at most."""
+_ROLES = candidate.word_set(
+    "case location place position spot point role function purpose goal aim reason cause result consequence outcome"
+    " advantage disadvantage benefit drawback problem issue matter idea solution answer need exception fact fit basis"
+    " key start beginning end candidate choice sign"
+)
+"""Nouns of what something is for somebody, somewhere or beside others: they tell no kind of thing."""
+_OFTEN = candidate.word_set("once twice thrice times hourly daily nightly weekly monthly quarterly yearly annually")
+"""Adverbs of frequency, which "how often" asks for."""
+_SPEAKING = candidate.word_set(
+    "summarize summarise sum conclude recap repeat reiterate clarify illustrate be begin put say stress mention note"
+)
+"""Verbs of an infinitive that opens a sentence and is about the sentence: "to summarize, …"."""
 _HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
 
 
@@ -230,12 +242,37 @@ def _of_sentence(
         return
     if not clause.subject and _RELEASES.search(f"{document.name} {sentence.path}"):
         return  # "Fix the sidebar.": what was done, no command
+    if _goes_on(document.text, sentence.start) and _is_plain_plural(tree, clause, topic):
+        return
     for draft in [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]:
         is_fit = english_gate.is_short(draft.question) and not english_gate.is_cut(f"{draft.question} {draft.answer}")
         is_fit = is_fit and not (draft.question.endswith("as well?") and " as well as " in sentence.text)
         question = topic.led(draft.question, draft.known)
         if draft.score >= ENOUGH and is_fit and not english_phrases.gives(question, draft.answer):
             yield draft
+
+
+def _goes_on(text: str, start: int) -> bool:
+    """Return whether another sentence stands before this one in its paragraph or item."""
+    before = text[text.rfind("\n\n", 0, start) + 1 : start]
+    item = re.split(r"\n\s*(?:[-*+•]|\d{1,3}[.)])\s", f"\n{before}")[-1]
+    return bool(re.search(r"\w[.:!?]", item))
+
+
+def _is_plain_plural(tree: Tree, clause: Clause, topic: Topic) -> bool:
+    """Return whether a subject is a plural of plain nouns that no title names: "lines of paragraphs", of what text?
+
+    Persons, and what an adjective or another noun tells from others of its kind, are understood alone.
+    """
+    words, subject = tree.words, clause.subject
+    if not subject or words[_head(tree, subject)].tag != "NNS":
+        return False
+    head = tree.low(_head(tree, subject))
+    nouns = [p for p in subject if words[p].tag != "IN"]
+    is_plain = all(words[p].tag in ("NN", "NNS") and not words[p].entity for p in nouns)
+    is_plain = is_plain and not any(words[p].dep in ("compound", "nmod", "poss") for p in nouns)
+    known = any(words[p].lemma.lower() in topic.words for p in nouns)
+    return is_plain and not known and not re.search(rf"{english.DOER.pattern}$", head)
 
 
 def _is_labelled(text: str, usage: _Usage) -> bool:
@@ -291,7 +328,7 @@ def _is_sound(tree: Tree, clause: Clause, topic: Topic) -> bool:
         return False
     if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
         return False
-    if not english_coordination.is_sound(tree, clause):
+    if not english_coordination.is_sound(tree, clause) or _speaks_of_itself(tree, clause) or _is_narrated(tree, clause):
         return False
     if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
         return False
@@ -307,6 +344,31 @@ def _is_sound(tree: Tree, clause: Clause, topic: Topic) -> bool:
     if clause.subject and [tree.low(p) for p in clause.subject] in (["you"], ["we"]):
         return True
     return not clause.subject or (_is_specific(tree, clause.subject) and not _is_known(tree, clause.subject, topic))
+
+
+def _speaks_of_itself(tree: Tree, clause: Clause) -> bool:
+    """Return whether an infinitive without an object, or a verb of saying, opens the sentence: "to summarize, …"."""
+    opening = [p for p in clause.before if tree.words[p].text != ","]
+    if len(opening) < 2 or tree.words[opening[0]].tag != "TO":
+        return False
+    return len(opening) == 2 or tree.words[opening[1]].lemma.lower() in _SPEAKING
+
+
+def _is_narrated(tree: Tree, clause: Clause) -> bool:
+    """Return whether a sentence tells a made-up case: what a person known by one name does with the reader, or he did.
+
+    "Ann wants to borrow $20 from you", "You bought a boat for $300".
+    """
+    words = tree.words
+    if not clause.subject:
+        return False
+    low = [tree.low(p) for p in range(len(words))]
+    if [low[p] for p in clause.subject] == ["you"]:
+        return words[clause.verb].tag == "VBD" or "had" in [low[p] for p in clause.between]
+    head = _head(tree, clause.subject)
+    names = [p for p in clause.subject if words[p].tag == "NNP"]
+    is_person = names == [head] and words[head].entity == "PERSON" and words[head].text.istitle()
+    return is_person and not {"you", "your", "yourself"}.isdisjoint(low)
 
 
 def _refers(tree: Tree, place: int) -> bool:
@@ -476,7 +538,7 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
     places = [*clause.subject, *clause.rest]
     vague = any(tree.low(p) == "only" or tree.low(p) in _QUANTIFIERS for p in tree.below(head) if p < head)
     vague = vague or any(tree.low(p) in ("different", "same", "other", "similar") for p in clause.rest if p < head)
-    if vague or words[head].lemma.lower() in english.EMPTY or words[clause.rest[0]].tag in (",", ":", "RB"):
+    if vague or words[head].lemma.lower() in english.EMPTY | _ROLES or words[clause.rest[0]].tag in (",", ":", "RB"):
         return
     if not _is_term(tree, clause.subject) or _is_judged(tree, clause, head):
         return
@@ -547,7 +609,7 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     """Return whether one answer fits, and it is a fact."""
     words = tree.words
     low = {tree.low(p) for p in asked.remaining}
-    if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _loose_relative(tree, asked.remaining):
+    if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _has_a_remark(tree, asked):
         return False
     if any(_refers(tree, p) or _points_by_adjective(tree, p) for p in (*asked.remaining, *asked.answer)):
         return False
@@ -556,8 +618,7 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low):
         return False
     if kind == "number" or asked.wh in ("where", "why"):
-        direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
-        return _content_enough(tree, asked, 2) and _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
+        return _content_enough(tree, asked, 2) and _is_certain(tree, asked)
     if asked.wh == "who" or "whom" in asked.wh:
         is_told = asked.wh in ("who", "by whom") and bool(asked.clause.subject)
         return is_told and _content_enough(tree, asked, 3)
@@ -568,6 +629,45 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
     if not _is_thing(tree, asked):
         return False
     return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
+
+
+def _has_a_remark(tree: Tree, asked: Asked) -> bool:
+    """Return whether a question would drag along what compares or comments, or is about numbers without a name."""
+    if _is_between_numbers(tree, asked.clause.subject):
+        return True
+    return _loose_relative(tree, asked.remaining) or _is_likened(tree, asked.remaining)
+
+
+def _is_certain(tree: Tree, asked: Asked) -> bool:
+    """Return whether one number, time, place or reason answers, and the question closes up over it."""
+    if asked.wh == "where" and _tells_a_story(tree, asked.clause):
+        return False
+    direct = tree.words[_head(tree, asked.answer)].dep in ("dobj", "attr")
+    return _is_only_one(tree, asked) and (not direct or _is_near(tree, asked))
+
+
+def _tells_a_story(tree: Tree, clause: Clause) -> bool:
+    """Return whether the reader does what is no duty, right or offer: "you decide to buy a boat in Oslo"."""
+    addressed = any(tree.low(p) in ("you", "we") for p in clause.subject)
+    return addressed and not any(tree.words[p].tag == "MD" for p in clause.between)
+
+
+def _is_between_numbers(tree: Tree, subject: Indices) -> bool:
+    """Return whether a subject is of bare numbers: "the difference between $5 and $3"."""
+    words = tree.words
+    return any(
+        words[p].dep == "pobj" and words[p].tag == "CD" and tree.child(p, "cc") is not None
+        for p in subject
+        if tree.low(words[p].head) in ("between", "of", "from")
+    )
+
+
+def _is_likened(tree: Tree, places: Indices) -> bool:
+    """Return whether a question would drag along a comparison: ", just like on a paper chart"."""
+    return any(
+        tree.low(p) in ("like", "as") and tree.words[p].tag == "IN" and p and tree.low(p - 1) in (",", "just", "much")
+        for p in places
+    )
 
 
 def _is_thing(tree: Tree, asked: Asked) -> bool:
@@ -601,6 +701,8 @@ def _is_only_one(tree: Tree, asked: Asked) -> bool:
     words = tree.words
     when = asked.wh.endswith("when") or asked.wh == "how often"
     if when and not {"next", "last", "past", "coming", "today"}.isdisjoint(tree.low(p) for p in asked.answer):
+        return False
+    if asked.wh == "how often" and not _OFTEN.isdisjoint(tree.low(p) for p in asked.remaining):
         return False
     if when and any(words[p].entity in ("DATE", "TIME") or tree.low(p) in ("every", "each") for p in asked.remaining):
         return False
@@ -662,6 +764,10 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
             or bool(helpers & {"must", "should", "shall", "can"})
             or tree.words[clause.verb].lemma in ("need", "have")
         )
+        helped = asked.answer[-1] + 1
+        is_doer = re.search(rf"{english.DOER.pattern}$", tree.low(_head(tree, asked.answer)))
+        if is_doer and helped in clause.rest and tree.words[helped].tag == "TO":
+            return False  # "you need a pilot to steer": who steers
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
         outside = [p for p in asked.remaining if p not in clause.before]
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
@@ -675,15 +781,12 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     following = asked.answer[-1] + 1
     if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
         return False  # "what does it have to help …?" asks for a duty
-    if tree.words[clause.verb].lemma in _CAUSING and following in clause.rest and tree.low(following) == "to":
+    causes = tree.words[clause.verb].lemma in _CAUSING
+    if causes and following in clause.rest and tree.low(following) == "to":
         return False  # "what does it enable to travel?"
     others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
-    if (
-        tree.words[clause.verb].lemma == "have"
-        and "must" not in helpers
-        and not _content(tree, [p for p in others if p != clause.verb])
-    ):
-        return False  # "what do modern sails have?": much
+    if tree.words[clause.verb].lemma == "have" and "must" not in helpers:
+        return False  # "what does the harbour have on its north side?": much
     names = sum(tree.words[p].tag[:3] == "NNP" for p in clause.subject)
     told = len(_content(tree, others)) >= 2 or len(_content(tree, clause.subject)) - max(names - 1, 0) >= 3
     told = told or (names > 0 and len(_content(tree, [p for p in others if p != clause.verb])) > 0)

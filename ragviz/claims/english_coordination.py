@@ -9,6 +9,8 @@ from ragviz.claims.candidate import Indices
 from ragviz.claims.english import Asked
 from ragviz.claims.english_clauses import Clause, Tree, unbroken
 
+_UNFINISHED = ("VBG", "VBN", "JJ", "IN", "TO")
+"""Tags of words that a coordination goes on from, whatever the parser made of what follows."""
 _CLASSES = (("NN", "CD", "PRP", "$", "FW"), ("VB", "JJ"), ("RB",), ("IN", "TO"))
 """Beginnings of tags of words that can be coordinated with each other; participles with adjectives."""
 
@@ -18,8 +20,9 @@ def is_sound(tree: Tree, clause: Clause) -> bool:
     words = tree.words
     if any(word.tag == "CC" and word.text.lower() == "but" for word in words):  # what is contrasted is easily taken
         return False  # for the answer: "… at the west quay, but not at the east one"
-    if any(words[c].dep == "conj" and words[c].tag[:2] != "VB" for c in tree.children[clause.verb]):
-        return False
+    conjuncts = [words[c].tag for c in tree.children[clause.verb] if words[c].dep == "conj"]
+    if any(tag[:2] != "VB" or (tag == "VBG" and words[clause.verb].tag != "VBG") for tag in conjuncts):
+        return False  # "provides sails for racing and cruising": no second verb
     objects = [c for c in tree.children[clause.verb] if words[c].dep in ("dobj", "attr")]
     return len(objects) < 2 and not any(_has_two_phrases(tree, clause, part) for part in _parts(tree, clause))
 
@@ -54,7 +57,7 @@ def is_whole(tree: Tree, asked: Asked) -> bool:
     after = [words[p].tag for p in tail if comma is not None and p > comma]
     if after and all(tag[:2] in ("NN", "DT", "JJ", "RB", "CD") for tag in after):  # "…, Tomas Reke?"
         return False
-    if _is_cut(tree, asked) or any(_is_misread(tree, p) for p in asked.remaining):
+    if _is_cut(tree, asked) or any(_is_misread(tree, p) for p in asked.remaining) or _leaves_a_verb(tree, asked):
         return False
     if asked.kind == "subject":
         return True
@@ -72,13 +75,39 @@ def _is_misread(tree: Tree, place: int) -> bool:
     if word.dep == "appos":
         first = tree.below(place)[0]
         return first == 0 or tree.words[first - 1].text not in (",", "(")
-    return word.dep == "conj" and _class(word.tag) != _class(tree.words[word.head].tag)
+    if word.dep != "conj":
+        return False
+    first = tree.words[word.head].tag
+    return _class(word.tag) != _class(first) or (word.tag in ("VBZ", "VBP") and first in ("VB", "VBG"))
+
+
+def _leaves_a_verb(tree: Tree, asked: Asked) -> bool:
+    """Return whether a verb is coordinated with the one whose object is asked for, and stays in the question.
+
+    Of "the crew wants to lease a boat and sail it to Oslo" nothing may be asked for by "what …": the gap is in one part
+    of the coordination only.
+    """
+    words = tree.words
+    if asked.kind == "subject":
+        return False
+    place = next((p for p in asked.answer if words[p].head not in asked.answer), asked.answer[0])
+    while place not in (asked.clause.verb, words[place].head):
+        place = words[place].head
+        if any(
+            words[c].dep == "conj" and words[c].tag[:2] == "VB" for c in tree.children[place] if c in asked.remaining
+        ):
+            return True
+    return False
 
 
 def _is_cut(tree: Tree, asked: Asked) -> bool:
     """Return whether the answer is a part of an enumeration, or has lost the end of it."""
     words = tree.words
     if any(words[p].dep in ("conj", "appos") and words[p].head in asked.answer for p in asked.remaining):
+        return True
+    last = asked.answer[-1]
+    tags = [word.tag for word in words[last : last + 3]]
+    if tags[0] in _UNFINISHED and tags[1:] == ["CC", tags[0]]:  # "sails for racing [and cruising]"
         return True
     commas = any(words[p].text == "," for p in asked.answer)
     return commas and not any(words[p].dep in ("cc", "relcl", "acl", "advcl", "amod") for p in asked.answer)

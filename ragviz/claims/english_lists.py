@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ragviz.claims import english, english_clauses
-from ragviz.claims.candidate import Indices
+from ragviz.claims.candidate import Indices, word_set
 from ragviz.claims.english_clauses import Clause, Tree
 from ragviz.claims.english_phrases import CONNECTIVE
 
@@ -19,6 +19,11 @@ _REFERS = re.compile(
     re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"^(?:the|an?|some|several|many|our|your) ", re.IGNORECASE)
+_INTRANSITIVE = word_set(
+    "suffice exist happen occur appear arise emerge remain work differ vary fail matter apply belong come go look seem"
+)
+"""Verbs that have no object: what follows their sentence is no answer to "what does it …?"."""
+_HYPOTHETICAL = word_set("would could might")
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 
 
@@ -80,6 +85,9 @@ def _of_object(tree: Tree, clause: Clause, announced: Indices) -> tuple[str, str
     is_missing = last == clause.verb and tree.words[last].lemma != "be"
     if not (announced[-1] == last if announced else is_missing) or tree.words[last].tag == "IN":
         return None
+    is_open = tree.words[clause.verb].lemma in _INTRANSITIVE
+    if not announced and (is_open or any(tree.low(p) in _HYPOTHETICAL for p in clause.between)):
+        return None  # "a short list would suffice:"
     if not announced and tree.child(clause.verb, "auxpass") is not None:  # "a guide can be found": where?
         return None
     others = [p for p in (*clause.before, *clause.rest) if p not in announced and tree.words[p].tag[:2] == "NN"]

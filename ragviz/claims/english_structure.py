@@ -39,6 +39,11 @@ _SOME = re.compile(r"(?:some|several|various|many|few|a few|a number of|further|
 """What announces values instead of being one."""
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 _NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
+_BOLD = re.compile(r"(\*\*|__).+\1:?")
+_LONGEST_HEADING = 300
+"""Characters before a line in which its heading is looked for."""
+_BRACKETED = re.compile(r"\s*(?:\[\w{1,3}\]|\([^()]*\))$")
+"""A remark or the mark of a footnote at the end of a cell."""
 _CODE = re.compile(r"\w[._]\w|[a-z][A-Z]|\(\)|^--?\w")
 _REFERS = re.compile(
     r"\b(?:this|that|these|those|it|they|them|here|there|above|below|following|previous|same|other|we|our|us|i|my|he|she)\b|[?…]"
@@ -56,6 +61,11 @@ _SHELLS = candidate.word_set(
 )
 """Titles of columns that say only that something is said."""
 _NAMES = candidate.word_set("name title id number no code key term value label")
+_MEASURES = candidate.word_set(
+    "number count total sum amount quantity rate share percentage percent price fee cost fare charge tariff size length"
+    " width height depth weight speed distance duration time age score population area capacity limit rank year"
+)
+"""Nouns of what a bare number tells."""
 LONGEST_DATUM = 16
 """Words of a value that is no amount, date or time at most; more explain."""
 _SEVERAL = re.compile(r"[,;&/]|\b(?:and|or|to)\b|\d\s*[–-]\s*\d", re.IGNORECASE)
@@ -109,7 +119,9 @@ class _Parsed:
     def is_plural(self) -> bool:
         """Return whether the noun that governs the piece is plural."""
         head = self.words[self.head] if self.words else None
-        return head is not None and head.tag in ("NNS", "NNPS") and head.text.lower() != head.lemma.lower()
+        if head is not None and head.tag == "NNPS":  # spaCy leaves the lemma of "Fields" as it is
+            return bool(re.search(r"[^suiSUI][sS]$", head.text))
+        return head is not None and head.tag == "NNS" and head.text.lower() != head.lemma.lower()
 
     def lemmas(self) -> frozenset[str]:
         """Return the lemmas of the words."""
@@ -159,7 +171,8 @@ class _Pieces:
 def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> Iterator[SourceClaim]:
     """Yield the claims of a document's structure, kind by kind."""
     single = _items_without_keys(found.lists, found.key_values)
-    pairs = [pair for pair in found.key_values if _is_pair(pair) and pair.start not in single]
+    unclear = single | _unexplained(document.text, found)
+    pairs = [pair for pair in found.key_values if _is_pair(pair) and pair.start not in unclear]
     terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
     tables = [table for table in found.tables if table.rows]
     lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
@@ -232,12 +245,36 @@ def _items_without_keys(lists: Iterable[ListPlace], pairs: Iterable[KeyValue]) -
     return frozenset(found)
 
 
+def _unexplained(text: str, found: Structure) -> frozenset[int]:
+    """Return the starts of lines whose key does not say of what it is, as those of an example amid running text.
+
+    A key that stands in its section twice has several values there. A plain line with a key of one word is of what its
+    heading names only where it follows the heading, or lines of the same kind that do.
+    """
+    keys = Counter((pair.section, pair.key.casefold()) for pair in found.key_values if not pair.is_item)
+    unclear, end, is_told = set[int](), -1, False
+    for pair in found.key_values:
+        if pair.is_item:
+            continue
+        if end < 0 or text[end : pair.start].strip():  # no line of the same kind is before it
+            above = text[max(pair.start - _LONGEST_HEADING, 0) : pair.start].rstrip().rpartition("\n")[2].strip()
+            is_told = not above.strip("=-~^*") or above[0] in "#=" or bool(_BOLD.fullmatch(above))
+        end = pair.end
+        if keys[pair.section, pair.key.casefold()] > 1 or (
+            not is_told and not pair.is_marked and len(pair.key.split()) == 1
+        ):
+            unclear.add(pair.start)
+    return frozenset(unclear)
+
+
 def _is_pair(pair: KeyValue) -> bool:
     """Return whether the line may state a value of an attribute."""
     words = pair.key.lower().split()
     if not pair.alone or len(words) > 6 or len(pair.value.split()) > LONGEST_VALUE or words[0] in _LABELS:
         return False
     if not (pair.key[0].isupper() or (pair.is_marked and pair.key[0].isalpha())):
+        return False
+    if re.match(r"[^\W\d][\w ]{0,30}: ", pair.value):  # a key of its own: what is said is in parts
         return False
     if "/" in pair.key or _LABELLED.match(pair.key) or _SOME.match(pair.value):
         return False
@@ -468,7 +505,8 @@ def _of_cell(
     """
     if (
         not re.search(r"\w", cell[:1] + cell[-1:])
-        or value_kinds.NO_VALUE.fullmatch(cell)
+        or value_kinds.NO_VALUE.fullmatch(_BRACKETED.sub("", cell))
+        or _BRACKETED.sub("", cell).casefold() == row.cells[0].casefold()
         or len(cell.split()) > LONGEST_VALUE
         or _REFERS.search(cell)
         or not re.search(r"\w", title)
@@ -482,6 +520,8 @@ def _of_cell(
     is_crossed = not is_year and (way == "cross" or (not first.text and way != "rows"))
     is_crossed = is_crossed or (by_row and title.lower() in _SHELLS | _NAMES)
     if is_crossed or not _is_attribute(named, cell, is_year):
+        if value_kinds.kind(cell) == "number" and not _counts(column, first, topic):
+            return
         under = f" under “{title}”" if len(table.header) > 2 else ""
         question, attribute = f"what is listed for “{label}”{under}?", title
     else:
@@ -495,6 +535,15 @@ def _of_cell(
     if not holds(question, answer):
         statement = f"{label}, {title}: {answer}"
         yield _claim(row, table.section, "table", question, answer, other, attribute, statement, 8.0, [label])
+
+
+def _counts(column: _Parsed, first: _Parsed, topic: Topic) -> bool:
+    """Return whether a title says what a bare number counts or measures: a plural, a year, a measure."""
+    if column.is_plural() or first.is_plural() or _YEAR.fullmatch(column.text):
+        return True
+    section = topic.section
+    words = column.lemmas() | first.lemmas() | (section.words if section else frozenset())
+    return bool(words & _MEASURES)
 
 
 def _is_attribute(named: _Parsed, cell: str, is_year: bool) -> bool:

@@ -19,7 +19,7 @@ from ragviz.generation.comparable_values import are_alike, are_measured, items, 
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered, order
 from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
-from ragviz.text.stems import content_words
+from ragviz.text.stems import content_words, stem
 from ragviz.text.words import parse
 
 _QUANTITY = re.compile(
@@ -187,7 +187,8 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     made: Counter[tuple[str, ...]] = Counter()
     for one, other in comparable(corpus, seed):
         if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
-            draft = _larger(one, other) or (None if _may_be_codes(one, other) else _differ(one, other))
+            is_empty = _may_be_codes(one, other) or _repeat_subjects(one, other)
+            draft = _larger(one, other) or (None if is_empty else _differ(one, other))
             if draft is not None and is_usable(draft):
                 column = (one.document_id, one.section, normal(one.attribute))
                 yield replace(draft, score=draft.score - min(made[column] * _REPEATED, 1.0))
@@ -207,6 +208,17 @@ def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
 def _may_be_codes(one: SourceClaim, other: SourceClaim) -> bool:
     """Return whether both answers are bare numbers, which need not measure anything."""
     return all(re.fullmatch(r"[\d.,]+", claim.answer.strip()) for claim in (one, other))
+
+
+def _repeat_subjects(one: SourceClaim, other: SourceClaim) -> bool:
+    """Return whether answers say only what their subjects are called: of "Quay", "QUAY (west)", and of "Lock" as well.
+
+    Without the words of their subjects they are equal, and both have some of these.
+    """
+    said = [content_words(claim.answer, claim.language) for claim in (one, other)]
+    named = [{stem(word) for word in content_words(claim.subject, claim.language)} for claim in (one, other)]
+    rest = [[word for word in words if stem(word) not in own] for words, own in zip(said, named, strict=True)]
+    return rest[0] == rest[1] and all(len(left) < len(words) for left, words in zip(rest, said, strict=True))
 
 
 def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:

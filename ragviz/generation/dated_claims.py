@@ -244,11 +244,29 @@ def _asked(claim: SourceClaim, when: Dated) -> str:
     if claim.language == "zh":
         topic, rest = lead(question)
         return f"{topic}{'在最新版本中' if is_version else '目前'}，{rest}"
+    if is_version and (label := _versioned_label(claim.question)):
+        return label
     if is_version:
         return _in_version(question, "latest version of “") or f"In the latest version, {lowered(question)}"
     if lead(question)[0] != lead(claim.question)[0] and (placed := _in_version(question, "current “")):
         return placed
     return f"{'Most recently' if _PAST.search(question) else 'Currently'}, {lowered(question)}"
+
+
+def _versioned_label(question: str) -> str:
+    """Return a question about “X 2.1” as one about the latest version of “X”; "" where no such label is in it.
+
+    >>> _versioned_label("In “Books”, what is the date of “User Guide v2.1”?")
+    'In “Books”, what is the date of the latest version of “User Guide”?'
+    """
+    topic, rest = lead(question)
+    for match in re.finditer(r"“([^”]+)”", rest):
+        found = titled(match[1])
+        if found is not None and found.family == "version":
+            name = f"{match[1][: found.start]} {match[1][found.end :]}".strip(" -–—:,")
+            label = f"the latest version of “{' '.join(name.split())}”"
+            return f"{topic}{rest[: match.start()]}{label}{rest[match.end() :]}" if name else ""
+    return ""
 
 
 def _in_version(question: str, which: str, after: str = "") -> str:

@@ -89,6 +89,8 @@ _ENGLISH_CONTROL = re.compile(
     r"[\s\"”*'’]*(?:button|menu|dialog|tab|checkbox|check box|icon|field|panel|toolbar|switch|section|key)s?\b",
     re.IGNORECASE,
 )
+_CONTROL_NAME = re.compile(r" (?:button|menu|dialog|tab|checkbox|check box|icon|toolbar)s?$", re.IGNORECASE)
+"""What a name ends in that is of a control itself: "Help menu"."""
 _ENGLISH_PRESSED = re.compile(
     r"\b(?:click|press|tap|select|choose|hit|tick|check)(?: on)?(?: the)?[\s\"“*'‘]*$", re.IGNORECASE
 )
@@ -234,13 +236,17 @@ def _is_one_thing(name: str, defined: Collection[str] = ()) -> bool:
     mixed = first.isalpha() and first.islower() and rest != rest.lower()  # of "email Ann Lee", a verb
     if re.match(r"(?:Appendix|Chapter|Section|Part|Figure|Table|Page|Step|Example) \S+$", text):
         return False
+    if re.fullmatch(
+        r"[A-Z][a-z]+(?: [a-z]+)* [a-z]+[^\Wsui]s", text
+    ):  # "Member cards": common nouns, of several things
+        return False
     known = not _ABBREVIATION.fullmatch(text) or text.removesuffix("s") in defined
     return known and not mixed and any(char.isupper() or char.isdigit() for char in text)
 
 
 def _is_label(corpus: Claims, name: str) -> bool:
     """Return whether a name is a label on a screen somewhere: one that is clicked, or that a control has."""
-    if re.search(r"\S\s+(?:-|>|→|▸)\s+\S|[,，、]", name):
+    if re.search(r"\S\s+(?:-|>|→|▸)\s+\S|[,，、]", name) or _CONTROL_NAME.search(bare(name)):
         return True
     for document_id, start in corpus.search.starts(name):
         document = corpus.documents[document_id]
