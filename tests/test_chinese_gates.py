@@ -225,3 +225,91 @@ def test_an_action_with_one_paragraph_is_asked_for_by_how() -> None:
 )
 def test_what_is_only_part_of_something_is_refused(sentence: str) -> None:
     assert of_sentence(sentence) == {}
+
+
+TABLE_OF_DATA = """# 仪器说明
+
+## 温室的接口
+
+| port0 | 连接温度计的接口 |
+| --- | --- |
+| port1 | 连接湿度计的接口 |
+| alarm | 指向水泵的符号链接 |
+"""
+
+
+def test_a_table_without_titles_is_asked_by_its_terms_only() -> None:
+    asked = of_text(TABLE_OF_DATA)
+    assert asked["关于仪器的温室的接口，alarm是什么？"] == "指向水泵的符号链接"
+    assert not any("连接温度计的接口" in question for question in asked)
+    titled = of_text(
+        "# 仪器说明\n\n## 温室的接口\n\n| 接口 | 电压 |\n| --- | --- |\n| alarm | 12 伏 |\n| port0 | 5 伏 |\n"
+    )
+    assert [answer for question, answer in titled.items() if question.endswith("alarm的电压是多少？")] == ["12 伏"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "asked", "question"),
+    [
+        ("可用来替换的清洗液是乙醇。", "Lumo 打印机的清洗液是乙醇。", "Lumo 打印机的清洗液是什么？"),
+        ("您选择的水泵可用于灌溉温室。", "Lumo 水泵可用于灌溉温室。", "Lumo 水泵可用于什么？"),
+        ("新的水泵可用于灌溉温室。", "Lumo 水泵可用于灌溉花园。", "Lumo 水泵可用于什么？"),
+        ("file 和 pipe 方法分别用于不同的传输方式。", "Lumo 方法用于夜间传输。", "Lumo 方法用于什么？"),
+        (
+            "在 Lumo 系统上，安装打印机时需要考虑几件事情。",
+            "在 Lumo 系统上，安装打印机时需要考虑室内温度。",
+            "在 Lumo 系统上，安装打印机时需要考虑什么？",
+        ),
+        ("Lumo 3.2 是一个重要的发布版本。", "Lumo 是一个管理温室阀门的工具，可以远程操作。", "Lumo是什么？"),
+        ("输入三次之后点击右下角的“校准”。", "Lumo 打印机每天需要校准三次。", "Lumo 打印机每天需要校准多少次？"),
+        ("比较两个温室之间的差异，可以使用 gdiff 命令。", "Lumo 温室支持两个水泵。", "Lumo 温室支持多少个水泵？"),
+        ("apt-lumo 由 apt-lumo 软件包提供。", "apt-lumo 由 green-tools 软件包提供。", "apt-lumo 由什么提供？"),
+        ("水泵 Lumo 的主编号是4，次编号是64。", "水泵 Lumo 的主要功率是4瓦。", "水泵 Lumo 的主要功率是多少瓦？"),
+        (
+            "因为温室推荐“Lumo”，“Lumo”对于灌溉来说，是一个好的选择。",
+            "因为温室推荐“Lumo”，新手都使用“Lumo”水泵。",
+            "为什么新手都使用“Lumo”水泵？",
+        ),
+        ("造成需要使用两种不同的阀门。", "Lumo 温室需要使用两种阀门。", "Lumo 温室需要使用多少种阀门？"),
+        (
+            "greenhouse 安装程序在阀门上安装 green house 程序。",
+            "greenhouse 安装程序在阀门上安装 Lumo 程序。",
+            "greenhouse 安装程序在阀门上安装什么程序？",
+        ),
+    ],
+)
+def test_what_names_nothing_or_answers_nothing_is_refused(refused: str, asked: str, question: str) -> None:
+    assert of_sentence(refused) == {}
+    assert question in of_sentence(asked)
+
+
+def test_an_aim_needs_its_verb() -> None:
+    assert not any("如何" in asked for asked in of_sentence("如果您想要更多的灌溉相关信息，请看第三章使用水泵。"))
+    assert "如何了解更多的灌溉信息？" in of_sentence("如果您想要了解更多的灌溉信息，请查询水泵的日志文件。")
+
+
+def test_a_sign_that_is_typed_is_no_end_of_a_sentence() -> None:
+    assert of_sentence("如果您想了解温室，请在提示符下键入 ！。") == {}
+    assert "如何了解温室？" in of_sentence("如果您想了解温室，请在提示符下键入 reset 命令。")
+
+
+def test_headings_that_only_announce_are_no_topic() -> None:
+    said = "# 温室手册\n\n## {}\n\n默认的口令是“green”。"
+    for heading in ("需要知道的东西", "一些有用的信息", "与上一版相比的其他更改"):
+        assert not any(heading in asked for asked in of_text(said.format(heading)))
+    assert any("登录水泵控制台" in asked for asked in of_text(said.format("登录水泵控制台")))
+
+
+def test_a_heading_that_stands_twice_is_named_with_the_one_above() -> None:
+    said = "# 手册\n\n## {0}月版温室\n\n### 灌溉的更新\n\nLumo 温室支持 {1} 种语言。\n\n"
+    asked = of_text(said.format("五", 12) + said.format("六", 14).removeprefix("# 手册\n\n"))
+    assert {question: answer for question, answer in asked.items() if "语言" in question} == {
+        "关于“五月版温室”中的“灌溉的更新”，Lumo 温室支持多少种语言？": "12 种",
+        "关于“六月版温室”中的“灌溉的更新”，Lumo 温室支持多少种语言？": "14 种",
+    }
+
+
+def test_lists_that_these_announce_are_asked_for() -> None:
+    assert chinese_claims.asked_of("使用 Lumo 你可以管理这些阀门") == "使用 Lumo 你可以管理哪些阀门？"
+    assert chinese_claims.asked_of("温室里有几种灌溉方式可用") == "温室里有哪些灌溉方式可用？"
+    assert chinese_claims.asked_of("这些阀门已经损坏，请注意") == ""

@@ -256,3 +256,45 @@ def test_a_list_of_links_alone_is_navigation_unless_a_sentence_introduces_it():
     assert [item.text for item in introduced.items] == ["Nets", "Sails"]
     text = f"# Boats\n\n{links}- [Ropes](ropes.md) of hemp\n"
     assert len(structure(Document("", "", text, (), "en", "text/markdown", "", 0)).lists[0].items) == 3
+
+
+def table(*rows: str) -> tuple[tuple[str, ...], int]:
+    """Return the titles and the number of rows of a table with a rule below its first row."""
+    text = "\n".join([rows[0], "| --- " * (rows[0].count("|") - 1) + "|", *rows[1:]])
+    (found,) = structure(Document("", "", f"# Desk\n\n{text}\n", (), "en", "text/markdown", "", 0)).tables
+    return found.header, len(found.rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("| pump0 | the left pump |", "| pump1 | the right pump |"),
+        ("| valve | opens the left bed |", "| valve-2 | opens the left bed of the house |"),
+        (
+            "| lamp | a link to the red lamp |",
+            "| fan | a link to the quiet fan in the red lamp |",
+            "| bell | a link to the red lamp |",
+        ),
+        ("| mouse | 指向温室水泵的符号链接 |", "| bell | 指向花园铃铛的符号链接 |"),
+        ("| lamp | 第一间温室 |", "| fan | 第一间温室 |", "| bell | 第二间温室 |"),
+    ],
+)
+def test_a_first_row_that_is_data_is_no_header(rows: tuple[str, ...]) -> None:
+    assert table(*rows) == (("", ""), len(rows))
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ("| Port | Service |", "| Port 80 | web |", "| Port 25 | mail |"),
+        ("| Name | Description |", "| Name | what it is called |"),
+        ("| Feature | Free |", "| Price | Free |"),
+        ("| Q1 results | Amount |", "| sales | 12 |"),
+        ("| Year | 2023 |", "| rain | 2019 |"),
+        ("| 设备 | 说明 |", "| 设备一 | 水泵 |", "| 设备二 | 铃铛 |"),
+        ("| 设备的名称 | 设备的安装位置 |", "| 水泵 | 设备间的北墙 |"),
+    ],
+)
+def test_titles_stay_a_header(rows: tuple[str, ...]) -> None:
+    assert all(table(*rows)[0])
+    assert table(*rows)[1] == len(rows) - 1

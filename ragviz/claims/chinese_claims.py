@@ -24,6 +24,8 @@ TELLING = 15.0
 
 NAMED = 9.0
 """How much they have to tell where one of them is a name."""
+TITLED = 10.0
+"""How much its words and its heading's have to tell together."""
 MEASURED = 20.0
 """How much they have to tell where how much of something is asked for."""
 ALONE = 26.0
@@ -116,8 +118,8 @@ def is_proper(text: str) -> bool:
 # What a section is about
 
 _NUMBERING = re.compile(
-    r"^(?:第\s*[\d一二三四五六七八九十百零]+\s*(?:部分|[章节条编篇回])\s*|[（(]?[\d一二三四五六七八九十]{1,3}[)）、.．]\s*|\d+(?:\.\d+)+\.?\s*|\d+\s+"
-    r"|附录\s*[A-Z\d一二三四五六七八九十]*\s*|(?:[^\w《“「『]|_)+)+"
+    r"^(?:第\s*[\d一二三四五六七八九十百零]+\s*(?:部分|[章节条编篇回])\s*|[（(]?[\d一二三四五六七八九十]{1,3}[)）、.．]\s*|\d+(?:\.\d+)+\.?\s*|\d+\s+(?![年月日个])"
+    r"|附录\s*[A-Z\d一二三四五六七八九十]*\s*|[A-Z](?:\.\d+)+\.?\s+|(?:[^\w《“「『]|_)+)+"
 )
 _GENERIC = candidate.word_set(
     "概述 概览 简介 介绍 说明 其他 其它 附录 附则 总则 背景 前言 引言 导言 目录 常见问题 注意事项 联系方式"
@@ -137,11 +139,33 @@ _FORM = re.compile("(?:须知|指南|说明|信息|概况|情况|资料|参数|�
 """Endings of headings that say how something is written about, and not what."""
 
 
+_ANYTHING = re.compile(
+    "(?:一些|几[个点条件]|其他|其它|更多|有用|相关|有关|需要|应该|必须|要|您|你|值得|各种|进一步)[^A-Za-z]*"
+    "(?:东西|信息|事项|事情|更改|变化|改变|变更|内容|问题|资料|说明|知识|提示|建议|链接|资源|情况|方面|部分)"
+)
+"""Headings that say that something follows, and not what."""
+
+
+def _says_nothing(title: str) -> bool:
+    """Return whether a heading is of any text: "一些有用的信息", "与之前版本相比的其他更改"."""
+    return any(map(_ANYTHING.fullmatch, (title, _last_part(title))))
+
+
+def _last_part(title: str) -> str:
+    """Return a title from its last "其他", "其它" or "一些" on, "" without one."""
+    at = max(title.rfind(word) for word in ("其他", "其它", "一些"))
+    return title[at:] if at >= 0 else ""
+
+
 def _title(heading: str) -> str:
     """Return a heading without its number and closing marks, "" where it says nothing of what it heads."""
     title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　").removeprefix("关于")
     plain = re.fullmatch(r"[^，。；？?！!：:]{2,24}", title) and re.search("[\u4e00-\u9fffA-Za-z]{2}", title)
-    return title if plain and title not in _GENERIC and not chinese_sentence.points(title) else ""
+    return (
+        title
+        if plain and title not in _GENERIC and not chinese_sentence.points(title) and not _says_nothing(title)
+        else ""
+    )
 
 
 def _about(title: str) -> str:
@@ -165,6 +189,8 @@ def _acts(title: str) -> bool:
 
 
 _PARTY = re.compile("[甲乙丙]方")
+_LONGEST_ABOVE = 50
+"""Characters at most of a heading that tells sections with one title apart."""
 
 
 def _first_line(document: Document) -> str:
@@ -204,19 +230,28 @@ class _Reader:
         subject = _NUMBERING.sub("", named).strip()
         self._title = subject if _title(subject) else ""
         self._about = _about(subject) if self._title else ""
-        self._titles = {_NUMBERING.sub("", part.title).strip() for part in sections(document)}
+        self._titles = Counter(_NUMBERING.sub("", part.title).strip(" ：:") for part in sections(document))
 
     def topic(self, section: str) -> str:
         """Return what a section is about, with the document's title where its own says little; "" where none does."""
-        for heading in reversed(section.split(SEPARATOR)):
-            title = _title(heading)
+        path = section.split(SEPARATOR)
+        for depth in range(len(path) - 1, -1, -1):
+            title = _title(path[depth])
             if not title or _about(title) in self._about or _letters(title) == "V":
                 continue
+            if above := self._above(path, depth):
+                return f"“{above}”中的“{title}”"
             if self._about and information(title) < TELLING and self._about not in title:
                 joined = f"{self._about}的{title}"
                 return f"“{self._about}”中的“{title}”" if _acts(self._about) or _acts(title) else joined
             return title
         return self._about
+
+    def _above(self, path: Sequence[str], depth: int) -> str:
+        """Return the heading above one of a path that heads several sections; "" of one that heads one."""
+        named, above = (_NUMBERING.sub("", part).strip(" ：:") for part in (path[depth], path[depth - 1]))
+        told = depth and self._titles[named] > 1 and 2 <= len(above) <= _LONGEST_ABOVE
+        return above if told and not re.search("[，。；？！“”]", above) else ""
 
     def _owner(self, section: str) -> str:
         """Return what the keys under a heading are of: the document where the heading only names a form of text."""
@@ -274,7 +309,7 @@ class _Reader:
         )
         if not topic and known < ALONE:
             return ""
-        return about if information(about) >= TELLING and draft.answer not in about else ""
+        return about if information(about) >= (TITLED if missing else TELLING) and draft.answer not in about else ""
 
     def _claim(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
         draft = self._by_title(draft) if self._about else draft
@@ -335,8 +370,15 @@ class _Reader:
     # Tables
 
     def table(self, table: Table) -> Iterator[SourceClaim]:
-        """Yield a claim of each cell whose row and column have names of their own."""
-        names = _names_of_rows(table)
+        """Yield a claim of each cell whose row and column have names of their own.
+
+        A table of two columns without titles says what the first column's terms are.
+        """
+        if not any(table.header):
+            for row in table.rows if len(table.header) == 2 else ():
+                yield from self._means(row.start, row.end, row.cells[0], row.cells[1], table.section)
+            return
+        names = [name.lstrip("•·▪◦‣ ") for name in _names_of_rows(table)]
         counts, titles = Counter(names), Counter(table.header)
         first = _first_named(table)
         by_column = _attributes_are_rows(table, names)
@@ -751,7 +793,10 @@ def _is_action(text: str) -> bool:
 # Introductions of lists
 
 _FOLLOWING = re.compile(
-    r"^(?P<before>.*?)(?:以下|下列|下面|如下|下述)(?:的)?(?:(?P<count>[\d一二两三四五六七八九十]+|几)(?P<unit>个|种|项|类|点|条|步|方面|大)?)?(?:的)?(?P<kind>[^，。：:]*)$"
+    r"^(?P<before>.*?)(?:以下|下列|下面|如下|下述|这些|这(?=[几\d一二两三四五六七八九十]))(?:的)?(?:(?P<count>[\d一二两三四五六七八九十]+|几)(?P<unit>个|种|项|类|点|条|步|方面|大)?)?(?:的)?(?P<kind>[^，。：:]*)$"
+)
+_SEVERAL = re.compile(
+    r"(?P<before>[^，]{0,24}?)有(?:[几多\d一二两三四五六七八九十]+[个种类项]|许多|很多|若干)(?P<kind>[^，]{2,14})"
 )
 _ENDING = re.compile(r"^(?P<before>.{2,}?)(?P<verb>主要包括|包括|包含|分为|主要有|有|分别是|分别为|主要是|是|为)$")
 
@@ -785,6 +830,8 @@ def asked_of(introduction: str) -> str:
         return ""
     if match := _FOLLOWING.match(said):
         return _of_following(match)
+    if (match := _SEVERAL.fullmatch(said)) and not chinese_sentence.points(match["before"] + match["kind"]):
+        return f"{match['before']}有哪些{match['kind']}？"
     if (match := _ENDING.match(said)) and not match["before"].endswith(("不", "没", "以", "因", "称")):
         before, verb = match["before"], match["verb"]
         many = {

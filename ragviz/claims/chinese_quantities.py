@@ -97,7 +97,7 @@ def quantities(sentence: Sentence) -> Iterator[Draft]:
                 continue
             if not wh or not _stands_alone(sentence, place, first, last) or _is_gapped(sentence, clause, place):
                 continue
-            if _is_anybody(sentence, clause, place):
+            if _is_anybody(sentence, clause, place) or _is_step(sentence, clause, place):
                 continue
             question = in_place(sentence, clause, place, place + 1, wh)
             if question and (not _BEGINS.match(question) or word.tag == "t"):
@@ -118,6 +118,15 @@ def _is_anybody(sentence: Sentence, clause: int, place: int) -> bool:
         return False
     inside = sentence.words[slice(*sentence.clauses[clause])]
     return not any(other.tag in ("eng", "nw", "ns", "nt", "nr", "nz") for other in inside)
+
+
+def _is_step(sentence: Sentence, clause: int, place: int) -> bool:
+    """Return whether a sentence begins with an act whose object a quantity counts: "键入两次之后", "检查两个点"."""
+    first = sentence.clauses[clause][0]
+    acts = bool(re.fullmatch("[DP]*V[VLDP]*|P", sentence.codes[first:place]))
+    acts = acts or (place == first + 1 and sentence.words[first].tag == "vn")
+    consequence = sentence.words[first].text in ("造成", "导致", "引起", "引发", "使得", "产生", "意味着")
+    return consequence or (clause == 0 and acts and "Z" not in sentence.codes[: sentence.clauses[0][1]])
 
 
 def _how_much(sentence: Sentence, place: int, first: int, last: int) -> str:

@@ -242,7 +242,8 @@ def _adverbial(sentence: Sentence, place: int, first: int, last: int) -> tuple[i
     if text in _BY and not paced and re.search("[NZ]D*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)(?=[DZ]*V)", rest)
         compound = re.fullmatch("[NA]*NVN", rest) and last < len(sentence.words)  # "通过软件包配置脚本，尽力…"
-        if match and not compound and sentence.words[place + match.end(1)].tag != "vn":
+        modifies = match and re.match("[DZ]*V{1,2}U", rest[match.end() :])  # "按照语言使用的字符": what is used
+        if match and not modifies and not compound and sentence.words[place + match.end(1)].tag != "vn":
             return place + 1 + match.end(1), "什么", "方式"
     if text == "在" and re.search("N[DZ]*$", sentence.codes[first:place]):
         match = re.match(r"([NA]*N)F?(?=[DZ]*V)", rest)

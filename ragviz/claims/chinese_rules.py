@@ -38,6 +38,8 @@ def _why(sentence: Sentence, effect: str, cause: str) -> Iterator[Draft]:
     clause = next((n for n, (left, right) in enumerate(sentence.clauses) if left <= first < right), 0)
     begins = sentence.clauses[clause][0]
     subject = re.match(rf"(?:T|D)*({NOUN_PHRASE})(?=[BVZDPTF])", sentence.codes[begins:])
+    if re.search("(?:来说|来讲|而言|看来|[时后])$", effect):
+        return
     if subject is None or "，" in effect or re.match("B", sentence.codes[begins + subject.end() :]):
         return
     name = sentence.between(begins + subject.start(1), begins + subject.end(1))
@@ -96,6 +98,9 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
     if _SEEN.search(case) or re.search("(?:选择|打开)[^，]*对话框$", action):
         return
     if aim := _AIMED.match((match["if"] or "") + case):
+        letters = chinese_words.codes(chinese_words.read(aim["what"]))
+        if re.match("更|[最很]", aim["what"]) or not re.match("[^U]*V", letters):
+            return  # "想要更多信息": the verb is left out
         way = action.removeprefix("可以").removeprefix("可")
         if action.count("，") <= 2 and len(action) >= 6 and _is_procedure(way if way == action else f"请{way}"):
             yield Draft(f"如何{aim['what']}？", action, "fact", 7.5, aim["what"], "处理办法")
@@ -246,6 +251,6 @@ def aims(sentence: Sentence) -> Iterator[Draft]:
             else match["aim"]
         )
         aim = aim.removeprefix("以").removeprefix("便")
-        if aim.endswith("起见"):
+        if re.search("(?:起见|原因|缘故|目的|考虑|需要)$", aim):
             return
         yield Draft(f"{means}，目的是什么？", aim, "fact", 7.0, means, "目的")

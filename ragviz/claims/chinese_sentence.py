@@ -86,16 +86,24 @@ def read(text: str) -> Sentence | None:
     if joined.rstrip().endswith(("..", "…", "⋯")):
         return None
     joined = re.sub("\\s+(?=[，。；：、）」])", "", joined)
+    if re.search('[^\\s。！!][ “‘"]*[！!][ ”’"]*[。.]\\s*$', joined):
+        return None  # "键入 !。": the sign is what is typed
     bare = OPENING.sub("", " ".join(joined.split())).strip().rstrip("。；;.！!，,")
     if not 8 <= len(bare) <= 130 or _ODD.search(bare) or _ASKS.search(bare) or CONTINUES.match(bare):
         return None
-    if not _balanced(bare) or len(re.findall("[\u4e00-\u9fff]", bare)) < 0.4 * len(bare):
+    if not _balanced(bare) or not _is_written_in_chinese(bare):
         return None
     words = tuple(chinese_words.read(bare))
     letters = chinese_words.codes(words)
     if words[0].text in _JOINED_ON:
         return None
     return Sentence(bare, words, letters, tuple(_clauses(letters)))
+
+
+def _is_written_in_chinese(text: str) -> bool:
+    """Return whether two in five characters are Chinese, a word of other letters counted as two: names may be long."""
+    counted = re.sub("[0-9_./+#@$:*-]*[A-Za-z][A-Za-z0-9_./+#@$:*-]*", "xx", text)
+    return len(re.findall("[\u4e00-\u9fff]", counted)) >= 0.4 * len(counted)
 
 
 def unbracketed(text: str) -> str:

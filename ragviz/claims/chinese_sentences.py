@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from ragviz.claims.chinese_gate import is_clear
 from ragviz.claims.chinese_quantities import dates, quantities
 from ragviz.claims.chinese_relations import doers, means, objects, people, places, relations
 from ragviz.claims.chinese_rules import aims, causes, conditions, exceptions, obligations
@@ -16,6 +17,8 @@ def drafts(sentence: Sentence) -> list[Draft]:
     found: dict[str, Draft] = {}
     for template in TEMPLATES:
         for draft in filter(is_usable, template(sentence)):
+            if not is_clear(draft):
+                continue
             if draft.answer not in found or draft.score > found[draft.answer].score:
                 found[draft.answer] = draft
     return sorted(found.values(), key=lambda draft: -draft.score)

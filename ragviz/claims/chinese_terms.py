@@ -48,6 +48,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
         if plain or rest.startswith("最") or letters[0] == "M" or (letters[0] == "V" and copula == "为"):
             continue  # "检查信息是最好的方法" says how good it is; "一个系统是X" that there is one
         alone = last == len(sentence.words) or clause == len(sentence.clauses) - 1
+        # what follows says more of it: "rsync 是一个复制文件的工具，可以…"
+        alone = alone or (clause == 0 and match["subject"] == "N" and sentence.words[start].tag in ("eng", "nw", "nz"))
         yield from _unique(sentence, subject, rest, predicate)
         if is_person(rest) and _is_name(sentence, start, end) and "之一" not in rest and "M" not in predicate:
             yield Draft(f"{rest}是谁？", subject, "fact", 7.5, rest, "")

@@ -59,7 +59,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table at [start, end) with its header; `caption` is the line that introduces it, "" without one."""
+    """A table at [start, end) with its header; `caption` is the line that introduces it, "" without one.
+
+    The titles are all "" where the first row is data as those below it are, and then one of `rows`.
+    """
 
     start: int
     end: int
@@ -315,8 +318,55 @@ def _tables(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Table]
             for line in lines[first:number]
             if line.kind != "rule" and len(cells := _cells(line)) <= len(header)
         )
+        if not has_titles(header, rows):
+            rows = (Row(titles.start, titles.end, header), *rows)
+            header = ("",) * len(header)
         caption = _caption(lines, first - 3)
         yield Table(titles.start, lines[number - 1].end, header, rows, caption, _path(parts, titles.start))
+
+
+_SHARED = 0.6
+"""How much of a cell its beginning and end have to share with another's for both to be of one form."""
+
+
+def has_titles(header: Sequence[str], rows: Sequence[Row]) -> bool:
+    """Return whether the first row of a table names its columns, and is no row of data like those below it.
+
+    It is data where a key cell differs from another only by its digits ("sr0", "sr1"), where a cell of several words
+    stands in its own column again, where every cell begins another of its column, or where one of several words has the
+    form of another below it. Markdown has no tables without a header, so that pages without titles get their first row.
+
+    >>> has_titles(("sr0", "first drive"), [Row(0, 0, ("sr1", "second drive"))])
+    False
+    >>> has_titles(("Port", "Service"), [Row(0, 0, ("80", "web"))])
+    True
+    """
+    below = [row.cells for row in rows if row.cells != tuple(header)]
+    if not any(header) or not below:
+        return True
+    key = header[0]
+    if re.search(r"\d", key) and re.search(r"[^\W\d_]", key):
+        numbered = re.sub(r"\d+", "0", key)
+        if any(cells[0] != key and re.sub(r"\d+", "0", cells[0]) == numbered for cells in below):
+            return False
+    if all(title and any(cells[n].startswith(title) for cells in below) for n, title in enumerate(header)):
+        return False
+    return not any(_recurs(title, [cells[n] for cells in below]) for n, title in enumerate(header) if n)
+
+
+def _recurs(title: str, values: Sequence[str]) -> bool:
+    """Return whether a first cell of several words stands below again, or one there begins and ends as it does."""
+    if len(title.split()) < 3 and len(re.findall("[\u4e00-\u9fff]", title)) < 4:
+        return False
+    return title in values or any(_shared(title, value) >= _SHARED for value in values)
+
+
+def _shared(first: str, second: str) -> float:
+    """Return the share of the first text that stands at the beginning and at the end of the second, from 0 to 1."""
+    most = min(len(first), len(second))
+    head = next((n for n in range(most) if first[n] != second[n]), most)
+    tail = next((n for n in range(most - head) if first[-1 - n] != second[-1 - n]), most - head)
+    return (head + tail) / len(first) if head and tail else 0.0
 
 
 def _of_csv(text: str) -> Iterator[Table]:
