@@ -133,6 +133,14 @@ def test_a_cell_that_repeats_its_row_or_is_none(cell, count):
     assert sum("“Tug”" in line for line in found) == count
 
 
+@pytest.mark.parametrize(("cells", "count"), [("oak |", 0), ("oak | ash |", 2), ("oak |  |", 1)])
+def test_cells_of_a_row_with_merged_ones_are_of_no_column(cells, count):
+    rows = f"| Mast | {cells}\n| Deck | elm | fir |\n"
+    found = questions(f"| Part | Tug wood | Ferry wood |\n|---|---|---|\n{rows}", "table")
+    assert sum("“Mast”" in line for line in found) == count
+    assert sum("“Deck”" in line for line in found) == 2
+
+
 def test_what_only_repeats_what_is_compared():
     def compared(one, other):
         text = f"# Quays\n\n| Quay | Sign |\n|---|---|\n| North quay | {one} |\n| South quay | {other} |\n"

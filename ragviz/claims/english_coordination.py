@@ -77,8 +77,8 @@ def _is_misread(tree: Tree, place: int) -> bool:
         return first == 0 or tree.words[first - 1].text not in (",", "(")
     if word.dep != "conj":
         return False
-    first = tree.words[word.head].tag
-    return _class(word.tag) != _class(first) or (word.tag in ("VBZ", "VBP") and first in ("VB", "VBG"))
+    tag = tree.words[word.head].tag
+    return _class(word.tag) != _class(tag) or (word.tag in ("VBZ", "VBP") and tag in ("VB", "VBG"))
 
 
 def _leaves_a_verb(tree: Tree, asked: Asked) -> bool:

@@ -63,7 +63,7 @@ _SHELLS = candidate.word_set(
 _NAMES = candidate.word_set("name title id number no code key term value label")
 _MEASURES = candidate.word_set(
     "number count total sum amount quantity rate share percentage percent price fee cost fare charge tariff size length"
-    " width height depth weight speed distance duration time age score population area capacity limit rank year"
+    " width height depth weight speed distance duration time age score population area capacity limit rank year code"
 )
 """Nouns of what a bare number tells."""
 LONGEST_DATUM = 16
@@ -174,7 +174,7 @@ def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> 
     unclear = single | _unexplained(document.text, found)
     pairs = [pair for pair in found.key_values if _is_pair(pair) and pair.start not in unclear]
     terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
-    tables = [table for table in found.tables if table.rows]
+    tables = [table for each in found.tables if (table := _without_merged(document.text, each)).rows]
     lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
     pieces = _Pieces(
         [
@@ -436,6 +436,20 @@ def _of_term(term: Definition, pieces: _Pieces, topic: Topic) -> Iterator[Source
         7.0,
         [term.term, *_names(meaning)],
     )
+
+
+def _without_merged(text: str, table: Table) -> Table:
+    """Return a table without the rows that have fewer cells than titles, as where one cell spans several columns.
+
+    Which columns the cells of such a row are under is not known.
+    """
+    return replace(table, rows=tuple(row for row in table.rows if not _is_merged(text[row.start : row.end], table)))
+
+
+def _is_merged(line: str, table: Table) -> bool:
+    line = line.strip()
+    is_closed = len(line) > 1 and line[0] == line[-1] == "|"
+    return is_closed and len(re.findall(r"(?<!\\)\|", line)) <= len(table.header)
 
 
 def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
