@@ -189,7 +189,7 @@ def _acts(title: str) -> bool:
 
 
 _PARTY = re.compile("[甲乙丙]方")
-_LONGEST_ABOVE = 50
+_LONGEST_ABOVE = 60
 """Characters at most of a heading that tells sections with one title apart."""
 
 
