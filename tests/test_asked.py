@@ -167,7 +167,8 @@ def test_the_time_of_clustering_does_not_grow_with_the_square_of_the_texts():
         return time.process_time() - start
 
     seconds(200)
-    assert seconds(8_000) < 8 * seconds(2_000) + 0.5  # 4 times the texts; squared, it would be 16 times
+    large, small = (min(seconds(count) for _ in range(3)) for count in (8_000, 2_000))  # other work slows some
+    assert large < 8 * small + 0.5  # 4 times the texts; squared, it would be 16 times
 
 
 class Directions:
