@@ -410,6 +410,38 @@ def test_a_follow_up_refers_to_the_thing_by_a_pronoun():
 
 
 @pytest.mark.model
+@pytest.mark.parametrize(
+    ("question", "subject", "asked"),
+    [
+        ("who greases the lock chain?", "lock chain", False),  # of the same section, and of nothing else
+        ("who signs the berth list?", "berth list", True),
+    ],
+)
+def test_a_follow_up_is_about_what_was_asked_before(question, subject, asked):
+    keeps, other = "The clerk keeps the berth list for nine years.", f"{question[4:-1].capitalize()} Ann Ode."
+    of = document("rules.md", f"# Rules\n\n{keeps}\n\n{other}")
+    lead_in = "In “Rules”, "
+    claims = [
+        claim(of, keeps, f"{lead_in}how many years is the berth list kept?", "nine years", "berth list"),
+        claim(of, other, f"{lead_in}{question}", "Ann Ode", subject),
+    ]
+    assert bool(made(corpus_of((of, claims)), "follow-up")) is asked
+
+
+@pytest.mark.model
+def test_a_follow_up_keeps_the_column_that_its_cell_is_of():
+    rows = "Fees | low | high", "Rules | few | many"
+    of = document("levels.md", "# Levels\n\n" + "\n".join(rows))
+    claims = [
+        claim(of, quote, f"In “Levels”, what is the {name} of “Harsh”?", answer, "Harsh", type="table", attribute=name)
+        for quote, name, answer in ((rows[0], "amount", "high"), (rows[1], "count", "many"))
+    ]
+    questions = {draft.question for draft in made(corpus_of((of, claims)), "follow-up")}
+    assert "And what is the count of “Harsh”?" in questions
+    assert not any("Harsh" not in question for question in questions)
+
+
+@pytest.mark.model
 def test_a_follow_up_asks_the_same_of_another_thing():
     claims = [row("Day ticket", "price", "$4"), row("Week ticket", "price", "$19")]
     [draft] = made(corpus_of((TOLLS, claims)), "follow-up")

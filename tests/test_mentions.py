@@ -4,6 +4,7 @@ import pytest
 
 from ragviz.claims.english_clauses import Tree
 from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
+from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import named_at, named_in
 from ragviz.generation import entities, joined_claims
 from ragviz.generation.mentions import _is_one_thing, _leans, mentions
@@ -277,6 +278,45 @@ def test_a_sentence_that_goes_on_is_a_part_of_what_is_said():
     both = f"{PAINTS} They use tar and red lead."
     assert both in said_of(both)
     assert PAINTS in said_of(f"{PAINTS} Wooden stalls are sold in autumn.")
+
+
+def pages(*texts):
+    return [document(f"{n}.md", f"# Page {'PQRSTUVWX'[n]}\n\n{text}\n") for n, text in enumerate(texts)]
+
+
+SUBJECTS = "The {} closes at dusk every winter.", "The {} needs new planks after a storm."
+
+
+@pytest.mark.parametrize(
+    ("name", "joined"), [("Tide Gate", True), ("Ferry bridge", True), ("Ferry lamp", False), ("Pier Gate", False)]
+)
+def test_a_general_term_of_the_corpus_joins_no_passages(name, joined):
+    lamps = [f"Guard number {n} cleans a lamp of the Pier on day {n}." for n in range(6)]
+    corpus = corpus_of(*pages(*(text.format(name) for text in SUBJECTS), *lamps), claims=lambda of: [])
+    assert any(draft.entity == name for draft in bridges(corpus, 2)) is joined
+
+
+def test_two_passages_of_which_one_has_the_name_as_an_object_are_not_joined():
+    both = [text.format("Tide Gate") for text in SUBJECTS]
+    assert bridges(corpus_of(*pages(*both), claims=lambda of: []), 2)
+    assert not bridges(corpus_of(*pages(both[0], PAINTS), claims=lambda of: []), 2)
+
+
+def test_what_a_backwards_question_answers_with_leads_nowhere():
+    keeper = document("b.md", "# Fees\n\nThe Wharf Master collects silver coins in the town every autumn.")
+
+    def led(question, text="The Wharf Master is asked to ring the bell."):
+        of = document("a.md", f"# Storms\n\n{text}\n")
+        claim = SourceClaim(
+            of.id, of.text.index(text), of.text.index(text) + len(text), text, "fact", question, "The Wharf Master",
+            text, "Wharf Master", "en", "", "", ("Wharf Master",), 8.0,
+        )  # fmt: skip
+        own = {of.id: [claim]}
+        corpus = corpus_of(of, keeper, claims=lambda each: own.get(each.id, []))
+        return [draft for draft in bridges(corpus, 2) if claim in draft.claims and "say about it" in draft.question]
+
+    assert not led("What is asked to ring the bell?")
+    assert led("In a storm, who is asked to ring the bell?")
 
 
 @pytest.mark.parametrize("label", ["Click “Tide Gate” to go on.", "The painter opens the Tide Gate dialog at noon."])

@@ -204,7 +204,24 @@ def test_a_topic_is_left_out_where_its_document_does_not_name_the_other_thing():
     assert "How many halls does the Stone Guild lead?" in made
     both = document("rope.md", f"# Rope\n\n{LEADS}\n\nIt is older than the Stone Guild.")
     mills = claim(both, LEADS, "In “Rope”, how many mills does the Rope Guild own?", "nine", "Rope Guild")
-    assert "In “Rope”, how many mills does the Stone Guild own?" in questions_of((both, [mills]), (STONE, [HOW_MANY]))
+    silver = document("silver.md", "The Silver Guild owns four mills.")
+    own = claim(silver, silver.text, "How many mills does the Silver Guild own?", "four", "Silver Guild")
+    made = questions_of((both, [mills]), (STONE, [HOW_MANY]), (silver, [own]))
+    assert "In “Rope”, how many mills does the Stone Guild own?" in made
+    made = questions_of((both, [mills]), (STONE, [HOW_MANY]))  # nobody else owns mills: may a guild own any?
+    assert "In “Rope”, how many mills does the Stone Guild own?" not in made
+
+
+def test_an_attribute_of_which_a_section_speaks_is_not_asked_of_the_thing_that_it_names():
+    asked = claim(
+        ROPE, LEADS, "What is the usual toll of the Rope Guild?", "nine", "Rope Guild", attribute="usual toll"
+    )
+    lines = "Trade is free. " * 60
+    speaks = document("speaks.md", f"# Trade\n\nThe Stone Guild sets it.\n\n{lines}\n\nThe toll is nine marks.")
+    apart = document("apart.md", f"# Trade\n\nThe Stone Guild sets it.\n\n{lines}\n\n# Rent\n\nThe toll is nine marks.")
+    swap = "What is the usual toll of the Stone Guild?"
+    assert swap not in questions_of((ROPE, [asked]), (STONE, [HOW_MANY]), (speaks, []))
+    assert swap in questions_of((ROPE, [asked]), (STONE, [HOW_MANY]), (apart, []))
 
 
 def test_names_of_one_list_are_of_one_sort():

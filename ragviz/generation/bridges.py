@@ -178,6 +178,8 @@ def _joint(
     Where facts are too few, the question asks what other passages say about it.
     """
     left, more, entity = list(facts), list(told), normal(name)
+    if passages == 2:  # what is only an object in two passages joins them by chance
+        more = [each for each in more if each.is_subject or each.claim.language == "zh"]
     while len(left) + len(more) >= passages:
         ordered = [*(each for each in left[1:] if _is_about(each, entity)), *left[1:]]
         group = _apart(corpus, left[:1], ordered, passages)
@@ -360,6 +362,8 @@ def _answered_first(
 ) -> Iterator[JoinedDraft]:
     """Yield questions for what a claim answers with, and for what passages say about that: "it"."""
     for claim in (each for each in first if normal(each.answer) == normal(name) and can_join(each)):
+        if _is_backwards(claim):
+            continue
         named = [each for each in told if not _mentions(name, f"{each.title} {each.section}")]
         group = _apart(corpus, [claim], [each.claim for each in named], passages, chained=True)
         if len(group) == passages and not _mentions(name, claim.question):
@@ -369,6 +373,12 @@ def _answered_first(
             yield joined_draft.of_claims(
                 "bridge", group, together.question, together.answer, entity=name, bonus=_CHAINED
             )
+
+
+def _is_backwards(claim: SourceClaim) -> bool:
+    """Return whether an English question asks "what" for the subject of its statement: "What is cut by the saw?"."""
+    opens = re.match(r"what (?!(?:is|are|was|were) (?:the|an?)\b)", lead(claim.question)[1], re.IGNORECASE)
+    return claim.language != "zh" and bool(opens) and normal(claim.statement).startswith(normal(claim.answer))
 
 
 def _mentions(name: str, text: str) -> bool:

@@ -27,7 +27,8 @@ def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
         found = noun_phrases([(other.question, other.subject) for _, other in own], language)
         for (one, other), phrase in zip(own, found, strict=True):
             inside = phrase is not None and phrase.start >= len(lead(phrase.question)[0])
-            text = _next(phrase, language) if phrase is not None and inside else ""
+            same_lead = lead(one.question)[0] == lead(other.question)[0]
+            text = _next(phrase, language, same_lead=same_lead) if phrase is not None and inside else ""
             if text and language == "zh" and (topic := lead(other.question)[0]):
                 text = f"那{text.removeprefix('那').removeprefix(topic)}" if lead(one.question)[0] == topic else ""
             if text:
@@ -49,13 +50,18 @@ def _about_the_same(corpus: Claims) -> Iterator[Pair]:
 
 
 def _of_one_topic(corpus: Claims) -> Iterator[JoinedDraft]:
-    """Yield follow-ups in a section that leave out the topic of both questions, where nothing else names it."""
-    groups: dict[tuple[str, str, str], list[SourceClaim]] = defaultdict(list)
+    """Yield follow-ups in a section that leave out the topic of both questions, where nothing else names it.
+
+    English ones are about one subject, which both questions name: two of a section may have nothing else in common.
+    """
+    groups: dict[tuple[str, str, str, str], list[SourceClaim]] = defaultdict(list)
     for claim in corpus.all:
         topic, rest = lead(claim.question)
-        if topic and can_join(claim) and not _NAME.search(rest):
-            groups[claim.document_id, claim.section, topic].append(claim)
-    for (*_, topic), claims in groups.items():
+        subject = "" if claim.language == "zh" else normal(claim.subject)
+        about = claim.language == "zh" or (bool(subject) and _names(rest, claim.subject))
+        if topic and about and can_join(claim) and not _NAME.search(rest):
+            groups[claim.document_id, claim.section, topic, subject].append(claim)
+    for (_, _, topic, _), claims in groups.items():
         for one, other in pairwise(claims):
             rest = other.question.removeprefix(topic)
             yield from _usable(one, other, f"那么，{rest}" if other.language == "zh" else f"And {lowered(rest)}")
@@ -65,12 +71,17 @@ def _names(question: str, name: str) -> bool:
     return holds(question, name)
 
 
-def _next(phrase: NounPhrase, language: str) -> str:
-    """Return the question with a pronoun for the phrase: "And who approves it?", “那由谁批准？”."""
+def _next(phrase: NounPhrase, language: str, *, same_lead: bool) -> str:
+    """Return the question with a pronoun for the phrase: "And who approves it?", “那由谁批准？”.
+
+    A title, of a row or a column, stays where the lead of both questions is left out: without it, any would do.
+    """
     if language != "zh":
         if phrase.text[:1] in '“"':  # a title
-            text = phrase.question.removesuffix(f" of {phrase.text}?")
-            return f"And {lowered(text)}?" if text != phrase.question else ""
+            if not phrase.question.endswith(f" of {phrase.text}?"):
+                return ""
+            topic, rest = lead(phrase.question)
+            return f"And {lowered(rest if topic and same_lead else phrase.replaced('it'))}"
         return f"And {lowered(phrase.replaced(phrase.pronoun))}" if phrase.pronoun else ""
     rest = phrase.question[phrase.end :]
     if phrase.start == 0 and not phrase.possessive:

@@ -44,6 +44,8 @@ ABOUT = 2
 """Role of an entity in what is said about it at least: its subject or object (`Named.role`)."""
 ABOUT_A_NAME = 1
 """The same of an English name, which may be an adverbial, too: "works with the Harbour Guild"."""
+SUBJECT = 3
+"""Role of the subject of a sentence."""
 LISTED = 20
 """Documents that hold a rare entity at most, with those that only list it."""
 SCORE = 6.0
@@ -109,13 +111,15 @@ class Mention:
     """What a passage says about an entity, as a claim, and the title by which a question says where that stands.
 
     `title` is that of its document, `section` that of its section where other sections name the entity, too, else "".
-    `phrase` is the entity as a question names it: with its article, or in quotation marks.
+    `phrase` is the entity as a question names it: with its article, or in quotation marks. `is_subject`: it is the
+    subject of its sentence.
     """
 
     claim: SourceClaim
     title: str
     section: str
     phrase: str
+    is_subject: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
     defined, terms = _defined(corpus), _terms(corpus)
     titles = Counter(normal(_title(document)) for document in corpus.documents.values())
     found: dict[str, list[tuple[_Found, Named | None]]] = {}
-    names = dict[str, str]()
+    names, frequent = dict[str, str](), _most_frequent_capitalised(corpus)
     for entity, naming in sorted(_named(corpus).items()):
         names[entity] = name = _most_frequent(named.name for *_, named in naming)
         if (
@@ -173,6 +177,7 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
             or not (corpus.is_rare(name) or _is_rarely_spoken_of(corpus, name, naming))
             or not any(named.role for *_, named in naming)
             or _is_label(corpus, name)
+            or _is_general(corpus, name, frequent)
         ):
             continue
         at = {(document_id, start): named for document_id, start, named in naming}
@@ -242,6 +247,36 @@ def _is_one_thing(name: str, defined: Collection[str] = ()) -> bool:
         return False
     known = not _ABBREVIATION.fullmatch(text) or text.removesuffix("s") in defined
     return known and not mixed and any(char.isupper() or char.isdigit() for char in text)
+
+
+def _most_frequent_capitalised(corpus: Claims) -> str:
+    """Return the word, capitalised, that most documents hold in names: what they are all about; "" for a rare one."""
+    words = {
+        word
+        for own in corpus.statements.values()
+        for statement in own
+        for each in statement.names
+        for word in bare(each.name).split()
+        if word[:1].isupper() and word.isascii()
+    }
+    counts = {word: len(corpus.search.documents(word)) for word in words}
+    first = min(counts, key=lambda word: (-counts[word], word), default="")
+    return first if counts.get(first, 0) >= RARE.stop else ""
+
+
+def _is_general(corpus: Claims, name: str, frequent: str) -> bool:
+    """Return whether an English name is a general term of the corpus: an abbreviation or a product with a common noun.
+
+    "USB port" and "Harbour file" are, where other documents speak of a USB cable and of files; a name in capitals
+    throughout is one only by the word that the corpus is all about.
+    """
+    words = bare(name).split()
+    if HAN_RUN.search(name) or len(words) < 2:
+        return False
+    if all(word[:1].isupper() or word in _SMALL for word in words):
+        return frequent in words
+    told = [word for word in words if word not in _SMALL]
+    return any(len(corpus.search.documents(word)) >= RARE.stop for word in told)
 
 
 def _is_label(corpus: Claims, name: str) -> bool:
@@ -528,7 +563,7 @@ def _mention(found: _Found, named: Named, name: str) -> Mention:
         document.id, found.start, found.end, document.text[found.start : found.end], "fact", asked, found.text,
         found.text, name, language, "", found.path, (name,), SCORE + named.role / 4,
     )  # fmt: skip
-    return Mention(claim, found.title, found.section, phrase)
+    return Mention(claim, found.title, found.section, phrase, named.role == SUBJECT)
 
 
 def _as_named(name: str, article: str, language: str) -> str:

@@ -84,7 +84,7 @@ _ONCE = re.compile(
 class _Named:
     """A name as a whole noun phrase of its claim's question, behind the question's lead, and what kinds it is of.
 
-    `beside` are the names that stand beside it in a list or a table.
+    `beside` are the names that stand beside it in a list or a table. `is_shared`: the same is asked of another thing.
     """
 
     claim: SourceClaim
@@ -92,6 +92,7 @@ class _Named:
     phrase: NounPhrase
     kinds: tuple[str, ...]
     beside: tuple[str, ...] = ()
+    is_shared: bool = False
 
 
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
@@ -118,6 +119,7 @@ def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
 def _named(corpus: Claims) -> Iterator[_Named]:
     """Yield the names in the questions that can be swapped: subjects first, then the other names."""
     by_language: dict[str, list[tuple[SourceClaim, str]]] = defaultdict(list)
+    subjects = _subjects(corpus)
     usable = [claim for claim in corpus.all if is_direct(claim) and _says_what_is_asked(claim)]
     lists = listed_names(corpus.documents.values(), corpus.all)
     rests = ["" if claim.language == "zh" else lead(claim.question)[1] for claim in usable]
@@ -138,7 +140,23 @@ def _named(corpus: Claims) -> Iterator[_Named]:
                 continue
             is_row = phrase.text[:1] in _QUOTES or claim.type == "table"
             beside = lists.get(normal(name), ()) if _is_swapped(name, language) and not is_row else ()
-            yield _Named(claim, name, phrase, tuple(_kinds(name, phrase, labels, language)), tuple(beside))
+            kinds = tuple(_kinds(name, phrase, labels, language))
+            yield _Named(claim, name, phrase, kinds, tuple(beside), _is_shared(subjects, claim, name))
+
+
+def _subjects(corpus: Claims) -> dict[str, set[str]]:
+    """Return the subjects of which questions say each word, behind their lead."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for claim in corpus.all:
+        for word in _telling(claim, [claim.subject]):
+            found[word].add(normal(claim.subject))
+    return found
+
+
+def _is_shared(subjects: Mapping[str, set[str]], claim: SourceClaim, name: str) -> bool:
+    """Return whether all words that say what a question asks are said of two subjects at least."""
+    words = _telling(claim, [name])
+    return bool(words) and len(set.intersection(*(subjects.get(word, set()) for word in words))) > 1
 
 
 def _says_what_is_asked(claim: SourceClaim) -> bool:
@@ -261,9 +279,8 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
 def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
     """Return the question about another thing of the kind; None where a document may say it."""
     claim, old = named.claim, named.name
-    one, two = set(normal(old).split()), set(normal(new).split())
     quoted = named.phrase.text[:1] in _QUOTES
-    if one <= two or two <= one or _stands_in(new, claim.question) or _clashes(named.phrase.text, new):
+    if not _can_be_swapped(named, new) or not _makes_sense_there(corpus, named, new):
         return None
     if not quoted and not (_fits(named, new) and _is_whole_name(corpus, new, claim)):
         return None
@@ -273,9 +290,7 @@ def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
     telling = _telling(claim, [old, new])
     if not telling or not absent(corpus.search, new, telling):
         return None
-    if claim.type == "table" and corpus.search.share_a_section(new, claim.attribute):
-        return None
-    if claim.attribute and not absent(corpus.search, new, [claim.attribute]):
+    if claim.attribute and _may_tell(corpus, claim, new):
         return None
     if corpus.search.near(new, [claim.answer]) != 0:
         return None
@@ -287,6 +302,42 @@ def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
             return None
         question = question.removeprefix(topic)
     return _draft(claim, question, (old, new))
+
+
+def _can_be_swapped(named: _Named, new: str) -> bool:
+    """Return whether another name differs enough from the one that stands in the question, and fits its article."""
+    one, two = set(normal(named.name).split()), set(normal(new).split())
+    alike = one <= two or two <= one
+    return not (alike or _stands_in(new, named.claim.question) or _clashes(named.phrase.text, new))
+
+
+def _makes_sense_there(corpus: Claims, named: _Named, new: str) -> bool:
+    """Return whether what is asked may be asked of another thing that the claim's own section names.
+
+    Of the things that one list describes each has its own parts: the same has to be asked of two as its subject.
+    """
+    claim = named.claim
+    if claim.type == "table" or not corpus.search.share_a_section(claim.quote, new):
+        return True
+    return normal(named.name) == normal(claim.subject) and named.is_shared
+
+
+def _may_tell(corpus: Claims, claim: SourceClaim, name: str) -> bool:
+    """Return whether the documents may say what the attribute of a claim is of another thing.
+
+    That is near it, in a row of its section, or, in English, in words of the attribute in a section that names the
+    thing without its common noun: "What is the default size of the Ferry log?" where a section on "Ferry" has defaults.
+    """
+    attribute = claim.attribute
+    if claim.type == "table" and corpus.search.share_a_section(name, attribute):
+        return True
+    if not absent(corpus.search, name, [attribute]):
+        return True
+    if claim.language == "zh":
+        return False
+    proper = " ".join(word for word in name.split() if not word.islower()) or name
+    words = [word for word in content_words(attribute, "en") if word not in _GENERAL]
+    return any(corpus.search.share_a_section(proper, word) for word in words)
 
 
 def _fits(named: _Named, new: str) -> bool:
