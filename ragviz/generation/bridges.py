@@ -377,7 +377,7 @@ def _answered_first(
 
 def _is_backwards(claim: SourceClaim) -> bool:
     """Return whether an English question asks "what" for the subject of its statement: "What is cut by the saw?"."""
-    opens = re.match(r"what (?!(?:is|are|was|were) (?:the|an?)\b)", lead(claim.question)[1], re.IGNORECASE)
+    opens = re.match(r"(?:[^?]+, )?what (?!(?:is|are|was|were) (?:the|an?)\b)", lead(claim.question)[1], re.IGNORECASE)
     return claim.language != "zh" and bool(opens) and normal(claim.statement).startswith(normal(claim.answer))
 
 
