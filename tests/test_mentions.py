@@ -296,6 +296,18 @@ def test_a_general_term_of_the_corpus_joins_no_passages(name, joined):
     assert any(draft.entity == name for draft in bridges(corpus, 2)) is joined
 
 
+def test_three_passages_about_a_general_term_come_after_those_about_a_name():
+    third = "The {} keeps the flood out of the town."
+    lamps = [f"Guard number {n} cleans a lamp on day {n}." for n in range(6)]
+
+    def score(name):
+        said = (text.format(name) for text in (*SUBJECTS, third))
+        drafts = bridges(corpus_of(*pages(*said, *lamps), claims=lambda of: []), 3)
+        return next(draft.score for draft in drafts if draft.entity == name)
+
+    assert score("Ferry lamp") < score("Ferry bridge") - 1
+
+
 def test_two_passages_of_which_one_has_the_name_as_an_object_are_not_joined():
     both = [text.format("Tide Gate") for text in SUBJECTS]
     assert bridges(corpus_of(*pages(*both), claims=lambda of: []), 2)

@@ -78,9 +78,9 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
         answering = [corpus.all[number] for number in corpus.answering.get(entity, ())]
         for language in sorted({claim.language for claim in (*about, *(each.claim for each in said.get(entity, ())))}):
             facts = best(_joinable(about, language), LOOKED_AT, seed)
-            told = _told(said.get(entity, ()), language, seed)
+            told = _told((each for each in said.get(entity, ()) if passages > 2 or not each.is_general), language, seed)
             first = best((c for c in (*answering, *about) if c.language == language), LOOKED_AT, seed)
-            name = corpus.names.get(entity) or told[0].claim.subject
+            name = corpus.names.get(entity) or said[entity][0].claim.subject
             yield from _unused(
                 chain(
                     _chains(corpus, name, first, facts, told, passages),

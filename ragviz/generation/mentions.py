@@ -50,6 +50,8 @@ LISTED = 20
 """Documents that hold a rare entity at most, with those that only list it."""
 SCORE = 6.0
 """How good a question is for what a passage says; a quarter more for each step of the entity's role in it."""
+GENERAL = 2.0
+"""How much worse it is for a general term: it comes after the others."""
 
 _CHINESE_NAME = re.compile(
     r"[“「《](?P<quoted>[^“”「」《》，。；]{2,16})[”」》]|(?<![\w.@/-])[A-Za-z][\w.+-]{1,30}(?![\w@/-])"
@@ -112,7 +114,7 @@ class Mention:
 
     `title` is that of its document, `section` that of its section where other sections name the entity, too, else "".
     `phrase` is the entity as a question names it: with its article, or in quotation marks. `is_subject`: it is the
-    subject of its sentence.
+    subject of its sentence; `is_general`: it is a general term of the corpus.
     """
 
     claim: SourceClaim
@@ -120,6 +122,7 @@ class Mention:
     section: str
     phrase: str
     is_subject: bool
+    is_general: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,6 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
             or not (corpus.is_rare(name) or _is_rarely_spoken_of(corpus, name, naming))
             or not any(named.role for *_, named in naming)
             or _is_label(corpus, name)
-            or _is_general(corpus, name, frequent)
         ):
             continue
         at = {(document_id, start): named for document_id, start, named in naming}
@@ -188,7 +190,7 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
     _parse_more(found)
     made = {
         entity: [
-            _mention(each, named, names[entity])
+            _mention(each, named, names[entity], is_general=_is_general(corpus, names[entity], frequent))
             for each, named in own
             if named and named.role >= _least_role(names[entity], each.language, defined)
         ]
@@ -554,16 +556,16 @@ def _leans(text: str, language: str) -> bool:
 # Questions
 
 
-def _mention(found: _Found, named: Named, name: str) -> Mention:
+def _mention(found: _Found, named: Named, name: str, *, is_general: bool) -> Mention:
     document, language = found.document, found.language
     name = bare(name)
     phrase = _as_named(name, named.article, language)
     asked = said_about(phrase, [(found.title, found.section)], language)
     claim = SourceClaim(
         document.id, found.start, found.end, document.text[found.start : found.end], "fact", asked, found.text,
-        found.text, name, language, "", found.path, (name,), SCORE + named.role / 4,
+        found.text, name, language, "", found.path, (name,), SCORE + named.role / 4 - GENERAL * is_general,
     )  # fmt: skip
-    return Mention(claim, found.title, found.section, phrase, named.role == SUBJECT)
+    return Mention(claim, found.title, found.section, phrase, named.role == SUBJECT, is_general)
 
 
 def _as_named(name: str, article: str, language: str) -> str:
