@@ -313,3 +313,131 @@ def test_lists_that_these_announce_are_asked_for() -> None:
     assert chinese_claims.asked_of("使用 Lumo 你可以管理这些阀门") == "使用 Lumo 你可以管理哪些阀门？"
     assert chinese_claims.asked_of("温室里有几种灌溉方式可用") == "温室里有哪些灌溉方式可用？"
     assert chinese_claims.asked_of("这些阀门已经损坏，请注意") == ""
+
+
+@pytest.mark.parametrize(
+    ("refused", "part", "asked", "question"),
+    [
+        ("alarm 是指定的水泵名称。", "定的水泵名称", "热备份是指由两台水泵同时供水的方式。", "热备份是指什么？"),
+        (
+            "alarm 链接是指向阀门目录的符号链接。",
+            "向阀门目录的符号链接",
+            "静态水路是指由管理员手工配置的水路。",
+            "静态水路是指什么？",
+        ),
+        ("当给出的阀门是 all 时，全部的水泵都会停机。", "all 时", "Lumo 的阀门是 valve9。", "Lumo 的阀门是什么？"),
+        (
+            "更多信息，请参阅位于 /srv/lumo 的用户指南。",
+            "/srv/lumo 的用户指南",
+            "Lumo 指南位于 /srv/lumo。",
+            "Lumo 指南位于哪里？",
+        ),
+        ("Lumo 的调试是一项非常漫长的工作。", "一项非常漫长的工作", "Lumo 是一个管理温室阀门的工具。", "Lumo是什么？"),
+        (
+            "图纸可以通过 lumo-doc 软件包下载。",
+            "lumo-doc 软件包",
+            "Lumo 图纸可以通过 lumo-doc 软件包下载。",
+            "Lumo 图纸可以通过什么下载？",
+        ),
+        (
+            "要获得相关说明，请发送邮件到 help@lumo.example。",
+            "请发送邮件到 help@lumo.example",
+            "要获得阀门的说明，请发送邮件到 help@lumo.example。",
+            "如何获得阀门的说明？",
+        ),
+        (
+            "如果水泵使用其他阀门接口，请联系 Lumo 管理员。",
+            "请联系 Lumo 管理员",
+            "如果水泵使用铜制阀门接口，请联系 Lumo 管理员。",
+            "如果水泵使用铜制阀门接口，应该怎么办？",
+        ),
+        (
+            "如果您发现一个未被收录的故障，请联系 Lumo 管理员。",
+            "请联系 Lumo 管理员",
+            "如果您发现一个未付款的订单，请联系 Lumo 管理员。",
+            "如果您发现一个未付款的订单，应该怎么办？",
+        ),
+        (
+            "如果 Lumo 水泵过热，可以使用这些备用风扇降温。",
+            "可以使用这些备用风扇降温",
+            "如果 Lumo 水泵过热，可以打开备用风扇降温。",
+            "如果 Lumo 水泵过热，可以怎么做？",
+        ),
+        (
+            "您可以使用 lumo 命令检查更多的温室。",
+            "lumo 命令",
+            "您可以使用 lumo 命令检查温室的湿度。",
+            "可以使用什么来检查温室的湿度？",
+        ),
+        ("Lumo 字段显示更多的温室湿度。", "更多的温室湿度", "Lumo 字段显示温室的湿度。", "Lumo 字段显示什么？"),
+        (
+            "您可以使用 Lumo 检查温室的湿度。",
+            "Lumo",
+            "您可以使用 lumo 检查温室的湿度。",
+            "可以使用什么来检查温室的湿度？",
+        ),
+        ("水泵的图纸是 30。", "30", "水泵的默认端口是 8080。", "水泵的默认端口是多少？"),
+    ],
+)
+def test_what_is_cut_or_left_open_is_refused_and_its_neighbour_asked(
+    refused: str, part: str, asked: str, question: str
+) -> None:
+    assert part not in of_sentence(refused).values(), of_sentence(refused)
+    assert question in of_sentence(asked), of_sentence(asked)
+
+
+def test_an_aim_is_told_whole() -> None:
+    asked = of_sentence("为了便于灌溉，Lumo 水泵按照区域和阀门进行编号。")
+    assert asked["Lumo 水泵按照区域和阀门进行编号，目的是什么？"] == "便于灌溉"
+    asked = of_sentence("Lumo 水泵按照区域和阀门进行编号，以便查找。")
+    assert asked["Lumo 水泵按照区域和阀门进行编号，目的是什么？"] == "查找"
+    asked = of_sentence("Lumo 水泵按照区域和阀门进行编号，以避免混淆。")
+    assert asked["Lumo 水泵按照区域和阀门进行编号，目的是什么？"] == "避免混淆"
+
+
+def test_a_sentence_behind_a_hint_is_asked_about() -> None:
+    assert of_sentence("请注意：Lumo 打印机每天需要校准三次。") == {"Lumo 打印机每天需要校准多少次？": "三次"}
+    said = "# 温室手册\n\n请注意：Lumo 打印机每天需要校准三次。\n"
+    assert "Lumo 打印机每天需要校准多少次？" in of_text(said)
+    assert of_text(said.replace("请注意：", "王芳说：")) == {}
+
+
+def test_a_list_is_asked_for_by_the_noun_that_its_introduction_counts() -> None:
+    assert chinese_claims.asked_of("这些水泵使用 3 个阀门来控制水流") == ""
+    assert chinese_claims.asked_of("有非常多的方式可以达到这一目标") == ""
+    assert chinese_claims.asked_of("你可以管理这些阀门") == "你可以管理哪些阀门？"
+    listed = "# Lumo 温室手册\n\nLumo 温室分为三个区域：\n\n- 热带区\n- 沙漠区\n- 水生区\n"
+    assert of_text(listed) == {"Lumo 温室分为哪三个区域？": "热带区、沙漠区、水生区"}
+    assert of_text(listed.replace("三个", "四个")) == {}
+
+
+def test_marks_of_footnotes_are_no_part_of_an_answer() -> None:
+    listed = "# Lumo 温室手册\n\nLumo 温室有以下区域：\n\n- 热带区 [23]\n- 水生区。[24]\n- 数组 seats[0]\n"
+    assert of_text(listed) == {"Lumo 温室有哪些区域？": "热带区、水生区、数组 seats[0]"}
+
+
+def test_the_name_of_a_page_is_no_attribute() -> None:
+    said = "# Lumo 温室\n\n## 应用\n\n- {}: 现实生活中的应用。\n- 地址: 海棠路 5 号\n"
+    assert "现实生活中的应用" not in of_text(said.format("制作")).values()
+    assert "海棠路 5 号" in of_text(said.format("制作")).values()
+
+
+def test_a_sentence_that_lost_a_wildcard_is_refused() -> None:
+    said = "# Lumo 温室手册\n\n{} 打印机每天需要校准三次，{} 水泵每天需要清洗两次。\n"
+    assert of_text(said.format("lumo-*", "green-*")) == {}
+    assert "三次" in of_text(said.format("lumo-a", "green-b")).values()
+
+
+def test_a_term_with_what_it_does_is_asked_for_by_its_purpose() -> None:
+    said = "# Lumo 工具集\n\n## 命令行\n\n- lumo-build(1)：从阀门清单中构建灌溉计划。\n- lumo-send(1)：{}\n"
+    asked = of_text(said.format("参见另一份文档。"))
+    assert list(asked.values()) == ["从阀门清单中构建灌溉计划"]
+    assert next(iter(asked)).endswith("lumo-build 的作用是什么？")
+    assert "支持铜制的阀门" not in of_text(said.format("支持铜制的阀门。")).values()
+    assert "应该先停止水泵" not in of_text(said.format("应该先停止水泵。")).values()
+
+
+def test_a_list_of_corresponding_things_is_refused() -> None:
+    said = "# Lumo 温室手册\n\n{}如下：\n\n- 热带区\n- 水生区\n"
+    assert of_text(said.format("相应的区域")) == {}
+    assert list(of_text(said.format("Lumo 温室的区域")).values()) == ["热带区、水生区"]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ragviz.claims import candidate, chinese_sentence, chinese_sentences, chinese_words
+from ragviz.claims.chinese_gate import leaves_open
 from ragviz.claims.chinese_sentence import Draft
 from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, sections, title_of
 from ragviz.claims.source_claim import SourceClaim
@@ -18,6 +19,7 @@ from ragviz.claims.structure import CSV_TYPES, Definition, KeyValue, ListPlace, 
 from ragviz.index.headings import headings, verbatim
 from ragviz.records import Document, QuestionType, Word
 from ragviz.text import keyphrases, prose, segmentation
+from ragviz.text.numerals import stated_numbers
 
 TELLING = 15.0
 """How much the words of a question have to tell (`information`) for it to be understood without its heading."""
@@ -159,6 +161,8 @@ def _last_part(title: str) -> str:
 
 def _title(heading: str) -> str:
     """Return a heading without its number and closing marks, "" where it says nothing of what it heads."""
+    if re.search(r"[./-]\*$", heading):
+        return ""  # "emacsen-*", of which the star is lost
     title = _NUMBERING.sub("", heading).strip(" ：:。.、*#　").removeprefix("关于")
     plain = re.fullmatch(r"[^，。；？?！!：:]{2,24}", title) and re.search("[\u4e00-\u9fffA-Za-z]{2}", title)
     return (
@@ -350,8 +354,7 @@ class _Reader:
             value, key = pair.value.rstrip("。；;"), pair.key.strip()
             beside = together[pair.section]
             if not _RELATIONAL.search(_unbracketed(key)) and 3 * sum(beside) < len(beside):
-                if is_defining(value):
-                    yield from self._means(pair.start, pair.end, key, value, pair.section)
+                yield from self._means(pair.start, pair.end, key, value, pair.section)
                 continue
             if re.fullmatch('[“「"][^”」"]*[”」"]', value):
                 continue  # what to enter, in an example
@@ -360,11 +363,13 @@ class _Reader:
             plain = _RELATIONAL.search(key) and "的" not in topic and not _acts(topic)
             joined = f"{topic}的{key}" if plain else f"关于{topic}，{key}"
             wh = _wh(key, value)
+            if wh == "是什么" and len(chinese_words.read(key)) == 1 and _is_doing(key):
+                continue  # "制作：…" is the name of a page
             draft = Draft(f"{joined}{wh}？", value, _type(wh, value), 8.0, topic, key)
             yield from self._usable(draft, pair.start, pair.end, f"{topic}的{key}：{value}", pair.section)
 
     def _usable(self, draft: Draft, start: int, end: int, statement: str, section: str) -> Iterator[SourceClaim]:
-        if chinese_sentence.is_usable(draft):
+        if chinese_sentence.is_usable(draft) and not (draft.type == "list" and leaves_open(draft.question)):
             yield from self._claim(draft, start, end, statement, section)
 
     # Tables
@@ -393,7 +398,9 @@ class _Reader:
                 entity, attribute = (title, name) if by_column else (name, title)
                 if titles[title] == 1 and title and is_attribute(_unbracketed(attribute)) and attribute != "单位":
                     measured = column in measures and not by_column
-                    yield from self._cell(row, entity, attribute, cell.rstrip("。；;"), table, measured=measured)
+                    yield from self._cell(
+                        row, entity, attribute, _unmarked(cell).rstrip("。；; "), table, measured=measured
+                    )
 
     def _cell(
         self, row: Row, entity: str, attribute: str, cell: str, table: Table, *, measured: bool
@@ -430,7 +437,7 @@ class _Reader:
 
         `is_first`: no other list of its section is before it, and none has numbers besides it.
         """
-        items = [item.text.rstrip("。；;，,") for item in found.items]
+        items = [_unmarked(item.text).rstrip("。；;，, ") for item in found.items]
         longest = 2 * _LONGEST_ITEM if found.is_ordered else _LONGEST_ITEM
         if not 2 <= len(items) <= 9 or any(
             not 1 < len(item) <= longest or item.endswith(("：", ":", "？")) for item in items
@@ -449,7 +456,8 @@ class _Reader:
         said = re.sub("[，,]\\s*[，,]", "，", chinese_sentence.unbracketed(found.introduction))
         by_heading = is_first and (not said or _DO_THIS.fullmatch(said))
         asked = self._of_heading(found, items) if by_heading else asked_of(said) if said else ""
-        if not asked:
+        counted = re.search(rf"哪([\d{chinese_words.DIGITS}]+)", asked)
+        if not asked or (counted and str(len(items)) not in stated_numbers(counted[1].replace("两", "二"))):
             return
         answer = ("；" if any(re.search("[、，,：]", item) for item in items) else "、").join(items)
         statement = f"{found.introduction or found.section.rpartition(SEPARATOR)[2]}：{answer}"
@@ -487,10 +495,15 @@ class _Reader:
         yield from self._means(found.start, found.end, found.term, found.meaning, found.section)
 
     def _means(self, start: int, end: int, term: str, said: str, section: str) -> Iterator[SourceClaim]:
-        meaning = said.rstrip("。；;")
-        if _is_label(term) or not is_defining(meaning) or not is_attribute(term):
+        meaning = _unmarked(said).rstrip("。；; ")
+        if _is_label(term) or not is_attribute(term):
             return
-        topic = self.topic(section)
+        topic, named = self.topic(section), _unbracketed(term)
+        if not is_defining(meaning):
+            if topic and re.fullmatch(r"[a-z][a-z0-9_.+-]+", named) and _is_purpose(meaning):
+                draft = Draft(f"关于{topic}，{named} 的作用是什么？", meaning, "fact", 7.0, named, "作用")
+                yield from self._usable(draft, start, end, f"{term}：{meaning}", section)
+            return
         about = f"关于{topic}，" if topic and re.fullmatch("[\x20-\x7e]+", term) and topic not in term else ""
         draft = Draft(f"{about}{term}是什么？", meaning, "definition", 8.0, term, "定义")
         yield from self._usable(draft, start, end, f"{term}：{meaning}", section)
@@ -570,8 +583,11 @@ class _Reader:
     def _of_sentence(
         self, said: str, start: int, end: int, parts: Sequence[Section], *, is_step: bool
     ) -> Iterator[SourceClaim]:
-        if said.startswith("|") or _LABELLED.match(said):
+        stated = chinese_sentence.OPENING.sub("", said)
+        if said.startswith("|") or _LABELLED.match(stated):
             return
+        if len(_WILDCARD.findall(self._document.text[start:end])) > len(_WILDCARD.findall(said)):
+            return  # a "*" that was read as emphasis
         if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
             return
         named = _THIS.sub(lambda match: self._title if self._title.endswith(match[1]) else match[0], said)
@@ -602,6 +618,8 @@ class _Reader:
         return bool(_NEXT_STEP.match(self._document.text, end))
 
 
+_WILDCARD = re.compile(r"(?<=[A-Za-z0-9_/.-])\*(?![*A-Za-z0-9])|(?<![*A-Za-z0-9])\*(?=\.\w)")
+"""A "*" that stands for any name, and marks no emphasis."""
 _CASE = 6.0
 """How much a case has to tell for anybody to ask what to do in it."""
 _NEXT_STEP = re.compile(
@@ -629,7 +647,11 @@ def _ends_as_sentence(text: str, right: int) -> bool:
 def _barred(places: Structure) -> Iterator[tuple[int, int]]:
     """Yield the ranges of which no sentence is read: tables, key–value lines, lists with an introduction."""
     yield from ((table.start, table.end) for table in places.tables)
-    yield from ((pair.start, min(pair.end, pair.start + len(pair.key) + 1)) for pair in places.key_values)
+    yield from (
+        (pair.start, min(pair.end, pair.start + len(pair.key) + 1))
+        for pair in places.key_values
+        if not chinese_sentence.OPENING.fullmatch(f"{pair.key}：")
+    )
     yield from ((found.start, found.end) for found in places.lists if found.introduction)
     yield from ((found.start, found.end) for found in places.definitions)
 
@@ -644,7 +666,7 @@ _LABELS = candidate.word_set(
 )
 _GENERIC_KEYS = candidate.word_set("其他 其它 其余 合计 总计 小计 内容 信息 情况 部分")
 _RELATIONAL = re.compile(
-    "(?:人|者|员|师|长|经理|期|期限|(?<![变常向矢])量|率|值|数|度|级|号|费|费用|价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
+    "(?:人|者|员|师|长|经理|期|期限|(?<![变常向矢])量|率|值|数|度|级|号|费|费用|(?<!评)价|价格|金额|地址|地点|位置|时间|日期|电话|邮箱|热线|网址|邮编|面积|功率|容量|尺寸|大小"
     "|版本|名称|类型|方式|范围|产地|部门|单位|语言|重量|颜色|材质|压力|寿命|噪声|频率|规模|品牌|型号|格式|标准|上限|下限|标题)$"
 )
 _MANY = re.compile(
@@ -656,6 +678,14 @@ def _is_label(key: str) -> bool:
     return key.strip("【】[]*“” ：:") in _LABELS or bool(
         re.fullmatch(r".{0,4}(?:示例|例|注|图|表)\s*[\d一二三四五六七八九十.-]*", key)
     )
+
+
+_FOOTNOTE = re.compile(r"\s*(?<![A-Za-z0-9_)\]])\[\d{1,3}\](?=$|[\s，。；、,;)）])")
+
+
+def _unmarked(text: str) -> str:
+    """Return a text without the marks of its footnotes: "上游源码树。[72]"."""
+    return _FOOTNOTE.sub("", text).strip()
 
 
 def _unbracketed(text: str) -> str:
@@ -696,6 +726,19 @@ def is_defining(meaning: str) -> bool:
     first = letters.partition(",")[0]
     nominal = letters[-1:] == "N" and first[-1:] == "N" and "U" in first
     return nominal and not re.search("^[ZDPOV]|Z", letters) and not re.search("[。→]", meaning)
+
+
+def _is_purpose(meaning: str) -> bool:
+    """Return whether a meaning says in one clause what something does: "从 Git 仓库中构建软件包"."""
+    if not 6 <= len(meaning) <= 40 or chinese_sentence.points(meaning) or re.search("[。，；：!！→]", meaning):
+        return False
+    words = chinese_words.read(meaning)
+    letters = chinese_words.codes(words)
+    acts = [place for place, word in enumerate(words) if word.tag in ("v", "vn") and len(word.text) > 1]
+    begins = re.match("用|将|把|从", meaning) or (words[0].tag == "v" and "U" not in letters)
+    if words[0].text in chinese_sentence.WEAK_VERBS or words[0].text in ("支持", "适用", "包含", "包括", "含有"):
+        return False
+    return bool(begins and acts) and letters[-1] in "NF" and not re.search("[ZRO]|^VU", letters)
 
 
 _AMOUNT = re.compile(
@@ -829,7 +872,9 @@ def asked_of(introduction: str) -> str:
     if re.match("请?(?:考虑|注意|参|查看|看|记住)|尽管|虽然|即使|由于|因为", said) or re.fullmatch(_DO_THIS, said):
         return ""
     if match := _FOLLOWING.match(said):
-        return _of_following(match)
+        return "" if _counts_more(match) else _of_following(match)
+    if (match := _COUNTING.fullmatch(said)) and _counts_what_follows(match):
+        return f"{match['before']}哪{match['count']}{match['kind']}？"
     if (match := _SEVERAL.fullmatch(said)) and not chinese_sentence.points(match["before"] + match["kind"]):
         return f"{match['before']}有哪些{match['kind']}？"
     if (match := _ENDING.match(said)) and not match["before"].endswith(("不", "没", "以", "因", "称")):
@@ -848,6 +893,30 @@ def asked_of(introduction: str) -> str:
     if len(said) <= 16 and is_attribute(said) and named:  # "入职材料："
         return f"{said}{'是什么' if said.endswith(('步骤', '流程', '顺序')) else '有哪些'}？"
     return ""
+
+
+_COUNTING = re.compile(
+    rf"(?P<before>[^，]{{2,24}}?)\s*(?P<count>(?:[2-9]|[{chinese_words.DIGITS[2:]}])\s*[个种类项条大])(?P<kind>[^，的]{{2,8}})"
+)
+
+
+def _counts_what_follows(match: re.Match[str]) -> bool:
+    """Return whether an introduction ends with how many there are of a kind: "温室分为三个区域"."""
+    before, kind = _letters(match["before"]), _letters(match["kind"])
+    told = re.fullmatch(r"[NAMUVZDKCPF]*N[F]?[DZ]*[VB]L?", before) and re.fullmatch("[NA]*N", kind)
+    return bool(told) and not chinese_sentence.points(match["before"] + match["kind"])
+
+
+_COUNT = re.compile(rf"(?:[\d{chinese_words.DIGITS}几多]+\s*[个种类项条]|许多|很多|若干|[很非]常?多的)(?!人)")
+
+
+def _counts_more(match: re.Match[str]) -> bool:
+    """Return whether what follows is of another noun than the one after "这些": "这些命令使用3个分支"."""
+    whole, at = match.string, match.end("before")
+    if whole[at] != "这":
+        return False
+    before, kind = match["before"] or "", match["kind"] or ""
+    return match["count"] == "一" or bool(_COUNT.search(before) or _COUNT.search(kind))
 
 
 def _of_following(match: re.Match[str]) -> str:

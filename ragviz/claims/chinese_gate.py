@@ -12,8 +12,13 @@ _UNTOLD = re.compile(
     "|(?:可|能|可以|能够|您|你|我们)[^，？]{0,12}?的)(?=[^，？]*(?:什么|多少|谁|哪))"
 )
 """Subjects of which was told before which they are: "新的基线", "可用来代替的软件包", "您选择的语言"."""
+_UNSAID = re.compile(
+    "(?<![和与及或、比将])(?:其他|其它)(?!人)|(?:未|没有?)被?(?:列出|列入|提及|提到|包含|包括|涵盖|涉及|说明|描述|收录)的"
+    "|(?:^|，)(?:相应|对应|各自)的|(?<!与)(?<!和)(?:有关|相关)的?(?:[一-鿿]{2,4})(?=[，？]|$)"
+)
+"""What is other than, listed in or about something that is not said: "其他格式", "未被列出的错误", "获得有关指引"."""
 _DANGLING = re.compile(
-    "顾名思义|换(?:句话|言之)|由此可见|请记住|请注意|多少[^，？]{1,3}中的|(?:^|，)(?:造成|导致|引起|引发|使得|意味着)"
+    "(?:^|，)请(?!假|求|客|愿|柬|帖)|顾名思义|换(?:句话|言之)|由此可见|请记住|请注意|多少[^，？]{1,3}中的|(?:^|，)(?:造成|导致|引起|引发|使得|意味着)"
 )
 _JUDGED = (
     "(?:不同|重要|主要|各种|特殊|特定|相关|关键|基本|某些|其他|其它|多种|一定|相应|常见|简单|具体|额外|适当|合适|良好"
@@ -34,7 +39,18 @@ def is_clear(draft: Draft) -> bool:
     """Return whether a question names what it is about, and its answer says something that the question does not."""
     if _UNTOLD.search(draft.question) or _DANGLING.search(draft.question) or _TYPED.search(draft.answer):
         return False
+    if leaves_open(draft.question):
+        return False
     return not _EMPTY.fullmatch(draft.answer) and not _repeats(draft)
+
+
+def leaves_open(question: str) -> bool:
+    """Return whether a question speaks of other or related things without what they are other than or related to."""
+    match = _UNSAID.search(question)
+    if not match or "除" in question[: match.start()]:
+        return False
+    clause = question[: match.start()].rpartition("，")[2]
+    return not (match.group().startswith(("有关", "相关")) and re.search("[与和跟同]", clause))
 
 
 def _repeats(draft: Draft) -> bool:

@@ -50,7 +50,7 @@ def places(sentence: Sentence) -> Iterator[Draft]:
                 continue
             where = "什么学校" if verb == "毕业于" else "哪里"
             question = in_place(sentence, clause, after, last, where)
-            if question:
+            if question and not _is_any(sentence, clause, place):
                 own = re.fullmatch(rf"(?:T|D)*({NOUN_PHRASE})F?[DZ]*", sentence.codes[first:place])
                 subject = sentence.between(first + own.start(1), first + own.end(1)) if own else ""
                 subject = subject or subject_of(sentence, clause)
@@ -203,6 +203,14 @@ def relations(sentence: Sentence) -> Iterator[Draft]:
             break
 
 
+def _is_any(sentence: Sentence, clause: int, place: int) -> bool:
+    """Return whether the clause up to a word says of which things by one common noun only: "文档可以通过"."""
+    first = sentence.clauses[clause][0]
+    bare = clause == 0 and re.fullmatch("N[FDZ]*", sentence.codes[first:place])
+    word = sentence.words[first]
+    return bool(bare) and word.tag == "n" and not is_person(word.text) and chinese_words.frequency(word.text) > 0
+
+
 _BY = candidate.word_set("通过 凭 凭借 借助 按 按照 经 经由 根据 依据")
 
 
@@ -216,7 +224,7 @@ def means(sentence: Sentence) -> Iterator[Draft]:
                 continue
             end, wh, attribute = found
             question = in_place(sentence, clause, place + 1, end, wh)
-            if question:
+            if question and not _is_any(sentence, clause, place):
                 answer = sentence.between(place + 1, end)
                 yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), attribute)
 

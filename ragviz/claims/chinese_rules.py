@@ -112,8 +112,21 @@ def conditions(sentence: Sentence) -> Iterator[Draft]:
         question = f"{case}，应该怎么做？"
     else:
         return
-    if len(action) >= 6 and action.count("，") <= 2 and _is_procedure(action):
+    if match["if"] != "当" and _MAY.match(action):
+        yield from _choice(case, action)
+    elif len(action) >= 6 and action.count("，") <= 2 and _is_procedure(action):
         yield Draft(question, action, "fact", 7.0, case, "处理办法")
+
+
+_MAY = re.compile("(?:您|你)?可以?(?:考虑)?")
+
+
+def _choice(case: str, action: str) -> Iterator[Draft]:
+    """Ask what may be done in a case where that is one act, told without what stands before: "可以考虑降低转速"."""
+    way = _MAY.sub("", action, count=1)
+    pointing = re.search("，|这|那|该|此|它|其", way) or case.endswith(("时", "后", "前"))
+    if len(way) >= 4 and not pointing and _is_procedure(f"请{way}"):
+        yield Draft(f"如果{case}，可以怎么做？", action, "fact", 7.0, case, "处理办法")
 
 
 _FORBIDS = re.compile(r"(?:不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应|不宜)")
@@ -228,9 +241,7 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
 
 _ONLY = re.compile("^只有(?P<what>[^，]{2,24}?)，?才(?P<can>能|能够|可以|可|会|有权)(?P<rest>[^，]{4,30})$")
 _AIM = re.compile("^为了?(?P<aim>[^，]{4,30})，(?P<means>[^，]{8,40})$")
-_SO_THAT = re.compile(
-    "^(?P<means>[^，]{8,40})，(?:以便|以免|以避免|以防止?|以确保|以保证|从而避免)(?P<aim>[^，]{2,30})$"
-)
+_SO_THAT = re.compile("^(?P<means>[^，]{8,40})，(?:以便|以(?=避免|防止|确保|保证)|从而(?=避免))(?P<aim>[^，]{2,30})$")
 
 
 def aims(sentence: Sentence) -> Iterator[Draft]:
@@ -244,13 +255,7 @@ def aims(sentence: Sentence) -> Iterator[Draft]:
         yield Draft(f"{wh}才{match['can']}{match['rest']}？", match["what"], "exception", 7.0, match["rest"], "条件")
     match = _AIM.match(text) or _SO_THAT.match(text)
     if match and _has_subject(sentence, match.start("means")):
-        means = match["means"]
-        aim = (
-            text[match.start("aim") - 2 : match.end("aim")]
-            if "以" in text[match.start("aim") - 3 : match.start("aim")]
-            else match["aim"]
-        )
-        aim = aim.removeprefix("以").removeprefix("便")
+        means, aim = match["means"], match["aim"]
         if re.search("(?:起见|原因|缘故|目的|考虑|需要)$", aim):
             return
         yield Draft(f"{means}，目的是什么？", aim, "fact", 7.0, means, "目的")

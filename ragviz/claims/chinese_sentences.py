@@ -10,6 +10,7 @@ from ragviz.claims.chinese_relations import doers, means, objects, people, place
 from ragviz.claims.chinese_rules import aims, causes, conditions, exceptions, obligations
 from ragviz.claims.chinese_sentence import Draft, Sentence, is_usable
 from ragviz.claims.chinese_terms import copulas, definitions, series
+from ragviz.claims.chinese_tools import functions, tools, values
 
 
 def drafts(sentence: Sentence) -> list[Draft]:
@@ -41,5 +42,8 @@ TEMPLATES: tuple[Callable[[Sentence], Iterator[Draft]], ...] = (
     quantities,
     dates,
     objects,
+    functions,
+    tools,
+    values,
 )
 """Every way to ask about a sentence."""

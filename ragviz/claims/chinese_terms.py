@@ -16,6 +16,7 @@ from ragviz.claims.chinese_sentence import (
     Sentence,
     goes_on,
     in_place,
+    is_circumstance,
     is_person,
     subject_of,
 )
@@ -27,8 +28,8 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
     for clause, (first, last) in enumerate(sentence.clauses):
         letters = sentence.codes[first:last]
         match = re.fullmatch(rf"(?P<subject>{NOUN_PHRASE})(?P<copula>B)(?P<rest>[^B]+)", letters)
-        if not match:
-            continue
+        if not match or is_circumstance(sentence, clause):
+            continue  # "当参数是 all 时" says when
         start, end = first + match.start("subject"), first + match.end("subject")
         at = first + match.start("copula")
         subject, rest = sentence.between(start, end), sentence.between(at + 1, last)
@@ -60,13 +61,18 @@ def copulas(sentence: Sentence) -> Iterator[Draft]:
         if told and head not in _MANIFOLD and copula in ("是", "为") and re.fullmatch(r"[NAMKCU]*N", predicate):
             wh = "谁" if PERSON.search(head) and _is_name(sentence, at + 1, last) else "什么"
             yield Draft(f"{subject}是{wh}？", rest, "fact", 7.5, subject, head)
-        defines = alone and copula == "是" and not owned and re.match("M.*U", predicate)
+        judged = re.fullmatch("M[DA]+U?N", predicate) and sentence.words[last - 1].text in _JUDGING
+        defines = alone and copula == "是" and not owned and not judged and re.match("M.*U", predicate)
         if defines and len(rest) >= 6 and len(subject) > 1 and sentence.words[at + 1].text.startswith("一"):
             yield Draft(f"{subject}是什么？", rest, "definition", 7.0, subject, "定义")
 
 
 _USUAL = 500
 """Occurrences in jieba's texts above which a noun alone tells nothing: "目标"."""
+_JUDGING = candidate.word_set(
+    "问题 事情 事 工作 过程 任务 挑战 话题 主题 选择 决定 想法 主意 经历 目标 领域 东西 项目 现象 情况 难题 阶段"
+)
+"""Nouns that with an adjective alone say how something is, and not what: "一个相当复杂的问题"."""
 _MANIFOLD = candidate.word_set("属性 特点 特性 特征 优点 缺点 优势 问题 例子 部分 内容 情况 结果 方面 信息 东西")
 """What a thing has many of, so that the one that is named is not the only answer."""
 _FIRST = re.compile("第一[个座条部家次所届位名]?|首[个座条部家次所届位]|最(?!后|近|初|终)[\u4e00-\u9fff]|唯一|仅有")
@@ -92,7 +98,7 @@ def _is_name(sentence: Sentence, first: int, last: int) -> bool:
     return last - first <= 3 and all(word.tag[:2] in ("nr", "nz", "ns", "en") for word in sentence.words[first:last])
 
 
-_DEFINES = re.compile(r"^(?:所谓)?(?P<term>[^，,]{2,24}?)(?:，)?(?:指的是|是指|系指|，指|即指)(?P<meaning>.{6,})$")
+_DEFINES = re.compile(r"^(?:所谓)?(?P<term>[^，,]{2,24}?)(?:，)?(?:指的是|是指|系指|，指|即指)\s*(?P<meaning>\S.{5,})$")
 _CALLED = re.compile(
     r"^(?P<term>[^，,]{2,20}?)，?(?P<as>又称为?|又叫|亦称为?|也称为?|也叫做?|简称为?|俗称|别名为?|原名为?|旧称|英文名为?|全称为?|缩写为?)"
     r"[：:]?(?P<name>[“《「]?[^，,、；]{2,20}[”》」]?)(?=$|，)"
@@ -104,7 +110,8 @@ def definitions(sentence: Sentence) -> Iterator[Draft]:
     if match := _DEFINES.match(sentence.text):
         term = match["term"].removesuffix("，")
         whole = _nominal(sentence, 0, len(match["term"])) and sentence.codes[0] not in "AM"  # "每个文件是指…"
-        if whole and len(match["meaning"]) <= LONGEST_ANSWER:
+        parted = any(word.start == match.start("meaning") for word in sentence.words)  # "是指向…": "是" and "指向"
+        if whole and parted and len(match["meaning"]) <= LONGEST_ANSWER:
             yield Draft(f"{term}是指什么？", match["meaning"], "definition", 9.0, term.strip("“”"), "定义")
     if (match := _CALLED.match(sentence.text)) and _nominal(sentence, 0, len(match["term"])):
         how = match["as"].removesuffix("为")

@@ -167,6 +167,11 @@ def _compounds(sentence: str, words: Sequence[Word]) -> Iterator[Word]:
         elif len(word.text) == 2 and word.text[1] in _PARTS and word.tag[0] in "nva" and not frequency(word.text):
             yield Word(word.start, word.end - 1, word.text[0], "n")  # "证须", "单的": words that jieba guesses
             yield Word(word.end - 1, word.end, word.text[1], _PARTS[word.text[1]])
+        elif after and word.text.endswith("字") and after.text == "段" and word.text in ("字", "名字"):
+            if word.text == "名字":
+                yield Word(word.start, word.end - 1, "名", "n")
+            yield Word(word.end - 1, after.end, "字段", "n")  # which jieba's dictionary lacks
+            place += 1
         elif after and after.text == "于" and word.text in ("不少", "不多", "不大", "不小", "不低", "不高"):
             yield Word(word.start, after.end, word.text + "于", "v")
             place += 1
