@@ -17,6 +17,7 @@ from ragviz.claims import (
     english_coordination,
     english_gate,
     english_phrases,
+    english_standalone,
     english_structure,
 )
 from ragviz.claims.candidate import Indices
@@ -204,7 +205,8 @@ def _sentences(document: Document) -> Iterator[_Sentence]:
             start += 1
         whole = _CLAUSE_NUMBER.sub("", " ".join(plain.text[start:end].split()), count=1)
         sentence = _ASIDE.sub("", whole)
-        if line[:1] not in ("#", "|") and _may_stand_alone(sentence):
+        is_fit = not english_standalone.explains_a_sign(text, left)
+        if is_fit and line[:1] not in ("#", "|") and _may_stand_alone(sentence):
             yield _Sentence(sentence, left, right, section_at(parts, left).path, whole)
 
 
@@ -223,6 +225,7 @@ def _may_stand_alone(sentence: str) -> bool:
         re.search(r"[^.A-Z][a-z]\.\s", sentence)
         or _JOINED.search(sentence)
         or english_phrases.CONNECTIVE.match(sentence)
+        or english_standalone.is_foreign(sentence)
     ):
         return False
     if not (sentence[0].isupper() or re.match(r"\w+[._]\w", sentence)):
@@ -242,14 +245,27 @@ def _of_sentence(
         return
     if not clause.subject and _RELEASES.search(f"{document.name} {sentence.path}"):
         return  # "Fix the sidebar.": what was done, no command
-    if _goes_on(document.text, sentence.start) and _is_plain_plural(tree, clause, topic):
+    goes_on = _goes_on(document.text, sentence.start)
+    if goes_on and _is_plain_plural(tree, clause, topic):
         return
     for draft in [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]:
         is_fit = english_gate.is_short(draft.question) and not english_gate.is_cut(f"{draft.question} {draft.answer}")
         is_fit = is_fit and not (draft.question.endswith("as well?") and " as well as " in sentence.text)
         question = topic.led(draft.question, draft.known)
+        is_topical = bool(topic.section or topic.document) or english_standalone.has_name(question)
+        is_fit = is_fit and is_topical
+        if draft.type == "definition" and goes_on and not _is_introduced(document, sentence, draft, topic):
+            continue
         if draft.score >= ENOUGH and is_fit and not english_phrases.gives(question, draft.answer):
             yield draft
+
+
+def _is_introduced(document: Document, sentence: _Sentence, draft: _Draft, topic: Topic) -> bool:
+    """Return whether a sentence is the first of its section about a term, or the term is in the title."""
+    if draft.known and all(word in topic.words for word in draft.subject.lower().split()):
+        return True
+    section = section_at(structure(document).sections, sentence.start)
+    return english_standalone.introduces(document.text, section.start, sentence.start, draft.subject)
 
 
 def _goes_on(text: str, start: int) -> bool:
@@ -324,11 +340,13 @@ def _clearness(tree: Tree, draft: _Draft) -> float:
 def _is_sound(tree: Tree, clause: Clause, topic: Topic) -> bool:
     """Return whether the sentence is one clause with a specific subject, and its parse looks right."""
     words = tree.words
-    if any(word.dep in ("dep", "intj", "meta") for word in words):
+    if any(word.dep in ("dep", "intj", "meta") for word in words) or any(
+        words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]
+    ):
         return False
-    if any(words[c].dep in ("parataxis", "ccomp") for c in tree.children[clause.verb]):
+    if english_standalone.is_bound(tree, clause, topic.words) or not english_coordination.is_sound(tree, clause):
         return False
-    if not english_coordination.is_sound(tree, clause) or _speaks_of_itself(tree, clause) or _is_narrated(tree, clause):
+    if _speaks_of_itself(tree, clause) or _is_narrated(tree, clause):
         return False
     if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
         return False
@@ -542,6 +560,8 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
         return
     if not _is_term(tree, clause.subject) or _is_judged(tree, clause, head):
         return
+    if not english_standalone.defines(tree, clause, head):
+        return
     if any(_refers(tree, p) or tree.low(p) in _HEDGED or tree.low(p) in ("you", "we") for p in places):
         return
     if tree.low(clause.subject[0]) == "the" and len(clause.subject) <= 3 and not topic.is_titled:
@@ -632,8 +652,10 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
 
 
 def _has_a_remark(tree: Tree, asked: Asked) -> bool:
-    """Return whether a question would drag along what compares or comments, or is about numbers without a name."""
+    """Return whether a question has what compares, comments or stands for more, or is about numbers without a name."""
     if _is_between_numbers(tree, asked.clause.subject):
+        return True
+    if english_standalone.is_open(tree, asked.answer, asked.remaining):
         return True
     return _loose_relative(tree, asked.remaining) or _is_likened(tree, asked.remaining)
 
@@ -721,6 +743,8 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
         return False
     opens = bool(before) and tree.words[before[0]].dep in ("mark", "advmod")
     if opens and not any(tree.words[p].dep[:5] == "nsubj" for p in before):  # "if enabled, …": what is?
+        return False
+    if not english_standalone.is_complete(tree, asked.clause, asked.answer):
         return False
     is_state = tree.words[verb].lemma in ("be", "have") or tree.words[verb].tag == "VBG"
     helpers = {tree.words[p].lemma.lower() for p in asked.clause.between}

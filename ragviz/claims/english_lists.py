@@ -76,6 +76,10 @@ def _of_subject(tree: Tree, clause: Clause, announced: Indices) -> tuple[str, st
     """Ask for "the following roles" that do something."""
     if announced != clause.subject or len(clause.rest) < 1 or tree.words[clause.rest[-1]].tag in ("TO", "IN"):
         return None
+    if tree.words[clause.verb].lemma == "be" and not any(
+        tree.words[p].tag[:2] == "NN" for p in (*announced[:-1], *clause.rest)
+    ):
+        return None  # "two boats are available": whose?
     return f"{tree.joined(_which(tree, announced), [*clause.between, clause.verb], clause.rest)}?", ""
 
 

@@ -342,6 +342,8 @@ def _of_pair(pair: KeyValue, pieces: _Pieces, topic: Topic, is_thing: bool) -> I
         return
     if not key.is_noun_phrase() or value.is_sentence() or not _is_datum(value) or pair.has_brackets:
         return
+    if not pair.is_item and key.words[0].tag == "JJ" and value.words[0].text.lower() in ("a", "an"):
+        return  # the caption of a figure: "Original image: a boat"
     line, attribute = _asked_of_key(pair.key, key, value, _is_person(pieces[_stated(pair)], value), is_thing)
     question = topic.led(line, key.lemmas()) if line else ""
     if not question or holds(question, answer) or question[:2] == "Wh":
