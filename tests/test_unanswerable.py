@@ -189,6 +189,16 @@ def test_only_what_is_asked_of_one_thing_is_asked_of_another(question, answer, a
     assert (question.replace("Rope", "Stone") in made) is asked
 
 
+def test_a_bare_what_is_swapped_only_where_it_is_asked_of_two_things():
+    text, more = "The Rope Guild tars hemp cables.", "The Silver Guild tars old cables."
+    rope, silver = document("hemp.md", text), document("old.md", more)
+    bare_one = claim(rope, text, "What is tarred in cables by the Rope Guild?", "hemp", "Rope Guild")
+    other = claim(silver, more, "What is tarred in cables by the Silver Guild?", "old", "Silver Guild")
+    swap = "What is tarred in cables by the Stone Guild?"
+    assert swap not in questions_of((rope, [bare_one]), (STONE, [HOW_MANY]))
+    assert swap in questions_of((rope, [bare_one]), (STONE, [HOW_MANY]), (silver, [other]))
+
+
 def test_a_name_that_is_always_a_part_of_a_longer_one_stands_for_nothing():
     part = document("part.md", "The Stone Guild Hall is grey. We love the Stone Guild Hall.")
     whole = document("whole.md", "The Stone Guild Hall is grey. We love the Stone Guild.")

@@ -312,11 +312,15 @@ def _can_be_swapped(named: _Named, new: str) -> bool:
 
 
 def _makes_sense_there(corpus: Claims, named: _Named, new: str) -> bool:
-    """Return whether what is asked may be asked of another thing that the claim's own section names.
+    """Return whether what is asked may be asked of another thing.
 
-    Of the things that one list describes each has its own parts: the same has to be asked of two as its subject.
+    Of the things that one section describes each has its own parts: the same has to be asked of two as its subject. So
+    has what an English question asks with a bare "what", of no attribute: "What is hung on the Tide Gate?".
     """
     claim = named.claim
+    is_open = claim.language != "zh" and not claim.attribute and bool(_OPEN.match(lead(claim.question)[1]))
+    if claim.type != "table" and is_open and not named.is_shared:
+        return False
     if claim.type == "table" or not corpus.search.share_a_section(claim.quote, new):
         return True
     return normal(named.name) == normal(claim.subject) and named.is_shared
