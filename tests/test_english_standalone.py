@@ -3,7 +3,7 @@
 import pytest
 
 from ragviz.claims.english_clauses import Tree, clause
-from ragviz.claims.english_standalone import has_name, introduces, is_foreign, is_ours
+from ragviz.claims.english_standalone import explains_a_sign, has_name, introduces, is_foreign, is_ours
 from ragviz.claims.extractive_claims import claims_of
 from ragviz.records import Document
 from ragviz.text.words import parse
@@ -147,3 +147,17 @@ def test_a_term_is_introduced_once():
     text = "# Sluice\n\nA lock is wide. A sluice is a gate. The sluice is new.\n"
     assert introduces(text, 0, text.index("A sluice"), "sluice")
     assert not introduces(text, 0, text.index("The sluice"), "sluice")
+
+
+@pytest.mark.parametrize(
+    ("line", "is_so"),
+    [
+        ("`*` - The boat", True),
+        ("* - The boat", True),
+        ("- **?** - The boat", True),
+        ("> - The boat", False),
+        ("- - The boat", False),
+    ],
+)
+def test_which_lines_explain_a_sign(line, is_so):
+    assert explains_a_sign(f"Signs\n{line}", len(f"Signs\n{line}") - 3) is is_so

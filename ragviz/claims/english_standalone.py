@@ -17,7 +17,7 @@ _ENGLISH = candidate.word_set(
 _LONG_WITHOUT = 8
 """Words of a sentence that English does not form without one of its function words, a name of an item aside."""
 _LOWER = re.compile(r"(?<![\w.@/])[^\W\d_]+(?![\w@/])")
-_SIGN_LABEL = re.compile(r"[^\w\n]*[^\w\s\n][^\w\n]*\s[-–—:=]\s")
+_SIGN_LABEL = re.compile(r"(?:[-*+•>]?[ \t])*(?![-•>][ \t])[^\w\s]+[ \t]+[-–—:=][ \t]")
 """A line that begins with a sign and what it means: "* - The letter before …"."""
 _VAGUE_THINGS = candidate.word_set("something anything everything somewhere similar alike such actual")
 _PARTS = candidate.word_set("step figure example table chapter section page line item part listing paragraph appendix")
