@@ -14,8 +14,6 @@ _ENGLISH = candidate.word_set(
     " should must can may than then into its your our"
 )
 """Function words of English that other languages of Latin letters hardly have."""
-_LONG_WITHOUT = 8
-"""Words of a sentence that English does not form without one of its function words, a name of an item aside."""
 _LOWER = re.compile(r"(?<![\w.@/])[^\W\d_]+(?![\w@/])")
 _SIGN_LABEL = re.compile(r"(?:[-*+•>]?[ \t])*(?![-•>][ \t])[^\w\s]+[ \t]+[-–—:=][ \t]")
 """A line that begins with a sign and what it means: "* - The letter before …"."""
