@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragviz.claims import chinese_claims, chinese_sentence, chinese_sentences, chinese_words
-from ragviz.claims.extractive_claims import claims_of
-from ragviz.records import Document
+from ragviz.claims import chinese_claims, chinese_words
 from ragviz.text import language
-
-
-def of_sentence(sentence: str) -> dict[str, str]:
-    read = chinese_sentence.read(sentence)
-    return {draft.question: draft.answer for draft in chinese_sentences.drafts(read)} if read else {}
-
-
-def of_text(text: str) -> dict[str, str]:
-    document = Document(Document.make_id("a.md", text), "a.md", text, (), "zh", "text/markdown", "", len(text))
-    return {claim.question: claim.answer for claim in claims_of(document)}
+from tests.test_chinese_questions import of_sentence, of_text
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,11 @@ from ragviz.generation import entities
 from ragviz.generation.comparisons import comparisons
 from ragviz.generation.dated_claims import _asked, _when
 from ragviz.generation.mentions import _is_one_thing
-from ragviz.records import Document
+from tests.test_english_claims import document
 
 pytestmark = pytest.mark.model
 HEAD = "# Harbour rules\n\n## Boats\n\n"
 INTRODUCED = "Tugs moor at night.\n\n"
-
-
-def document(text, name="rules.md"):
-    return Document(Document.make_id(name, text), name, text, (), "en", "text/markdown", "", 0)
 
 
 def questions(body, *types):

@@ -5,14 +5,10 @@ import pytest
 from ragviz.claims import english_gate
 from ragviz.claims.extractive_claims import claims_of
 from ragviz.generation.boilerplate import Boilerplate
-from ragviz.records import Document
+from tests.test_english_claims import document
 
 pytestmark = pytest.mark.model
 HEAD = "# Harbour rules\n\n## Boats\n\n"
-
-
-def document(text, name="rules.md"):
-    return Document(Document.make_id(name, text), name, text, (), "en", "text/markdown", "", 0)
 
 
 def asked(body, head=HEAD):
@@ -131,7 +127,7 @@ def test_a_bar_of_links_is_no_table():
 
 def test_a_table_of_one_row_that_three_documents_have_is_boilerplate():
     def page(number, rows):
-        return document(f"# Page {number}\n\n| Prev | Home | Next |\n|---|---|---|\n{rows}", f"{number}.md")
+        return document(f"# Page {number}\n\n| Prev | Home | Next |\n|---|---|---|\n{rows}", name=f"{number}.md")
 
     bars = [page(n, f"| Quay {n} | Up | Lock {n} |\n") for n in range(3)]
     tables = [page(n, f"| Quay {n} | Up | Lock {n} |\n| Pier {n} | Down | Gate {n} |\n") for n in range(3)]

@@ -5,16 +5,15 @@ import pytest
 from ragviz.claims.english_clauses import Tree, clause
 from ragviz.claims.english_standalone import explains_a_sign, has_name, introduces, is_foreign, is_ours
 from ragviz.claims.extractive_claims import claims_of
-from ragviz.records import Document
 from ragviz.text.words import parse
+from tests.test_english_claims import document
 
 HEAD = "# Harbour rules\n\n## Boats\n\n"
 
 
 def asked(body, kind=None, head=HEAD, name="rules.md"):
-    text = head + body
-    document = Document(Document.make_id(name, text), name, text, (), "en", "text/markdown", "", 0)
-    return [claim.question for claim in claims_of(document) if kind in (None, claim.type)]
+    found = claims_of(document(head + body, name=name))
+    return [claim.question for claim in found if kind in (None, claim.type)]
 
 
 @pytest.mark.model
@@ -41,9 +40,8 @@ def test_a_definition_tells_what_its_kind_does(refused, kept):
 @pytest.mark.model
 def test_a_definition_keeps_its_coordination():
     body = "Berth tags are labels that hang on masts and are read at the desk.\n"
-    text = HEAD + body
-    document = Document(Document.make_id("a.md", text), "a.md", text, (), "en", "text/markdown", "", 0)
-    assert [claim.answer for claim in claims_of(document)] == ["labels that hang on masts and are read at the desk"]
+    found = claims_of(document(HEAD + body, name="a.md"))
+    assert [claim.answer for claim in found] == ["labels that hang on masts and are read at the desk"]
 
 
 @pytest.mark.model

@@ -45,9 +45,7 @@ def functions(sentence: Sentence) -> Iterator[Draft]:
 def tools(sentence: Sentence) -> Iterator[Draft]:
     """Ask with which named tool something can be done: "可以使用什么来构建源码包？"."""
     first, last = sentence.clauses[-1]
-    if not all(is_circumstance(sentence, clause) for clause in range(len(sentence.clauses) - 1)):
-        return
-    match = re.match("[RA]?Z(?=[VP])", sentence.codes[first:last])
+    match = re.match("[RA]?Z(?=[VP])", sentence.codes[first:last]) if _has_one_statement(sentence) else None
     if not match or sentence.words[first + match.end() - 1].text not in ("可", "可以", "能", "能够"):
         return
     by, start = sentence.words[first + match.end()].text, first + match.end() + 1
@@ -61,6 +59,11 @@ def tools(sentence: Sentence) -> Iterator[Draft]:
     if acts and 4 <= len(do) <= 30 and not _MORE.search(do):
         opening = f"{sentence.between(0, first - 1)}，" if first else ""
         yield Draft(f"{opening}可以{by}什么来{do}？", sentence.between(start, end), "fact", 7.0, do, "工具")
+
+
+def _has_one_statement(sentence: Sentence) -> bool:
+    """Return whether only circumstances precede the last clause of a sentence."""
+    return all(is_circumstance(sentence, clause) for clause in range(len(sentence.clauses) - 1))
 
 
 def _end_of_tool(words: Sequence[Word], start: int, last: int) -> int:
@@ -78,9 +81,9 @@ _MEASURE = re.compile(
 
 def values(sentence: Sentence) -> Iterator[Draft]:
     """Ask for a number without a unit that a measure of something is: "字段的最大长度为多少？"."""
-    first, last = sentence.clauses[-1]
-    if not all(is_circumstance(sentence, clause) for clause in range(len(sentence.clauses) - 1)):
+    if not _has_one_statement(sentence):
         return
+    first, last = sentence.clauses[-1]
     match = re.fullmatch("(?P<what>[NAV]+U[NAV]*N)(?P<be>B)(?P<value>M)", sentence.codes[first:last])
     if not match or not re.fullmatch(r"\d[\d.,]*", sentence.words[last - 1].text):
         return

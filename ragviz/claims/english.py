@@ -30,7 +30,7 @@ OPENING_PHRASE = re.compile(
 )
 SOMEBODY = candidate.word_set("anyone anybody everyone everybody someone somebody nobody")
 # Endings of nouns for persons who act; also of things that do ("computer"), so they decide nothing.
-DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?")
+_DOER = re.compile(r"(?:[eo]r|ist|ian|ee|eer|ant|ent|ess|man|men|person|people)s?$")
 
 EMPTY = candidate.word_set(
     "be have do make use get go see visit check read need want include information thing way page section"
@@ -75,6 +75,15 @@ class Asked:
     answer: Indices
     remaining: Indices
     score: float
+
+
+def may_act(noun: str) -> bool:
+    """Return whether a noun ends as those for persons who act do; so do some for things: "computer".
+
+    >>> may_act("pilots"), may_act("harbour office")
+    (True, False)
+    """
+    return _DOER.search(noun) is not None
 
 
 def english(sentence: str, words: Sequence[Word]) -> Iterator[Candidate]:
@@ -299,7 +308,7 @@ def _wh(tree: Tree, place: int) -> str:
         return "who"
     if word.tag[:2] != "NN":
         return ""
-    is_open = not word.entity and word.tag[:3] != "NNP" and re.search(rf"{DOER.pattern}$", tree.low(place))
+    is_open = not word.entity and word.tag[:3] != "NNP" and may_act(tree.low(place))
     return "" if is_open else "what"
 
 
@@ -452,5 +461,4 @@ def is_bare(tree: Tree, place: int) -> bool:
     if tree.low(place) != "the":
         return False
     head = tree.words[place].head
-    others = [child for child in tree.children[head] if tree.words[child].dep not in ("det", "punct", "predet")]
-    return tree.words[head].tag in ("NN", "NNS") and not tree.words[head].entity and not others
+    return tree.words[head].tag in ("NN", "NNS") and not tree.words[head].entity and not tree.specifiers(head)

@@ -288,7 +288,7 @@ def _is_plain_plural(tree: Tree, clause: Clause, topic: Topic) -> bool:
     is_plain = all(words[p].tag in ("NN", "NNS") and not words[p].entity for p in nouns)
     is_plain = is_plain and not any(words[p].dep in ("compound", "nmod", "poss") for p in nouns)
     known = any(words[p].lemma.lower() in topic.words for p in nouns)
-    return is_plain and not known and not re.search(rf"{english.DOER.pattern}$", head)
+    return is_plain and not known and not english.may_act(head)
 
 
 def _is_labelled(text: str, usage: _Usage) -> bool:
@@ -433,7 +433,7 @@ def _is_unnamed(tree: Tree, places: Indices) -> bool:
     is_common = words[head].tag in ("NN", "NNS") and not words[head].entity and words[head].text.islower()
     if tree.low(places[0]) != "the" or not is_common:
         return False
-    others = [c for c in tree.children[head] if words[c].dep not in ("det", "punct", "predet")]
+    others = tree.specifiers(head)
     described = ("amod", "advmod", "quantmod")
     return all(words[c].dep in described and words[c].text.islower() and words[c].tag != "VBG" for c in others)
 
@@ -442,11 +442,7 @@ def _is_any_of_its_kind(tree: Tree, head: int) -> bool:
     """Return whether a plural has nothing but its state or rank: "existing quotes", "new releases"; persons may."""
     words = tree.words
     others = [c for c in tree.children[head] if words[c].dep not in ("punct", "predet")]
-    is_plain = (
-        words[head].tag == "NNS"
-        and words[head].text.islower()
-        and not re.search(rf"{english.DOER.pattern}$", tree.low(head))
-    )
+    is_plain = words[head].tag == "NNS" and words[head].text.islower() and not english.may_act(tree.low(head))
     return is_plain and bool(others) and all(tree.low(c) in _UNTOLD for c in others)
 
 
@@ -462,7 +458,7 @@ def _is_compared(tree: Tree, places: Indices) -> bool:
 
 def _is_only_ordered(tree: Tree, head: int) -> bool:
     """Return whether all that specifies a noun is its rank among others: "the main exception"."""
-    others = [c for c in tree.children[head] if tree.words[c].dep not in ("det", "punct", "predet")]
+    others = tree.specifiers(head)
     return all(tree.low(c) in _ORDERING or tree.words[c].tag in ("JJR", "JJS") for c in others)
 
 
@@ -566,9 +562,7 @@ def _definitions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
         return
     if tree.low(clause.subject[0]) == "the" and len(clause.subject) <= 3 and not topic.is_titled:
         return  # "the return value": of what?
-    if words[clause.subject[0]].tag == "PRP$" or re.search(
-        rf"{english.DOER.pattern}$", tree.low(_head(tree, clause.subject))
-    ):
+    if words[clause.subject[0]].tag == "PRP$" or english.may_act(tree.low(_head(tree, clause.subject))):
         return
     is_kind = words[verb].lemma == "be" and words[verb].tag in ("VBZ", "VBP") and _names_a_kind(tree, head)
     subject = english.inside(tree, clause.subject, tree.joined(clause.subject))
@@ -758,7 +752,7 @@ def _asks_for_subject(tree: Tree, asked: Asked) -> bool:
         return False
     if tree.child(head, "nummod") is not None or tree.low(head) in english.SOMEBODY:
         return False
-    if re.search(rf"{english.DOER.pattern}$", tree.low(head)) or _may_be_a_person(tree, asked):
+    if english.may_act(tree.low(head)) or _may_be_a_person(tree, asked):
         return False  # who or what: grammar leaves it open
     told = [p for p in asked.remaining if p not in before]
     return len(_content(tree, told)) >= 4 and len(asked.answer) <= _LONGEST_SUBJECT and _is_specific(tree, asked.answer)
@@ -789,7 +783,7 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
             or tree.words[clause.verb].lemma in ("need", "have")
         )
         helped = asked.answer[-1] + 1
-        is_doer = re.search(rf"{english.DOER.pattern}$", tree.low(_head(tree, asked.answer)))
+        is_doer = english.may_act(tree.low(_head(tree, asked.answer)))
         if is_doer and helped in clause.rest and tree.words[helped].tag == "TO":
             return False  # "you need a pilot to steer": who steers
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)

@@ -50,6 +50,10 @@ class Tree:
         """Return the first child of `top` with one of the relations `deps`."""
         return next((child for child in self.children[top] if self.words[child].dep in deps), None)
 
+    def specifiers(self, noun: int) -> Indices:
+        """Return the children of a noun that say which of its kind it is: all but determiners and punctuation."""
+        return [child for child in self.children[noun] if self.words[child].dep not in ("det", "punct", "predet")]
+
     def low(self, place: int) -> str:
         """Return the word in lower case."""
         return self.words[place].text.lower()

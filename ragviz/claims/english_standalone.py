@@ -197,7 +197,7 @@ def refers_by_adjective(tree: Tree, place: int, known: frozenset[str]) -> bool:
     determiner = tree.child(place, "det")
     if determiner is None or tree.low(determiner) != "the":
         return False
-    others = [c for c in tree.children[place] if tree.words[c].dep not in ("det", "punct", "predet")]
+    others = tree.specifiers(place)
     is_described = bool(others) and all(
         tree.words[c].dep == "amod" and tree.words[c].tag != "VBG" and tree.words[c].text.islower() for c in others
     )

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate, english_lists, english_titled_lists, value_kinds
-from ragviz.claims.english import DOER
+from ragviz.claims.english import may_act
 from ragviz.claims.english_clauses import Tree
 from ragviz.claims.english_phrases import entities, holds
 from ragviz.claims.english_topics import Topic, shortened, title
@@ -616,7 +616,7 @@ def _of_titled(place: ListPlace, pieces: _Pieces, topic: Topic, repeated: Contai
     subject, _ = _subject(topic)
     sentences = sum(pieces[text].is_sentence() for text in texts)
     is_named = 2 * sentences <= len(texts) and not _begins_with(pieces[_COMMAND + short], 2, "VB")
-    is_named = is_named and not re.search(rf"{DOER.pattern}$", pieces[short].words[pieces[short].head].text.lower())
+    is_named = is_named and not may_act(pieces[short].words[pieces[short].head].text.lower())
     is_steps = place.is_ordered and _are_steps(texts, pieces)
     if not (is_heading or is_steps or place.is_marked):  # a caption, a signature, an entry of an index
         return

@@ -15,9 +15,8 @@ DEEP = 4
 _SUBJECTS = ("nsubj", "nsubjpass")
 _ROLES = {"nsubj": 2, "nsubjpass": 2, "dobj": 1, "attr": 1, "pobj": 1, "dative": 1}
 """Relation of a noun to the verb → how much the sentence is about it."""
-_LINKS = frozenset(
-    {"prep", "agent", "xcomp", "acomp"}
-)  # none of them a noun: about "the key of the Gate", not the Gate
+_LINKS = frozenset({"prep", "agent", "xcomp", "acomp"})
+"""Relations between a noun and its verb, none to another noun: "the key of the Gate" is not about the Gate."""
 _UNNAMED = frozenset({"CARDINAL", "ORDINAL", "DATE", "TIME", "PERCENT", "MONEY", "QUANTITY"})
 _POINTERS = word_set("see visit refer check note remember read learn view look click consult go")
 _NO_SUBJECT = word_set("it they he she this these that those i who which what there here one another some both such")

@@ -188,15 +188,18 @@ def mentions(corpus: Claims) -> dict[str, list[Mention]]:
         if own:
             found[entity] = [(each, at.get((each.document.id, each.named_at))) for each in own]
     _parse_more(found)
-    made = {
-        entity: [
-            _mention(each, named, names[entity], is_general=_is_general(corpus, names[entity], frequent))
-            for each, named in own
-            if named and named.role >= _least_role(names[entity], each.language, defined)
+    made = dict[str, list[Mention]]()
+    for entity, places in found.items():
+        name = names[entity]
+        is_general = _is_general(corpus, name, frequent)
+        told = [
+            _mention(each, named, name, is_general=is_general)
+            for each, named in places
+            if named and named.role >= _least_role(name, each.language, defined)
         ]
-        for entity, own in found.items()
-    }
-    return {entity: own for entity, own in made.items() if own}
+        if told:
+            made[entity] = told
+    return made
 
 
 def _least_role(name: str, language: str, defined: Collection[str]) -> int:
