@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import time
 from dataclasses import replace
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, apart, clusters_of
 from ragviz.stats.weighted import weighted_estimate
 from ragviz.workspace import Workspace
+from tests.processor_time import seconds_of
 
 
 def read(text, name="log.txt", keys=()):
@@ -162,13 +162,10 @@ def test_the_time_of_clustering_does_not_grow_with_the_square_of_the_texts():
 
     def seconds(count):
         log = [(" ".join(draw.choices(words, k=6)), 1) for _ in range(count)]
-        start = time.process_time()
-        clusters(log)
-        return time.process_time() - start
+        return seconds_of(lambda: clusters(log))
 
     seconds(200)
-    large, small = (min(seconds(count) for _ in range(3)) for count in (8_000, 2_000))  # other work slows some
-    assert large < 8 * small + 0.5  # 4 times the texts; squared, it would be 16 times
+    assert seconds(8_000) < 8 * seconds(2_000) + 0.5  # 4 times the texts; squared, it would be 16 times
 
 
 class Directions:

@@ -80,7 +80,7 @@ class Asked:
 def may_act(noun: str) -> bool:
     """Return whether a noun ends as those for persons who act do; so do some for things: "computer".
 
-    >>> may_act("pilots"), may_act("harbour office")
+    >>> may_act("porters"), may_act("harbour office")
     (True, False)
     """
     return _DOER.search(noun) is not None
