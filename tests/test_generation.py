@@ -13,7 +13,7 @@ import pytest
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
-from ragviz.generation import pipeline, plan_record
+from ragviz.generation import pipeline, plan_record, verification
 from ragviz.generation.making import hopeless
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row, planned
@@ -649,6 +649,32 @@ def test_a_document_that_yields_another_kind_is_asked_about_all_the_same(workspa
     assert len({span.document_id for question in asked for [span] in question.evidence}) == 2
     assert {question.type for question in asked}.isdisjoint({"fact"})
     assert (made.usable, made.nothing) == (2, {})
+
+
+DESK = """# Visitor desk
+
+Visitors pay Ann Lee for the blue day ticket on Friday. The visitor desk of the northern hall opens at 9 am.
+
+The visitor desk will lend maps of the northern harbour. The keeper of the tower will show ropes of three strands.
+"""
+
+
+@pytest.mark.model
+def test_doubtful_questions_are_made_last_and_verified_by_no_rule(workspace, command_line):
+    """What the desk lends, and the keeper shows, may be more than the sentence names: "maps" is an answer of many."""
+    build(workspace, "desk", {"desk.md": [DESK]})
+    made = pipeline.generate_questions(workspace, "desk", "few", kinds={"number": 1})
+    assert (made.usable, made.doubtful, made.unverified) == (1, 0, 0)
+    made = pipeline.generate_questions(workspace, "desk", "q", kinds={"fact": 2, "number": 1})
+    by_answer = {question.answer: question for question in questions_of(workspace) if question.asked}
+    assert by_answer["9 am"].verified_by == "rules"
+    doubtful = [question for question in by_answer.values() if verification.is_doubtful(question)]
+    assert doubtful
+    assert {question.verified_by for question in doubtful} == {""}
+    assert (made.doubtful, made.unverified) == (len(doubtful), len(doubtful))
+    *_, err = command_line("questions", "generate", "--index", "desk", "--name", "q", "--kinds", "fact=2,number=1")
+    assert "doubtful, for want of better ones: review" in " ".join(err.split())
+    assert "generating again" not in err
 
 
 # Records

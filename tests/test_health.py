@@ -14,6 +14,7 @@ from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, UsageError
+from ragviz.generation import verification
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
@@ -429,6 +430,14 @@ def test_the_design_effect_of_passages_is_told():
     alone = Outcomes("run", 3, {q.id: n % 3 == 0 for n, q in enumerate(asked)})
     apart = CHECKS["per-passage"].find(material_of(*asked, gold=gold, outcomes=(alone,))).note
     assert "found: 0.0" in apart
+
+
+def test_doubtful_questions():
+    made = replace(question(0, "What can you borrow at the desk?", "maps"), status="proposed", reason="doubtful: vague")
+    assert found("doubtful", material_of(made))["q0"].words == "vague"
+    assert not found("doubtful", material_of(replace(made, status="accepted")))
+    assert not found("doubtful", material_of(verification.decided(made, "gpt", "")))
+    assert not found("doubtful", material_of(replace(made, reason="not verified: HTTP 500")))
 
 
 def test_stale_evidence():

@@ -107,6 +107,8 @@ _SPEAKING = candidate.word_set(
     "summarize summarise sum conclude recap repeat reiterate clarify illustrate be begin put say stress mention note"
 )
 """Verbs of an infinitive that opens a sentence and is about the sentence: "to summarize, …"."""
+OTHERS = "other answers may be right too"
+"""The doubt about a question for an object, of which the sentence names one: "what can you borrow at the desk?"."""
 _HEDGED = candidate.word_set("sometimes often usually typically generally probably perhaps maybe likely possibly")
 
 
@@ -124,7 +126,7 @@ class _Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A question before it is told where it belongs; `known` are the lemmas of its words."""
+    """A question before it is told where it belongs; `known` are the lemmas of its words, `doubt` as of a claim."""
 
     question: str
     answer: str
@@ -133,6 +135,7 @@ class _Draft:
     attribute: str
     known: frozenset[str]
     score: float
+    doubt: str = ""
 
 
 def claims(document: Document) -> Iterator[SourceClaim]:
@@ -314,6 +317,7 @@ def _claim(document: Document, sentence: _Sentence, tree: Tree, draft: _Draft, t
         sentence.path,
         english_phrases.entities(tree),
         draft.score + _clearness(tree, draft),
+        draft.doubt,
     )
 
 
@@ -498,12 +502,13 @@ def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[
             subject, attribute = _about(tree, asked, topic)
             known = _told(tree, question)
             question = _without_capital(tree, question, usage)
-            found.append(_Draft(question, tree.text(asked.answer), kind, subject, attribute, known, asked.score))
+            doubt = OTHERS if _may_have_others(tree, asked, kind) else ""
+            found.append(_Draft(question, tree.text(asked.answer), kind, subject, attribute, known, asked.score, doubt))
     facts = [draft for draft in found if draft.type == "fact"]
     others = {draft.question: draft for draft in found if draft.type != "fact"}
     yield from others.values()
     if facts and not others:  # several facts of one sentence would stand and fall together
-        yield max(facts, key=lambda draft: draft.score)
+        yield max(facts, key=lambda draft: (not draft.doubt, draft.score))
 
 
 def _without_capital(tree: Tree, question: str, usage: _Usage) -> str:
@@ -620,7 +625,7 @@ def _names_a_kind(tree: Tree, head: int) -> bool:
 
 
 def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
-    """Return whether one answer fits, and it is a fact."""
+    """Return whether the answer is a fact, and one answer fits, as far as `_may_have_others` does not tell."""
     words = tree.words
     low = {tree.low(p) for p in asked.remaining}
     if not _HEDGED.isdisjoint(low) or not _ends_well(tree, asked) or _has_a_remark(tree, asked):
@@ -642,7 +647,13 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if not _is_thing(tree, asked):
         return False
-    return _asks_for_subject(tree, asked) if asked.kind == "subject" else _asks_for_object(tree, asked)
+    return _asks_for_subject(tree, asked) if asked.kind == "subject" else _leaves_one_gap(tree, asked)
+
+
+def _may_have_others(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
+    """Return whether a question by "what" for an object may have more answers than the one of its sentence."""
+    is_by_what = kind == "fact" and asked.kind == "object" and asked.wh not in ("where", "why", "who", "by whom")
+    return is_by_what and not _asks_for_object(tree, asked)
 
 
 def _has_a_remark(tree: Tree, asked: Asked) -> bool:
@@ -766,14 +777,26 @@ def _may_be_a_person(tree: Tree, asked: Asked) -> bool:
     return acts and is_name and words[_head(tree, asked.answer)].entity in ("", "PERSON", "GPE", "NORP")
 
 
+def _leaves_one_gap(tree: Tree, asked: Asked) -> bool:
+    """Return whether a question for an object closes up over it, and does not ask for what the object does."""
+    clause, following = asked.clause, asked.answer[-1] + 1
+    if not _is_near(tree, asked) or not _content_enough(tree, asked, 3):
+        return False
+    if tree.child(clause.verb, "neg") is not None:  # "what do the boats not carry?": much
+        return False
+    is_followed = following in clause.rest and tree.low(following) == "to"
+    if is_followed and (tree.words[clause.verb].lemma == "have" or tree.words[clause.verb].lemma in _CAUSING):
+        return False  # "what does it have to help …?" asks for a duty; "what does it enable to travel?"
+    is_doer = english.may_act(tree.low(_head(tree, asked.answer)))
+    return not (is_doer and is_followed)  # "you need a pilot to steer": who steers
+
+
 def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     """Return whether "what does …" has one answer: of all that one can or will do, few things are the only ones."""
     clause = asked.clause
     helpers = {tree.words[p].lemma.lower() for p in clause.between}
     addressed = not clause.subject or any(tree.low(p) in ("you", "we") for p in clause.subject)
-    if not _is_near(tree, asked) or ("will" in helpers and not clause.before):
-        return False
-    if tree.child(clause.verb, "neg") is not None:  # "what do the boats not carry?": much
+    if "will" in helpers and not clause.before:
         return False
     if addressed:
         ours = bool(clause.subject) and tree.low(clause.subject[0]) == "we" and tree.words[clause.verb].tag == "VBP"
@@ -782,10 +805,6 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
             or bool(helpers & {"must", "should", "shall", "can"})
             or tree.words[clause.verb].lemma in ("need", "have")
         )
-        helped = asked.answer[-1] + 1
-        is_doer = english.may_act(tree.low(_head(tree, asked.answer)))
-        if is_doer and helped in clause.rest and tree.words[helped].tag == "TO":
-            return False  # "you need a pilot to steer": who steers
         asks = asks if clause.subject else bool(clause.before) or _is_conditioned(tree, clause)
         outside = [p for p in asked.remaining if p not in clause.before]
         return asks and _content_enough(tree, asked, 4) and len(_content(tree, outside)) >= 2
@@ -796,12 +815,6 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
         return False
     if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
         return False  # "the logos are the only ones …": a remark; "the purpose of the visit is …" is asked about
-    following = asked.answer[-1] + 1
-    if tree.words[clause.verb].lemma == "have" and following in clause.rest and tree.words[following].tag == "TO":
-        return False  # "what does it have to help …?" asks for a duty
-    causes = tree.words[clause.verb].lemma in _CAUSING
-    if causes and following in clause.rest and tree.low(following) == "to":
-        return False  # "what does it enable to travel?"
     others = [p for p in asked.remaining if p not in clause.subject and p not in clause.before]
     if tree.words[clause.verb].lemma == "have" and "must" not in helpers:
         return False  # "what does the harbour have on its north side?": much

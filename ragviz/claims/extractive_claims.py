@@ -29,8 +29,8 @@ def claims_of(document: Document) -> list[SourceClaim]:
     "zh": templates over structure and parts of speech; every other language: English, by structure and parse tree, so
     that another language yields hardly any. A quote that is repeated is widened to begin at the heading above it; where
     that is too far or does not help, the claim is left out. Of claims with the same question but another answer all are
-    left out, of those with the same answer all but the best. Time is linear in the length of the text; the
-    claims of the documents read last are kept.
+    left out, of those with the same answer all but the best; those with a doubt are `doubtful_of`. Time is linear in
+    the length of the text; the claims of the documents read last are kept.
     """
     return list(_claims(document)[0])
 
@@ -43,6 +43,11 @@ def statements_of(document: Document) -> list[Statement]:
     return list(_claims(document)[1])
 
 
+def doubtful_of(document: Document) -> list[SourceClaim]:
+    """Return the claims of a document with a doubt, in order: those whose question may not be a good one."""
+    return list(_claims(document)[3])
+
+
 def variants_of(document: Document) -> list[SourceClaim]:
     """Return the claims of a document that are left out because others answer their question in another way, in order.
 
@@ -52,7 +57,9 @@ def variants_of(document: Document) -> list[SourceClaim]:
 
 
 @lru_cache(maxsize=256)
-def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statement, ...], tuple[SourceClaim, ...]]:
+def _claims(
+    document: Document,
+) -> tuple[tuple[SourceClaim, ...], tuple[Statement, ...], tuple[SourceClaim, ...], tuple[SourceClaim, ...]]:
     statements: Iterable[Statement] = ()
     if document.language == "zh":
         from ragviz.claims import chinese_claims
@@ -65,7 +72,10 @@ def _claims(document: Document) -> tuple[tuple[SourceClaim, ...], tuple[Statemen
         statements = english_claims.statements(document)
     parts = sections(document)
     clear, variants = _unambiguous(made)
-    return _ordered(document, parts, clear), tuple(statements), _ordered(document, parts, variants)
+    placed = _ordered(document, parts, clear)
+    certain = tuple(claim for claim in placed if not claim.doubt)
+    doubtful = tuple(claim for claim in placed if claim.doubt)
+    return certain, tuple(statements), _ordered(document, parts, variants), doubtful
 
 
 def _ordered(document: Document, parts: Sequence[Section], claims: Iterable[SourceClaim]) -> tuple[SourceClaim, ...]:
@@ -81,7 +91,7 @@ def _unambiguous(claims: Iterable[SourceClaim]) -> tuple[list[SourceClaim], list
         by_question.setdefault(" ".join(_TOKEN.findall(claim.question.casefold())), []).append(claim)
     for same in by_question.values():
         if len({claim.answer.casefold() for claim in same}) == 1:
-            clear.append(max(same, key=lambda claim: claim.score))
+            clear.append(max(same, key=lambda claim: (not claim.doubt, claim.score)))
         else:
             variants += same
     return clear, variants

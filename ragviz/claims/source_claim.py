@@ -15,6 +15,7 @@ class SourceClaim:
     it is about, a name or noun phrase that its words or its heading hold, `attribute` what it says of it, as a noun
     phrase ("opening hours"), "" where that is no noun phrase. `section` is the path of headings above it, joined by
     " > ". `entities` are the names and rare noun phrases in it, as they stand there. A higher `score` is better.
+    `doubt` says why grammar cannot tell whether its question is a good one, "" where nothing is in doubt.
     """
 
     document_id: str
@@ -31,3 +32,4 @@ class SourceClaim:
     section: str = ""
     entities: tuple[str, ...] = ()
     score: float = 0.0
+    doubt: str = ""

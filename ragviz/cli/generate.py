@@ -82,9 +82,8 @@ def questions_generate(
         console.err.print(console.printable(missing), highlight=False)
     for line in pipeline.unasked_words(result):
         console.err.print(console.printable(line), highlight=False)
-    if verify and result["unverified"]:
-        unverified = f"{result['unverified']:,} questions could not be verified: the same command tries them again."
-        console.err.print(unverified)
+    for line in pipeline.unverified_words(result) if verify else ():
+        console.err.print(line)
 
 
 def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:

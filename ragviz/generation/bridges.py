@@ -3,6 +3,9 @@
 Where one claim answers with an entity, or defines it, and others are about it, these describe it by the first claim:
 "When does the guild that runs the fair meet?". Else one question asks for several facts about the entity, or for what
 several passages say about it. Facts that share only the topic of their document come last.
+
+Some are doubtful: those whose parts no word joins, those for what is said about a general term, and those that lead on
+to a second entity.
 """
 
 from __future__ import annotations
@@ -40,6 +43,10 @@ _OF_ONE_PAGE = 8.0
 """How much worse a question is whose parts share only the topic of their document: all others come before it."""
 _DOCUMENTS = 0.5
 """How much better each further document makes a joint question."""
+ONE_PAGE = "its parts share only their page"
+"""The doubt about a question whose parts are about several things of one page."""
+TWO_THINGS = "its parts are about two things"
+GENERAL_TERM = "it is about a general term of the documents"
 LINKED = 2
 """Questions that lead on to a second entity, of one passage at most."""
 SAID = 12
@@ -89,13 +96,26 @@ def bridges(corpus: Claims, passages: int, seed: int = 0) -> Iterator[JoinedDraf
             )
     yield from _linked(corpus, said, passages, seed)
     for topic, claims in _topics(corpus).items():
-        usable = best(claims, LOOKED_AT, seed)
-        used: Counter[SourceClaim] = Counter()
-        for _ in range(ROUNDS):
-            fresh = sorted(usable, key=lambda claim: used[claim])  # those used least come first
-            drafts = list(_unused(_joint(corpus, topic[1], fresh, (), passages)))
-            used.update(claim for draft in drafts for claim in draft.claims)
-            yield from (replace(draft, score=draft.score - _OF_ONE_PAGE) for draft in drafts if _go_together(draft))
+        yield from filter(_go_together, _of_one_page(corpus, topic[1], claims, passages, seed))
+    by_document: dict[str, list[SourceClaim]] = defaultdict(list)
+    for claim in filter(_is_telling, chain(corpus.all, corpus.doubtful)):
+        by_document[claim.document_id].append(claim)
+    for claims in by_document.values():
+        for draft in _of_one_page(corpus, "", claims, passages, seed):
+            yield replace(draft, doubt=ONE_PAGE)
+
+
+def _of_one_page(
+    corpus: Claims, topic: str, claims: Sequence[SourceClaim], passages: int, seed: int
+) -> Iterator[JoinedDraft]:
+    """Yield questions for facts that share the topic of their document."""
+    usable = best(claims, LOOKED_AT, seed)
+    used: Counter[SourceClaim] = Counter()
+    for _ in range(ROUNDS):
+        fresh = sorted(usable, key=lambda claim: used[claim])  # those used least come first
+        drafts = list(_unused(_joint(corpus, topic, fresh, (), passages)))
+        used.update(claim for draft in drafts for claim in draft.claims)
+        yield from (replace(draft, score=draft.score - _OF_ONE_PAGE) for draft in drafts)
 
 
 def _go_together(draft: JoinedDraft) -> bool:
@@ -250,7 +270,8 @@ def _asked_in_turn(told: Sequence[Mention], last: Mention) -> JoinedDraft:
     together = phrasing.joined(parts, last.claim.language)
     claims = [*(each.claim for each in told), last.claim]
     name = told[0].claim.subject
-    return joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=-_LISTED)
+    draft = joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=-_LISTED)
+    return replace(draft, doubt=TWO_THINGS)
 
 
 def _is_listed(claim: SourceClaim) -> bool:
@@ -282,7 +303,8 @@ def _asked_together(name: str, group: Sequence[SourceClaim], said: Sequence[Ment
     listed = sum(map(_is_listed, ordered))
     bonus = 0.5 * about - (_ONLY_TOPIC if only_topic else 0.0) - _LISTED * max(0, listed - 1)
     bonus += _DOCUMENTS * (len({claim.document_id for claim in claims}) - 1)
-    return joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=bonus)
+    draft = joined_draft.of_claims("bridge", claims, together.question, together.answer, entity=name, bonus=bonus)
+    return replace(draft, doubt=GENERAL_TERM if any(each.is_general for each in said) else "")
 
 
 def _parts(ordered: Sequence[SourceClaim]) -> list[Candidate]:

@@ -37,7 +37,8 @@ class Claims:
 
     `about` are the claims (by place in `all`) whose question names an entity, `answering` those that it answers, both
     by the entity's normal form; `names` is how it is written most often. `documents` are those read, by id,
-    `statements` what their sentences say something about, `variants` claims whose question has several answers there.
+    `statements` what their sentences say something about, `variants` claims whose question has several answers there,
+    `doubtful` claims with a doubt, of which no entity is taken.
     """
 
     all: tuple[SourceClaim, ...]
@@ -48,6 +49,7 @@ class Claims:
     documents: Mapping[str, Document]
     statements: Mapping[str, Sequence[Statement]]
     variants: Sequence[SourceClaim]
+    doubtful: Sequence[SourceClaim]
 
     def rare(self) -> Iterator[str]:
         """Yield the entities that two to five documents hold, or two to five passages of one document, in order."""
@@ -63,12 +65,14 @@ def read(
     read_documents: Iterable[tuple[Document, Sequence[SourceClaim]]],
     statements_of: Callable[[Document], Sequence[Statement]] = lambda document: (),
     variants_of: Callable[[Document], Sequence[SourceClaim]] = lambda document: (),
+    doubtful_of: Callable[[Document], Sequence[SourceClaim]] = lambda document: (),
 ) -> Claims:
-    """Read the documents of a corpus, one at a time, each with its claims, statements and variants of claims."""
+    """Read the documents of a corpus, one at a time, each with its claims, statements, variants and doubtful claims."""
     claims: list[SourceClaim] = []
     documents: dict[str, Document] = {}
     statements: dict[str, Sequence[Statement]] = {}
     variants: list[SourceClaim] = []
+    doubtful: list[SourceClaim] = []
 
     def each() -> Iterator[Document]:
         for document, own in read_documents:
@@ -76,10 +80,11 @@ def read(
             documents[document.id] = document
             statements[document.id] = statements_of(document)
             variants.extend(variants_of(document))
+            doubtful.extend(doubtful_of(document))
             yield document
 
     search = ExactSearch(each())
-    return of_claims(claims, search, documents, statements, variants)
+    return of_claims(claims, search, documents, statements, variants, doubtful)
 
 
 def of_claims(
@@ -88,6 +93,7 @@ def of_claims(
     documents: Mapping[str, Document] | None = None,
     statements: Mapping[str, Sequence[Statement]] | None = None,
     variants: Sequence[SourceClaim] = (),
+    doubtful: Sequence[SourceClaim] = (),
 ) -> Claims:
     """Return the claims with the index of their entities: every claim is looked through twice."""
     written: dict[str, Counter[str]] = defaultdict(Counter)
@@ -105,8 +111,9 @@ def of_claims(
         if (answer := normal(claim.answer)) in names:
             answering[answer].append(number)
     return Claims(
-        tuple(claims), search, names, _frozen(about), _frozen(answering), documents or {}, statements or {}, variants
-    )
+        tuple(claims), search, names, _frozen(about), _frozen(answering), documents or {}, statements or {}, variants,
+        doubtful,
+    )  # fmt: skip
 
 
 def _frozen(lists: Mapping[str, list[int]]) -> dict[str, tuple[int, ...]]:

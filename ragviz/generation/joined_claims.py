@@ -77,8 +77,8 @@ def _chosen(drafts: Iterable[JoinedDraft], seed: int) -> Iterator[JoinedDraft]:
             yield draft
 
 
-def _rank(draft: JoinedDraft, seed: int) -> tuple[float, str]:
-    return -draft.score, digest(str(seed), draft.origin.document_id, draft.question)
+def _rank(draft: JoinedDraft, seed: int) -> tuple[bool, float, str]:
+    return bool(draft.doubt), -draft.score, digest(str(seed), draft.origin.document_id, draft.question)
 
 
 def to_question(draft: JoinedDraft, maker: str = "extractive", seed: int = 0) -> Question:

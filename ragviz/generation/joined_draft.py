@@ -35,7 +35,8 @@ class JoinedDraft:
 
     `parts` say what each claim's passage says. `entity` is what the claims share. `history` are the earlier turns.
     `origin` is the claim whose place in a plan it takes: the first of its evidence, of an unanswerable one the claim
-    that was true, in which `swapped`, the old words and the new, stood. A higher `score` is better.
+    that was true, in which `swapped`, the old words and the new, stood. A higher `score` is better. `doubt` is as of a
+    claim.
     """
 
     type: QuestionType
@@ -49,6 +50,7 @@ class JoinedDraft:
     history: tuple[tuple[str, str], ...] = ()
     swapped: tuple[str, str] = ("", "")
     score: float = 0.0
+    doubt: str = ""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -70,7 +72,10 @@ def of_claims(
     score = min(claim.score for claim in claims) + bonus
     parts = tuple(claim.statement for claim in claims)
     language = claims[0].language
-    return JoinedDraft(kind, claims[0], tuple(claims), question, answer, parts, language, entity, history, score=score)
+    doubt = next((claim.doubt for claim in claims if claim.doubt), "")
+    return JoinedDraft(
+        kind, claims[0], tuple(claims), question, answer, parts, language, entity, history, score=score, doubt=doubt
+    )
 
 
 def are_separate(claims: Sequence[SourceClaim], corpus: Claims, *, chained: bool = False) -> bool:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
-from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
+from ragviz.claims.extractive_claims import claims_of, doubtful_of, statements_of, variants_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
-from ragviz.generation import entities, joined_claims, rejection, styles, verified_by_rules
+from ragviz.generation import entities, joined_claims, rejection, styles, verification, verified_by_rules
 from ragviz.generation.boilerplate import Boilerplate
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
@@ -38,7 +38,8 @@ class Source(Generic[Material]):
     """What one question of the type `asked` can be made of, and the place in whose cell it counts.
 
     `key` tells it from all other sources of its type. Of sources of one `group`, the copies 0, 1 … of one material, a
-    later one waits until the questions of the earlier ones are made; "" is no group.
+    later one waits until the questions of the earlier ones are made; "" is no group. A `doubtful` one is used where no
+    other is left.
     """
 
     asked: QuestionType
@@ -50,6 +51,7 @@ class Source(Generic[Material]):
     material: Material
     group: str = ""
     copy: int = 0
+    doubtful: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Maker(Protocol):
         ...
 
     def sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
-        """Return what questions of a type can be made of in a document, the best first."""
+        """Return what questions of a type can be made of in a document, the best first, doubtful ones last."""
         ...
 
     def question_id(self, order: Order[Any]) -> str:
@@ -139,6 +141,7 @@ class Corpus:
         self._claims: dict[str, tuple[SourceClaim, ...]] = {}
         self._statements: dict[str, tuple[Statement, ...]] = {}
         self._variants: dict[str, tuple[SourceClaim, ...]] = {}
+        self._doubtful: dict[str, tuple[SourceClaim, ...]] = {}
         self._wanted: set[str] = set()
         self._found = 0
         self._progress: Progress = silent
@@ -174,8 +177,14 @@ class Corpus:
             self._claims[document_id] = tuple(self._boilerplate.without(document, claims_of(document)))
             self._statements[document_id] = tuple(statements_of(document))
             self._variants[document_id] = tuple(variants_of(document))
+            self._doubtful[document_id] = tuple(self._boilerplate.without(document, doubtful_of(document)))
             self._found += len(self._claims[document_id])
         return self._claims[document_id]
+
+    def doubtful(self, document_id: str) -> tuple[SourceClaim, ...]:
+        """Return the claims of a document with a doubt, likewise."""
+        self.claims(document_id)
+        return self._doubtful[document_id]
 
     def _tell(self, document_id: str) -> None:
         """Report how many documents were read, of those that are wanted; of all where others are read too."""
@@ -189,6 +198,7 @@ class Corpus:
             ((document, self.claims(document.id)) for document in documents),
             lambda document: self._statements[document.id],
             lambda document: self._variants[document.id],
+            lambda document: self._doubtful[document.id],
         )
 
     def _joined(self, asked: QuestionType) -> Mapping[str, Sequence[JoinedDraft]]:
@@ -229,11 +239,11 @@ class Extractive:
 
     def _sources(self, document_id: str, asked: QuestionType) -> list[Source[_Draft]]:
         if asked in SINGLE:
-            claims = [claim for claim in self._corpus.claims(document_id) if claim.type == asked]
-            found = [(claim.score, self._of_claim(claim)) for claim in claims]
+            claims = (*self._corpus.claims(document_id), *self._corpus.doubtful(document_id))
+            found = [(claim.score, self._of_claim(claim)) for claim in claims if claim.type == asked]
         else:
             found = [(draft.score, self._of_joined(draft)) for draft in self._corpus.joined(asked).get(document_id, ())]
-        ordered = sorted(found, key=lambda each: (-each[0], digest(str(self._seed), each[1].key)))
+        ordered = sorted(found, key=lambda each: (each[1].doubtful, -each[0], digest(str(self._seed), each[1].key)))
         return [source for _, source in ordered]
 
     def _of_claim(self, claim: SourceClaim) -> Source[_Draft]:
@@ -243,17 +253,21 @@ class Extractive:
             claim.question, claim.answer, ((Span(claim.document_id, claim.start, claim.end, claim.quote),),), self.name,
             language=claim.language, type=claim.type, parts=(claim.statement,),
         )  # fmt: skip
-        return self._source(question, claim, f"{claim.quote}\n{claim.statement}")
+        return self._source(question, claim, f"{claim.quote}\n{claim.statement}", claim.doubt)
 
     def _of_joined(self, draft: JoinedDraft) -> Source[_Draft]:
         context = "\n".join([*(claim.quote for claim in draft.claims), *draft.parts])
         question = joined_claims.to_question(draft, self.name, self._seed)
-        return self._source(question, draft.origin, context or draft.origin.quote)
+        return self._source(question, draft.origin, context or draft.origin.quote, draft.doubt)
 
-    def _source(self, question: Question, at: SourceClaim, context: str) -> Source[_Draft]:
+    def _source(self, question: Question, at: SourceClaim, context: str, doubt: str) -> Source[_Draft]:
         section = self._documents.section_of(at.document_id, at.start)
+        question = replace(question, reason=f"{verification.DOUBT}{doubt}") if doubt else question
         draft = _Draft(question, context, section)
-        return Source(question.type, question.id, at.document_id, section, at.start, at.end, draft)
+        is_doubtful = bool(doubt)
+        return Source(
+            question.type, question.id, at.document_id, section, at.start, at.end, draft, doubtful=is_doubtful
+        )
 
     def question_id(self, order: Order[_Draft]) -> str:
         """Return the id of a claim's question in a style."""

@@ -72,7 +72,7 @@ class Making(SourceSearch):
         searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
         if self.record.any_type:
             searches = [*searches[:2], (self.unasked_document, True), *searches[2:], (self.any_type, False)]
-        for search, is_bounded in searches:
+        for search, is_bounded in [*searches, (self.doubtful, False)]:
             self.unasked = frozenset(self.record.unasked())
             tries = Counter[int]()
             while orders := self.orders(search, self.lacking(tries if is_bounded else None)):

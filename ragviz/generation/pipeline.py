@@ -101,7 +101,8 @@ class Generated:
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
     generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
     planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
-    documents. `calls` and `dollars` are what all generations into the
+    documents. Of the usable ones, `unverified` are verified by nothing, of these `doubtful` were made with a doubt.
+    `calls` and `dollars` are what all generations into the
     set have paid, this one included; dollars count the calls whose model has a price.
     """
 
@@ -119,6 +120,29 @@ class Generated:
     unverified: int = 0
     nothing: Mapping[str, str] = field(default_factory=dict)
     unplanned: int = 0
+    doubtful: int = 0
+
+
+def unverified_words(result: Mapping[str, Any]) -> list[str]:
+    """Say how many usable questions nothing has verified and what is next; `result` holds `Generated`'s fields.
+
+    >>> unverified_words({"unverified": 3, "doubtful": 2})
+    ['2 questions are doubtful, for want of better ones: review them, or verify them by a model.', '1 question could \
+not be verified: generating again tries it again.']
+    """
+    doubtful = result.get("doubtful", 0)  # jobs of earlier releases do not have it
+    failed = result.get("unverified", 0) - doubtful
+    lines = []
+    if doubtful:
+        are = "questions are" if doubtful > 1 else "question is"
+        them = "them" if doubtful > 1 else "it"
+        lines.append(
+            f"{doubtful:,} {are} doubtful, for want of better ones: review {them}, or verify {them} by a model."
+        )
+    if failed > 0:
+        noun, them = ("questions", "them") if failed > 1 else ("question", "it")
+        lines.append(f"{failed:,} {noun} could not be verified: generating again tries {them} again.")
+    return lines
 
 
 def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
@@ -184,7 +208,8 @@ def generate_questions(
     """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
 
     `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
-    for one that the documents do not yield), `styles` counts or shares.
+    for one that the documents do not yield), `styles` counts or shares. Without a model, questions with a doubt
+    (`verification.DOUBT`) are made last, where all others are too few; nothing but a model or a person verifies them.
     Questions that the same generator made with the same `seed` count, and none is made or paid twice: an interrupted
     generation resumes, and a greater `limit` adds questions. What a cell of the plan cannot yield is made elsewhere, as
     a question of the same type. Rejected questions are stored with their reason. With `fill`, only places without
@@ -239,13 +264,16 @@ def _result(
             short[row.cell.type] += row.missing
             reasons += row.reasons
     total, paid = workspace.store.question_set(question_set.id).total, workspace.store.paid(question_set.id)
+    questions = workspace.store.questions(question_set.id)
+    kept = [question for question in questions if question.id in record.places and question.asked]
     names = {i: document.name for i, document in documents.by_id.items()}
     return Generated(
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
         record.usable, record.planned, dict(short), dict(reasons),
         sum(given.unverified for given in record.yields.values()),
-        plan_record.nothing_of([record], names, workspace.store.questions(question_set.id)),
+        plan_record.nothing_of([record], names, questions),
         0 if record.fill else _unplanned(record, documents),
+        sum(verification.is_doubtful(question) and not question.verified_by for question in kept),
     )  # fmt: skip
 
 

@@ -1,9 +1,13 @@
-"""Finding what the questions that a plan lacks can be made of: in their cells, in their documents, anywhere."""
+"""Finding what the questions that a plan lacks can be made of: in their cells, in their documents, anywhere.
+
+Doubtful sources are used last, of all documents by turns.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -81,7 +85,7 @@ class SourceSearch:
             others = [name for name, spec in TYPES.items() if spec.fewest and name != cell.type]
             return self._queue(("chunk", number), lambda: (s for name in others for s in self._within(cell, name)))
         return self._queue(
-            ("document", cell.document_id, cell.type), lambda: self.maker.sources(cell.document_id, cell.type)
+            ("document", cell.document_id, cell.type), lambda: self._sources(cell.document_id, cell.type)
         )
 
     def unasked_document(self, number: int) -> _Queue:
@@ -90,7 +94,7 @@ class SourceSearch:
         if self.record.rows[number].cell.chunk or document_id not in self.unasked:
             return self._queue(("nowhere",), lambda: ())
         types = [name for name, spec in TYPES.items() if spec.fewest]
-        turns = zip_longest(*(self.maker.sources(document_id, name) for name in types))
+        turns = zip_longest(*(self._sources(document_id, name) for name in types))
         return self._queue(
             ("unasked", document_id), lambda: (source for turn in turns for source in turn if source is not None)
         )
@@ -110,6 +114,19 @@ class SourceSearch:
         turns = zip_longest(*(self._by_turns(name) for name in types))
         return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
 
+    def doubtful(self, number: int) -> _Queue:
+        """Return the doubtful sources of a row's type in all documents by turns; none where it names a chunk."""
+        cell = self.record.rows[number].cell
+        if cell.chunk:
+            return self._queue(("nowhere",), lambda: ())
+        return self._queue(("doubtful", cell.type), lambda: self._by_turns(cell.type, doubtful=True))
+
+    def _sources(self, document_id: str, asked: QuestionType, *, doubtful: bool = False) -> Sequence[Source[Any]]:
+        """Return those sources of a type in a document that are doubtful, or the others: they come first."""
+        sources = self.maker.sources(document_id, asked)
+        first = bisect_left(sources, True, key=lambda source: source.doubtful)
+        return sources[first:] if doubtful else sources[:first]
+
     def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source[Any]]]) -> _Queue:
         if key not in self._queues:
             self._queues[key] = _Queue(sources())
@@ -118,7 +135,7 @@ class SourceSearch:
     def _within(self, cell: Cell, asked: QuestionType) -> Iterator[Source[Any]]:
         if cell.document_id not in self.documents.by_id:
             return
-        for source in self.maker.sources(cell.document_id, asked):
+        for source in self._sources(cell.document_id, asked):
             if cell.chunk:
                 place = Span(source.document_id, source.start, source.end)
                 passages = source.group.split("+")[:1] if source.group else self.documents.holding(((place,),))
@@ -127,7 +144,7 @@ class SourceSearch:
             elif source.section == cell.section:
                 yield source
 
-    def _by_turns(self, asked: QuestionType) -> Iterator[Source[Any]]:
+    def _by_turns(self, asked: QuestionType, *, doubtful: bool = False) -> Iterator[Source[Any]]:
         """Yield sources of all documents, one of each in turn; first of those that no question is about yet.
 
         Then of those known to have something for the type.
@@ -143,7 +160,7 @@ class SourceSearch:
         while turns:
             left = []
             for document_id in turns:
-                sources = self.maker.sources(document_id, asked)
+                sources = self._sources(document_id, asked, doubtful=doubtful)
                 if level < len(sources):
                     left.append(document_id)
                     yield sources[level]

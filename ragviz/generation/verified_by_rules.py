@@ -1,7 +1,8 @@
 """The verification of questions without a model: what can be checked word by word. A model's checks say more.
 
-A question that passes is verified. One that does not is at fault where it was made of the documents' own words, without
-a model. Others can be right all the same, with a sum as their answer or in other words: that they leave to a model.
+A question that passes is verified, unless it was made with a doubt: grammar could not tell whether it is a good one.
+One that does not is at fault where it was made of the documents' own words, without a model. Others can be right all
+the same, with a sum as their answer or in other words: that they leave to a model.
 
 - The reference answer stands in the passages of the evidence: every number of it, and three of five of its words. A
   word stands there in another form too, or as a part of a compound ("port" in "portside"); words of the question count.
@@ -16,7 +17,15 @@ from itertools import islice
 
 from ragviz.generation import rejection
 from ragviz.generation.answer_agreement import numbers
-from ragviz.generation.verification import WINDOW, Context, Contexts, decided, unanswerable, unverified
+from ragviz.generation.verification import (
+    WINDOW,
+    Context,
+    Contexts,
+    decided,
+    is_doubtful,
+    unanswerable,
+    unverified,
+)
 from ragviz.records import Question
 from ragviz.text import language, prose
 from ragviz.text.stems import content_words, stem
@@ -47,6 +56,8 @@ def _verified(question: Question, context: Context) -> Question:
     found = fault(question, context)
     if found and question.generator != EXTRACTIVE:
         return unverified(question, f"{UNDECIDED}: {found}")
+    if is_doubtful(question) and not found:
+        return unverified(question, UNDECIDED)
     return decided(question, RULES, found)
 
 

@@ -1,7 +1,8 @@
-"""Checks by what became of questions: answered without documents, found by all runs or none, their evidence gone."""
+"""Checks by what became of questions: in doubt still, answered without documents, found by all or none, stale."""
 
 from __future__ import annotations
 
+from ragviz.generation import verification
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material
 
@@ -63,4 +64,14 @@ def stale(material: Material) -> Found:
         if gone:
             words = f"{gone} of {len(spans)} passages no longer stand in their documents"
             findings.append(Finding(subject.id, float(gone), words))
+    return Found(tuple(findings))
+
+
+def doubtful(material: Material) -> Found:
+    """Find questions that were made with a doubt which no model and no person has settled."""
+    findings = [
+        Finding(subject.id, None, verification.doubt_of(subject.question))
+        for subject in material.subjects
+        if verification.is_doubtful(subject.question) and subject.question.status == "proposed"
+    ]
     return Found(tuple(findings))

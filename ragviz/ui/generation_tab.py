@@ -385,9 +385,8 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
             st.markdown(f":orange[▲] {plain(missing)}")
         for line in pipeline.unasked_words(result, 3):
             st.markdown(f":orange[▲] {plain(line)}")
-        if result.get("unverified") and job.arguments.get("verify", True):
-            count = wording.counted(result["unverified"], "question")
-            st.markdown(f":orange[▲] {count} could not be verified: generating again tries them again.")
+        for line in pipeline.unverified_words(result) if job.arguments.get("verify", True) else ():
+            st.markdown(f":orange[▲] {line}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             address.link("questions", "Review the questions", set=result["questions"], tab="Review")
             address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")
