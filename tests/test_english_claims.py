@@ -451,3 +451,36 @@ def test_a_value_that_only_announces_values_is_not_asked_for():
     assert not asked("HARBOUR Boats at the quay: some figures\n")
     assert not asked("Boats: some figures\n")
     assert asked("Boats: 32\n")
+
+
+BERTHS = """# Harbour
+
+## Berths
+
+| Berth | Guild | Fee |
+| --- | --- | --- |
+| East | Weavers | 21 marks |
+| West | Tanners | 30 marks |
+|  | Dyers | 33 marks |
+| North | Coopers | 12 marks |
+"""
+OTHER_BERTHS = """
+In winter:
+
+| Berth | Guild | Depth |
+| --- | --- | --- |
+| North | Bakers | 9 m |
+| South | Millers | 7 m |
+"""
+
+
+@pytest.mark.model
+def test_a_row_that_goes_on_or_stands_in_another_table_has_no_one_value():
+    """West has two guilds and fees. North has two guilds, one of them in winter, but one fee and one depth."""
+    cells = {claim.answer for claim in claims_of(document(BERTHS)) if claim.type == "table"}
+    assert cells == {"Weavers", "21 marks", "Coopers", "12 marks"}
+    cells = {claim.answer for claim in claims_of(document(BERTHS + OTHER_BERTHS)) if claim.type == "table"}
+    assert cells == {"Weavers", "21 marks", "12 marks", "9 m", "Millers", "7 m"}
+    apart = OTHER_BERTHS.replace("In winter:", "## Winter berths")
+    cells = {claim.answer for claim in claims_of(document(BERTHS + apart)) if claim.type == "table"}
+    assert cells == {"Weavers", "21 marks", "Coopers", "12 marks", "Bakers", "9 m", "Millers", "7 m"}

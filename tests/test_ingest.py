@@ -511,6 +511,17 @@ def test_web_page():
     )
 
 
+def test_cells_that_span_columns_and_rows_leave_the_others_in_their_columns():
+    page = (
+        "<table><tr><th>Berth<th colspan=2>Fee<th>Since<tr><td rowspan='2'>East<td>9<td>12<td>May"
+        "<tr><td>8<td>11<td>June<tr><td>West<td>7<td>10<td>July<tr><td colspan=4>Closed in winter</table>"
+    )
+    assert parse("a.html", page.encode()).text.splitlines() == [
+        "| Berth | Fee |  | Since |", "| --- | --- | --- | --- |", "| East | 9 | 12 | May |", "|  | 8 | 11 | June |",
+        "| West | 7 | 10 | July |", "| Closed in winter |  |  |  |",
+    ]  # fmt: skip
+
+
 def test_a_heading_ends_before_its_link_to_itself():
     page = '<h2>Fees<a class="headerlink" href="#fees">¶</a></h2><p>The sign ¶ ends a paragraph.</p><pre>x ¶</pre>'
     assert parse("a.html", page.encode()).text == "## Fees\n\nThe sign ¶ ends a paragraph.\n\n```\nx ¶\n```"
@@ -719,6 +730,8 @@ FRAGMENTS = [
         "</script",
         "<td> ",
         "<table><tr><td>",
+        "<td colspan=99999 rowspan=99999>",
+        "<tr><td rowspan=9 colspan=9>",
         "<ul><li>",
         "<blockquote> ",
     ),

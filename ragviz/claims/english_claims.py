@@ -416,7 +416,7 @@ def _is_specific(tree: Tree, places: Indices) -> bool:
     before = {tree.low(p) for p in places if p < head}
     if before & _VAGUE or tree.low(places[0]) in ("its", "their", "his", "her"):
         return False
-    if _is_compared(tree, places) or _is_any_of_its_kind(tree, head):
+    if _is_compared(tree, places) or _is_any_of_its_kind(tree, head) or _is_one_of_several(tree, places, head):
         return False
     if tree.low(places[0]) == "the" and _is_only_ordered(tree, head):
         return False
@@ -448,6 +448,11 @@ def _is_any_of_its_kind(tree: Tree, head: int) -> bool:
     others = [c for c in tree.children[head] if words[c].dep not in ("punct", "predet")]
     is_plain = words[head].tag == "NNS" and words[head].text.islower() and not english.may_act(tree.low(head))
     return is_plain and bool(others) and all(tree.low(c) in _UNTOLD for c in others)
+
+
+def _is_one_of_several(tree: Tree, places: Indices, head: int) -> bool:
+    """Return whether a noun phrase is of "one" of several things, whichever: "one popular berth"; "one boat" counts."""
+    return tree.low(places[0]) == "one" and any(p < head and tree.words[p].tag[:2] == "JJ" for p in places)
 
 
 def _is_compared(tree: Tree, places: Indices) -> bool:

@@ -189,12 +189,13 @@ def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> 
             *(_stated(pair) for pair in pairs),
         ]
     )
+    labels = _labels(tables, about)
     named = _named_things(pairs)
     repeated = english_titled_lists.repeated(found.sections)
     for claim in (
         *(claim for pair in pairs for claim in _of_pair(pair, pieces, about[pair.section], pair.start in named)),
         *(claim for term in terms for claim in _of_term(term, pieces, about[term.section])),
-        *(claim for table in tables for claim in _of_table(table, pieces, about[table.section])),
+        *(claim for table in tables for claim in _of_table(table, pieces, about[table.section], labels)),
         *(claim for place in lists for claim in _of_list(place, pieces, about[place.section], repeated)),
     ):
         yield replace(claim, document_id=document.id, quote=document.text[claim.start : claim.end])
@@ -454,9 +455,26 @@ def _is_merged(line: str, table: Table) -> bool:
     return is_closed and len(re.findall(r"(?<!\\)\|", line)) <= len(table.header)
 
 
-def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceClaim]:
-    """Ask for the cells of rows that are told apart by their first cell."""
-    labels = Counter(row.cells[0].casefold() for row in table.rows)
+_Label = tuple[Topic, str, str]  # of a cell: what its table is about, the first cell of its row, its title
+
+
+def _labels(tables: Iterable[Table], about: Mapping[str, Topic]) -> Counter[_Label]:
+    """Count the cells that stand beside a first cell, under a title, in all tables about one topic.
+
+    A row without a first cell goes on with the one above it.
+    """
+    counts = Counter[_Label]()
+    for table in tables:
+        label = ""
+        for row in table.rows:
+            label = row.cells[0].casefold() or label
+            cells = zip(table.header[1:], row.cells[1:], strict=True)
+            counts.update((about[table.section], label, title.casefold()) for title, cell in cells if cell)
+    return counts
+
+
+def _of_table(table: Table, pieces: _Pieces, topic: Topic, labels: Counter[_Label]) -> Iterator[SourceClaim]:
+    """Ask for the cells that are told apart by the first cell of their row and their title."""
     if len(set(table.header)) < len(table.header) or not all(table.header[1:]):
         return
     if _is_row(table, pieces):
@@ -466,10 +484,11 @@ def _of_table(table: Table, pieces: _Pieces, topic: Topic) -> Iterator[SourceCla
     for row in table.rows:
         label = row.cells[0]
         is_number = is_kind and re.fullmatch(r"\d{1,4}", label)
-        if labels[label.casefold()] > 1 or not (is_number or _can_label(label)) or not topic.words:
+        if not (is_number or _can_label(label)) or not topic.words:
             continue
         for column, cell in list(zip(table.header, row.cells, strict=True))[1:]:
-            yield from _of_cell(table, row, column, cell, pieces, topic, way)
+            if labels[topic, label.casefold(), column.casefold()] < 2:
+                yield from _of_cell(table, row, column, cell, pieces, topic, way)
 
 
 def _is_row(table: Table, pieces: _Pieces) -> bool:
@@ -489,13 +508,15 @@ def _is_row(table: Table, pieces: _Pieces) -> bool:
     return False
 
 
-def _of_rows(table: Table, topic: Topic, labels: Mapping[str, int]) -> Iterator[SourceClaim]:
+def _of_rows(table: Table, topic: Topic, labels: Counter[_Label]) -> Iterator[SourceClaim]:
     """Ask what stands beside the labels of a table of two columns without titles."""
-    if len(table.header) != 2 or not topic.words or table.header[0].casefold() in labels:
+    title = table.header[-1].casefold()
+    if len(table.header) != 2 or not topic.words or (topic, table.header[0].casefold(), title) in labels:
         return
     for row in table.rows:
         label, cell = row.cells
-        if labels[label.casefold()] > 1 or not _can_label(label) or len(cell.split()) > LONGEST_VALUE:
+        is_one = labels[topic, label.casefold(), title] < 2
+        if not is_one or not _can_label(label) or len(cell.split()) > LONGEST_VALUE:
             continue
         if not re.search(r"\w", cell) or value_kinds.NO_VALUE.fullmatch(cell) or _REFERS.search(cell):
             continue

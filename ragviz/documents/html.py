@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import unescape
 
 _SKIPPED = frozenset(
@@ -37,11 +38,16 @@ _ITEM = re.compile(r" *(?:-|\d+\.) ")
 _VALUE = re.compile(r"""=\s*(?:"[^"]*"|'[^']*'|[^\s"']*)""")
 _INVISIBLE = re.compile(r"style\s*=[^=]*?display\s*:\s*none", re.IGNORECASE)
 _NAVIGATION = re.compile(r"""(?<![\w-])role\s*=\s*["']?navigation\b""", re.IGNORECASE)
+_SPAN = re.compile(r"""\b(col|row)span\s*=\s*["']?(\d{1,5})\b""", re.IGNORECASE)
+MOST_SPANNED = 50
+"""Columns that a cell spans, and cells of a row that span rows below it, at most."""
 _START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
 def markdown(page: str) -> str:
     r"""Return the text of a page, without link targets, pictures, scripts, navigation and hidden elements.
+
+    A cell that spans several columns or rows stands in the first of them; the others are empty.
 
     >>> markdown("<h1>Q&amp;A</h1><p>One <b>bold</b> line<ul><li>a<li>b</ul><table><tr><td>x<td>y</table>")
     '# Q&A\n\nOne bold line\n\n- a\n- b\n\n| x | y |\n| --- | --- |'
@@ -119,6 +125,31 @@ def charset(page: bytes) -> str:
     return match[1].decode("ascii") if match else ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of a table: its blocks of text, and how many columns and rows it spans."""
+
+    blocks: list[str]
+    columns: int
+    rows: int
+
+
+def _grid(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
+    """Return the texts of cells in their columns, "" where a cell of this row or of one above it goes on."""
+    grid = list[list[str]]()
+    below: dict[int, int] = {}  # column → rows left to which a cell above it goes on
+    for row in rows:
+        texts, now, below = list[str](), below, {column: left - 1 for column, left in below.items() if left > 1}
+        for cell in row:
+            while len(texts) in now:
+                texts.append("")
+            if cell.rows > 1 and len(below) < MOST_SPANNED:
+                below |= dict.fromkeys(range(len(texts), len(texts) + cell.columns), cell.rows - 1)
+            texts += [" ".join(cell.blocks), *[""] * (cell.columns - 1)]
+        grid.append(texts)
+    return grid
+
+
 class _Reader:
     """Collects blocks of text, which end where a block element begins or ends, and at the end of the page."""
 
@@ -126,7 +157,7 @@ class _Reader:
         self._blocks: list[str] = []
         self._line: list[str] = []
         self._prefix = ""
-        self._rows: list[list[list[str]]] | None = None  # of the open table: rows of cells of blocks
+        self._rows: list[list[_Cell]] | None = None  # of the open table
         self._lists: list[int | None] = []  # the number of the next item, None in a list without numbers
         self._quotes = 0
         self._pre = False
@@ -192,7 +223,9 @@ class _Reader:
         elif tag == "tr" and self._rows is not None:
             self._rows.append([])
         elif tag in ("td", "th") and self._rows:
-            self._rows[-1].append([])
+            spans = {name.lower(): int(count) for name, count in _SPAN.findall(attributes)}
+            columns = max(1, min(spans.get("col", 1), MOST_SPANNED))
+            self._rows[-1].append(_Cell([], columns, spans.get("row", 1)))
 
     def _item(self) -> str:
         number = self._lists[-1] if self._lists else None
@@ -232,14 +265,14 @@ class _Reader:
         """
         rows, self._rows = self._rows or [], None
         if layout or all(len(row) <= 1 for row in rows):
-            self._blocks += [block for row in rows for cell in row for block in cell]
-        elif text := table([[" ".join(cell) for cell in row] for row in rows]):
+            self._blocks += [block for row in rows for cell in row for block in cell.blocks]
+        elif text := table(_grid(rows)):
             self._blocks.append(text)
 
     def _put(self, block: str) -> None:
         """Add a block to the open cell, or to the page when there is none (as for a caption)."""
         if self._rows and self._rows[-1]:
-            self._rows[-1][-1].append(block)
+            self._rows[-1][-1].blocks.append(block)
         else:
             self._blocks.append(block)
 

@@ -270,16 +270,16 @@ def _most_frequent_capitalised(corpus: Claims) -> str:
 
 
 def _is_general(corpus: Claims, name: str, frequent: str) -> bool:
-    """Return whether an English name is a general term of the corpus: an abbreviation or a product with a common noun.
+    """Return whether a name is a general term: not rare, or an abbreviation or a product with a common noun.
 
-    "USB port" and "Harbour file" are, where other documents speak of a USB cable and of files; a name in capitals
-    throughout is one only by the word that the corpus is all about, a single word where it is not rare.
+    "USB port" and "Harbour file" are, where other documents speak of a USB cable and of files; a rare name in capitals
+    throughout is one only by the word that the corpus is all about.
     """
     words = bare(name).split()
-    if HAN_RUN.search(name):
+    if not corpus.is_rare(name):
+        return True
+    if HAN_RUN.search(name) or len(words) < 2:
         return False
-    if len(words) < 2:
-        return not corpus.is_rare(name)
     if all(word[:1].isupper() or word in _SMALL for word in words):
         return frequent in words
     told = [word for word in words if word not in _SMALL]
