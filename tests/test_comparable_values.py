@@ -34,6 +34,12 @@ def corpus_of(*pairs):
         ("a wooden oar", "the harbour bell", "en", False),
         ("a short wooden oar", "a long wooden oar", "en", True),
         ("tide --open north", "tide --close south", "en", False),  # commands share their first word only
+        (  # remarks have any two words in common
+            "ask the harbour office for the long list of all the free northern berths of this week",
+            "leave the box empty unless the harbour office has told you which berths are free",
+            "en",
+            False,
+        ),
         ("四元", "九元", "zh", True),
         ("四元", "九天", "zh", False),
         ("船长姓名", "停泊日期", "zh", False),

@@ -484,3 +484,22 @@ def test_a_row_that_goes_on_or_stands_in_another_table_has_no_one_value():
     apart = OTHER_BERTHS.replace("In winter:", "## Winter berths")
     cells = {claim.answer for claim in claims_of(document(BERTHS + apart)) if claim.type == "table"}
     assert cells == {"Weavers", "21 marks", "Coopers", "12 marks", "Bakers", "9 m", "Millers", "7 m"}
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        # Of a table without titles, the first row may be some that are not marked.
+        ("|  |  |\n|---|---|\n| Berth | Guild |\n| East | Weavers |\n| West | Tanners |\n",
+         {"what is listed for “East”?", "what is listed for “West”?"}),
+        ("|  |  |  |\n|---|---|---|\n| Berth | Guild | Fee |\n| East | Weavers | $9 |\n", set()),
+        # Tables of one row with the same titles are each about their section.
+        ("### Rope\n\n| type | default |\n|---|---|\n| hemp | 9 m |\n\n### Sail\n\n| type | default |\n|---|---|\n"
+         "| linen | 12 m |\n", set()),
+        ("Some of the guilds of the harbour are:\n\n- weavers\n- tanners\n", set()),
+    ],
+)  # fmt: skip
+def test_what_a_table_does_not_tell_is_not_asked(body, expected):
+    found = claims_of(document(f"# Harbour berths\n\n{body}"))
+    assert {claim.question.split(", ", 1)[-1] for claim in found if claim.type in ("table", "list")} == expected

@@ -38,6 +38,14 @@ def asked(body, head=HEAD):
             "Existing ropes are left in the red shed behind the old quay.",
             "Hemp ropes are left in the red shed behind the old quay.",
         ),
+        (  # one of several
+            "One popular way to moor a boat is to tie the bow rope to the northern ring.",
+            "The usual way to moor a boat is to tie the bow rope to the northern ring.",
+        ),
+        (
+            "None of the spare sails is kept in the red shed behind the Oslo lock.",
+            "The spare sail of Oslo is kept in the red shed behind the lock.",
+        ),
         (  # no term, but something in its circumstances
             "The long absence of the harbour cat is a source of worry for the crew.",
             "A harbour cat is an animal that keeps mice from the sheds of the crew.",
@@ -84,6 +92,18 @@ def asked(body, head=HEAD):
 def test_no_question_beside_one(refused, kept):
     assert asked(f"{refused}\n") == []
     assert asked(f"{kept}\n")
+
+
+def test_keys_of_a_release_name_nothing():
+    body = "- **Speed limit**: 6 knots\n- **Largest boat**: 12 metres\n"
+    assert asked(f"## Rules of the lock\n\n{body}")
+    assert asked(f"## Release notes\n\n{body}") == []
+
+
+def test_a_word_that_is_marked_as_a_name_is_asked_for_as_one():
+    found = asked("- `rudder`: steering gear\n- Owner: Ann Lee\n- Length: 12 metres\n")
+    lines = [line for kind, line, _ in found if kind != "list"]
+    assert lines == ["what is listed for “rudder”?", "who is the owner?", "what is the length?"]
 
 
 def test_what_stands_in_brackets_stays_in_the_answer():

@@ -507,7 +507,7 @@ def test_web_page():
     assert parse("a.html", PAGE.encode()).text == (
         "# Q&A\n\nSome bold, a link and 中文.\nNext\n\nUnclosed\n\n- one\n  4. four\n  5. five\n- two\n\n"
         "```\ndef f(x):\n    return x < 2\n```\n\n| A | B |\n| --- | --- |\n| x\\|y | 1 2 |\n\n"
-        "layout\n\n| in | ner |\n| --- | --- |\n\nseen\n\n> said"
+        "layout\n\n|  |  |\n| --- | --- |\n| in | ner |\n\nseen\n\n> said"
     )
 
 
@@ -520,6 +520,20 @@ def test_cells_that_span_columns_and_rows_leave_the_others_in_their_columns():
         "| Berth | Fee |  | Since |", "| --- | --- | --- | --- |", "| East | 9 | 12 | May |", "|  | 8 | 11 | June |",
         "| West | 7 | 10 | July |", "| Closed in winter |  |  |  |",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "titles"),
+    [
+        ("<tr><th>Berth<th>Fee<tr><td>East<td>9", "| Berth | Fee |"),
+        ("<thead><tr><td>Berth<td>Fee</thead><tr><td>East<td>9", "| Berth | Fee |"),
+        ("<tr><td>Berth<td>Fee<tr><td>East<td>9", "|  |  |"),
+        ("<tr><th>Berth<td>East<td>West<tr><th>Fee<td>9<td>8", "|  |  |  |"),  # titles of rows
+        ("<tr><td><td><tr><th>Berth<th>Fee<tr><td>East<td>9", "| Berth | Fee |"),
+    ],
+)
+def test_a_table_of_a_page_has_the_titles_that_are_marked(rows, titles):
+    assert parse("a.html", f"<table>{rows}</table>".encode()).text.splitlines()[0] == titles
 
 
 def test_a_heading_ends_before_its_link_to_itself():

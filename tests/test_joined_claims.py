@@ -1,5 +1,6 @@
 """Questions of several claims: made of hand-made passages, each of which every question needs."""
 
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -153,6 +154,21 @@ def test_an_entity_of_many_documents_joins_nothing():
 
 
 @pytest.mark.model
+def test_what_two_sections_answer_in_the_same_words_is_not_asked_together():
+    first = document("north.md", "Tide Gate is a lock of oak.")
+    other = document("south.md", "Tide Gate is a lock of elm.")
+    claims = [
+        claim(of, of.text, f"Regarding “{topic}” in “Gates”, what is Tide Gate?", answer, "Tide Gate", ["Tide Gate"],
+              type="definition")
+        for of, topic, answer in ((first, "North", "a lock of oak"), (other, "South", "a lock of elm"))
+    ]  # fmt: skip
+    assert made(corpus_of((first, claims[:1]), (other, claims[1:])), "bridge", passages=2) == []
+    asks = replace(
+        claims[1], question="Regarding “South” in “Gates”, of which wood is Tide Gate?", answer="elm", type="fact"
+    )
+    assert made(corpus_of((first, claims[:1]), (other, [asks])), "bridge", passages=2) != []
+
+
 def test_a_topic_is_named_once():
     one, two = "Rope is measured in fathoms.", "The rope walk closes at dusk."
     ropes = document("ropes.md", f"# Rope store\n\n{one}\n\n{FILLER}\n\n{two}")

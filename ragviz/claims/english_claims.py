@@ -45,10 +45,6 @@ _ODD = re.compile(
 )
 _BLANK = re.compile(r"\[[^\]\d]+\]|<[^<>]+>|_{3,}")
 """What stands in the title of a form where a name is to be filled in."""
-_RELEASES = re.compile(
-    r"\b(?:change[ -]?logs?|changes|news|release notes|releases|history|what.s new)\b", re.IGNORECASE
-)
-"""What a list of changes is called."""
 _PLACEHOLDER = re.compile(r"`[^`\n]*<[^`\n]*`")
 _JOINED = re.compile(r"(?<=[a-z0-9)] )(?:The|An?|This|These|It|We|You|If|When|In|For|To|All|Each|Our|Your) (?=[a-z])")
 """A line that was joined to the one before it."""
@@ -246,7 +242,7 @@ def _of_sentence(
         return
     if not _is_sound(tree, clause, topic):
         return
-    if not clause.subject and _RELEASES.search(f"{document.name} {sentence.path}"):
+    if not clause.subject and english_structure.RELEASES.search(f"{document.name} {sentence.path}"):
         return  # "Fix the sidebar.": what was done, no command
     goes_on = _goes_on(document.text, sentence.start)
     if goes_on and _is_plain_plural(tree, clause, topic):
@@ -639,7 +635,7 @@ def _is_precise(tree: Tree, asked: Asked, kind: QuestionType) -> bool:
         return False
     if _is_compared(tree, [*asked.answer, *asked.remaining]) or not english_coordination.is_whole(tree, asked):
         return False
-    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low):
+    if not {"nobody", "none", "nothing", "no", "neither", "only"}.isdisjoint(low | {tree.low(p) for p in asked.answer}):
         return False
     if kind == "number" or asked.wh in ("where", "why"):
         return _content_enough(tree, asked, 2) and _is_certain(tree, asked)

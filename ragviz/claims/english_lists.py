@@ -10,7 +10,8 @@ from ragviz.claims.english_clauses import Clause, Tree
 from ragviz.claims.english_phrases import CONNECTIVE
 
 _NO_LIST = re.compile(
-    r"\b(?:such as|including|e\.g|for example|steps?|examples?|like|and|or)\.?$|\b(?:steps|instructions|examples?)\b",
+    r"\b(?:such as|including|e\.g|for example|steps?|examples?|like|and|or)\.?$|\b(?:steps|instructions|examples?)\b"
+    r"|^(?:some|several|many|a few) of\b",
     re.IGNORECASE,
 )
 """The items are some of many, or say what to do, one after the other."""

@@ -37,6 +37,10 @@ _LABELLED = re.compile(r"[A-Z]{4,} [A-Z][a-z]+ [a-z]")
 """A label in capitals that a title follows: "CULTURE Traffic on the lists"."""
 _SOME = re.compile(r"(?:some|several|various|many|few|a few|a number of|further|more) [a-z]+$", re.IGNORECASE)
 """What announces values instead of being one."""
+RELEASES = re.compile(
+    r"\b(?:change[ -]?logs?|changes|news|release[ _-]?notes|releases|history|what.s new)\b", re.IGNORECASE
+)
+"""What a list of changes is called: its sentences say what was done, and its keys in what."""
 _VERBS = frozenset({"VBZ", "VBD", "VBP", "MD", "VB"})
 _NUMBER = re.compile(r"[\d.,:/%$€£+–-]+|(?:19|20)\d\d")
 _BOLD = re.compile(r"(\*\*|__).+\1:?")
@@ -173,8 +177,12 @@ def claims(document: Document, found: Structure, about: Mapping[str, Topic]) -> 
     single = _items_without_keys(found.lists, found.key_values)
     unclear = single | _unexplained(document.text, found)
     pairs = [pair for pair in found.key_values if _is_pair(pair) and pair.start not in unclear]
+    pairs = [pair for pair in pairs if not RELEASES.search(f"{document.name} {pair.section}")]
     terms = [term for term in found.definitions if len(term.meaning.split()) <= LONGEST_VALUE]
+    headers = Counter(table.header for table in found.tables)
     tables = [table for each in found.tables if (table := _without_merged(document.text, each)).rows]
+    # Of tables of one row with the same titles, each is about its section: its first cell names nothing.
+    tables = [table for table in tables if len(table.rows) > 1 or headers[table.header] == 1]
     lists = [place for place in found.lists if 2 <= len(place.items) <= MOST_ITEMS]
     pieces = _Pieces(
         [
@@ -369,7 +377,8 @@ def _asked_of_key(name: str, key: _Parsed, value: _Parsed, person: bool, is_thin
     named = re.sub(r"^(?:the|an?) ", "", key.text, flags=re.IGNORECASE)
     capitals = sum(word.text[:1].isupper() and not word.text.isupper() for word in key.words)
     is_single = value_kinds.is_one_amount(value.text) or not _SEVERAL.search(value.text)
-    if is_thing or (key.is_plural() and is_single) or capitals > 2 or "(" in key.text:
+    is_term = len(key.words) == 1 and name.islower()  # marked as a name: `port`
+    if is_thing or is_term or (key.is_plural() and is_single) or capitals > 2 or "(" in key.text:
         return f"what is listed for “{name}”?", ""
     if person:
         return f"who is the {named}?", named
@@ -475,10 +484,10 @@ def _labels(tables: Iterable[Table], about: Mapping[str, Topic]) -> Counter[_Lab
 
 def _of_table(table: Table, pieces: _Pieces, topic: Topic, labels: Counter[_Label]) -> Iterator[SourceClaim]:
     """Ask for the cells that are told apart by the first cell of their row and their title."""
-    if len(set(table.header)) < len(table.header) or not all(table.header[1:]):
-        return
-    if _is_row(table, pieces):
+    if not any(table.header) or _is_row(table, pieces):
         yield from _of_rows(table, topic, labels)
+        return
+    if len(set(table.header)) < len(table.header) or not all(table.header[1:]):
         return
     way, is_kind = value_kinds.way(table), _is_kind(pieces[_inside(table.header[0])])
     for row in table.rows:
@@ -509,11 +518,11 @@ def _is_row(table: Table, pieces: _Pieces) -> bool:
 
 
 def _of_rows(table: Table, topic: Topic, labels: Counter[_Label]) -> Iterator[SourceClaim]:
-    """Ask what stands beside the labels of a table of two columns without titles."""
+    """Ask what stands beside the labels of a table of two columns without titles; its first row may be some."""
     title = table.header[-1].casefold()
     if len(table.header) != 2 or not topic.words or (topic, table.header[0].casefold(), title) in labels:
         return
-    for row in table.rows:
+    for row in table.rows if any(table.header) else table.rows[1:]:
         label, cell = row.cells
         is_one = labels[topic, label.casefold(), title] < 2
         if not is_one or not _can_label(label) or len(cell.split()) > LONGEST_VALUE:

@@ -44,15 +44,16 @@ MOST_SPANNED = 50
 _START = re.compile(r"""\bstart\s*=\s*["']?(\d{1,9})\b""", re.IGNORECASE)
 
 
-def markdown(page: str) -> str:
+def markdown(page: str, *, marks_titles: bool = True) -> str:
     r"""Return the text of a page, without link targets, pictures, scripts, navigation and hidden elements.
 
-    A cell that spans several columns or rows stands in the first of them; the others are empty.
+    A cell that spans several columns or rows stands in the first of them; the others are empty. A table whose
+    first row is not marked as its titles has empty ones, unless the page is of a kind that marks none (`marks_titles`).
 
     >>> markdown("<h1>Q&amp;A</h1><p>One <b>bold</b> line<ul><li>a<li>b</ul><table><tr><td>x<td>y</table>")
-    '# Q&A\n\nOne bold line\n\n- a\n- b\n\n| x | y |\n| --- | --- |'
+    '# Q&A\n\nOne bold line\n\n- a\n- b\n\n|  |  |\n| --- | --- |\n| x | y |'
     """
-    reader = _Reader()
+    reader = _Reader(marks_titles=marks_titles)
     for end, name, rest in _tokens(page):
         if not name:
             reader.text(_unescaped(rest).replace("\xad", ""))  # a soft hyphen is not part of the word
@@ -127,11 +128,12 @@ def charset(page: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A cell of a table: its blocks of text, and how many columns and rows it spans."""
+    """A cell of a table: its blocks of text, how many columns and rows it spans, whether it is marked as a title."""
 
     blocks: list[str]
     columns: int
     rows: int
+    is_title: bool
 
 
 def _grid(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
@@ -150,15 +152,24 @@ def _grid(rows: Sequence[Sequence[_Cell]]) -> list[list[str]]:
     return grid
 
 
+def _with_titles(rows: Sequence[Sequence[_Cell]], grid: list[list[str]]) -> list[list[str]]:
+    """Return a grid that begins with its titles, empty ones where its first row that is not empty has others."""
+    first = next((number for number, row in enumerate(grid) if any(row)), 0)
+    has_titles = all(cell.is_title for cell in rows[first] if any(cell.blocks))
+    return grid[first:] if has_titles else [[""] * max(map(len, grid)), *grid[first:]]
+
+
 class _Reader:
     """Collects blocks of text, which end where a block element begins or ends, and at the end of the page."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, marks_titles: bool) -> None:
+        self._marks_titles = marks_titles
         self._blocks: list[str] = []
         self._line: list[str] = []
         self._prefix = ""
         self._rows: list[list[_Cell]] | None = None  # of the open table
         self._lists: list[int | None] = []  # the number of the next item, None in a list without numbers
+        self._in_head = False
         self._quotes = 0
         self._pre = False
         self._skipping = ("", 0)  # the element that is left out, and how many of its name are open
@@ -219,13 +230,15 @@ class _Reader:
             self._quotes += 1
         elif tag == "table":
             self._end_table(layout=True)
-            self._rows = []
+            self._rows, self._in_head = [], False
+        elif tag in ("thead", "tbody"):
+            self._in_head = tag == "thead"
         elif tag == "tr" and self._rows is not None:
             self._rows.append([])
         elif tag in ("td", "th") and self._rows:
             spans = {name.lower(): int(count) for name, count in _SPAN.findall(attributes)}
             columns = max(1, min(spans.get("col", 1), MOST_SPANNED))
-            self._rows[-1].append(_Cell([], columns, spans.get("row", 1)))
+            self._rows[-1].append(_Cell([], columns, spans.get("row", 1), tag == "th" or self._in_head))
 
     def _item(self) -> str:
         number = self._lists[-1] if self._lists else None
@@ -239,6 +252,8 @@ class _Reader:
             self._prefix = ""
         if tag in ("ul", "ol") and self._lists:
             self._lists.pop()
+        elif tag == "thead":
+            self._in_head = False
         elif tag == "pre":
             self._pre = False
         elif tag == "blockquote":
@@ -266,7 +281,7 @@ class _Reader:
         rows, self._rows = self._rows or [], None
         if layout or all(len(row) <= 1 for row in rows):
             self._blocks += [block for row in rows for cell in row for block in cell.blocks]
-        elif text := table(_grid(rows)):
+        elif text := table(_with_titles(rows, _grid(rows)) if self._marks_titles else _grid(rows)):
             self._blocks.append(text)
 
     def _put(self, block: str) -> None:

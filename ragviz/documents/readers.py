@@ -152,7 +152,7 @@ def _docx(key: str, data: bytes, password: str | None) -> str:
     import mammoth
 
     page = mammoth.convert_to_html(_simplified(data), style_map=_STYLES, convert_image=lambda image: []).value
-    return html.markdown(_BACK_LINK.sub("", page))
+    return html.markdown(_BACK_LINK.sub("", page), marks_titles=False)  # few authors mark a row as titles
 
 
 def _simplified(data: bytes) -> io.BytesIO:

@@ -285,11 +285,15 @@ def _is_about(claim: SourceClaim, entity: str) -> bool:
 
 
 def _differ(claim: SourceClaim, group: Sequence[SourceClaim]) -> bool:
-    """Return whether a claim has another question and answer than all of a group; one cell of a table is enough."""
+    """Return whether a claim asks for something else, with another answer, than all of a group; one cell is enough.
+
+    What is asked of two topics in the same words is not: "what is it?" in two sections.
+    """
     if claim.type == "table" and any(other.type == "table" for other in group):
         return False
     return all(
-        normal(claim.question) != normal(other.question) and normal(claim.answer) != normal(other.answer)
+        normal(lead(claim.question)[1]) != normal(lead(other.question)[1])
+        and normal(claim.answer) != normal(other.answer)
         for other in group
     )
 

@@ -12,8 +12,8 @@ from ragviz.text.stems import content_words, stem
 
 SHARED = 1 / 3
 """Share of the content words of the shorter of two texts that have to be in the other one, too."""
-MOST_WORDS = 30
-"""Content words of a text that is compared by its words, at most."""
+MOST_WORDS = 8
+"""Content words of a text that is compared by its words, at most; longer ones are remarks, which differ in anything."""
 
 _BETWEEN = re.compile(r"\s*[,;、，；/]\s*|\s+(?:and|or)\s+|[和或及]")
 _DAY = re.compile(
@@ -80,5 +80,5 @@ def share_words(one: str, other: str, language: str, share: float = SHARED) -> b
     (True, False)
     """
     first, second = ({stem(word) for word in content_words(text, language)} for text in (one, other))
-    fewest = min(len(first), len(second))
-    return 0 < fewest <= MOST_WORDS and len(first & second) >= max(share * fewest, 1)
+    fewest, most = sorted((len(first), len(second)))
+    return fewest > 0 and most <= MOST_WORDS and len(first & second) >= max(share * fewest, 1)
