@@ -171,6 +171,30 @@ def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
     assert questions["q1"].evidence[0][0].grade == 2
 
 
+def test_a_question_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
+    """Importing it with the rest of its documents would ask for less than it needs."""
+    data = zipped(beir() | {"qrels/test.tsv": "q1\td1\t1\nq2\td1\t1\nq2\tdX\t1\n"})
+    outcome, questions = bring(workspace, corpus, data, choices=Choices("test", all_needed=True))
+    [(name, at, reason)] = told(workspace, outcome)
+    assert (name, at) == ("test.tsv", 3)
+    assert reason.startswith("judges the document 'dX' for 'q2', which is not in corpus.jsonl: 'q2' is left out")
+    assert "q2" not in questions
+    assert questions["q1"].kind == "single"
+    _, enough = bring(workspace, corpus, data, into="any")
+    assert [span.text for [span] in enough["q2"].evidence] == [
+        "Harbour\n\nThe harbour opens at six. Boats leave hourly."
+    ]
+
+
+def test_a_topic_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
+    add(workspace, corpus, "d1", "The harbour opens at six.")
+    data = zipped({"topics.tsv": "1\tWhen?\n2\tWhere?\n", "qrels.txt": "1 0 d1 1\n2 0 d1 1\n2 0 dX 1\n"})
+    outcome, questions = bring(workspace, corpus, data, choices=Choices(all_needed=True))
+    [(name, at, reason)] = told(workspace, outcome)
+    assert (name, at, list(questions)) == ("qrels.txt", 3, ["1"])
+    assert "'dX' for '2', which is not in the corpus: '2' is left out" in reason
+
+
 def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
     def stop(_done, _total, _unit, message=""):
         if message.startswith("Storing"):
