@@ -293,6 +293,34 @@ def row(number, question, text, start, **more):
     return {"id": f"s{number}", "question": question, "answers": [{"text": text, "answer_start": start}]} | more
 
 
+def test_each_part_of_squad_that_holds_no_questions_is_told(workspace, corpus):
+    good = row(1, "When?", "nine", 20)
+    paragraphs = [{"context": FERRY, "qas": [good]}, "no object", {"context": PIER, "qas": "zz"}, {"context": PIER}]
+    data = {"data": [{"title": "Ferries", "paragraphs": paragraphs}, [], {"title": "Piers", "paragraphs": "x"}]}
+    outcome, questions = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
+    assert (list(questions), outcome.problems) == (["s1"], 5)
+    reasons = {number: reason for _, number, reason in told(workspace, outcome)}
+    assert list(reasons) == [2, 3, 4, 5, 6]
+    assert [reasons[number].partition(" is no object")[0] for number in reasons] == [
+        "paragraph 2 of article 1 ('Ferries')", "paragraph 3 of article 1 ('Ferries')",
+        "paragraph 4 of article 1 ('Ferries')", "article 2", "article 3",
+    ]  # fmt: skip
+    nothing, _ = bring(workspace, corpus, b'{"data": [{"paragraphs": "x"}]}', "squad.json", into="none")
+    assert (nothing.imported, nothing.problems) == (0, 1)
+
+
+def test_a_question_of_squad_is_told_by_what_it_is_found_by(workspace, corpus):
+    nameless = {"question": "Where to?", "answers": []}
+    data = squad(
+        row(1, "When?", "ten", 0), nameless, {"answers": []}, row(4, "Who?", "nine", 20), row(4, "Again?", "nine", 20)
+    )
+    outcome, _ = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
+    reasons = [reason for _, _, reason in told(workspace, outcome)]
+    assert reasons[0].startswith("(id 's1') has a wrong offset")
+    assert reasons[1] == "(“Where to?”) has no answer, and is not marked is_impossible"
+    assert reasons[2:] == ["has no question", "(id 's4') has the id of one before it: the first is kept"]
+
+
 @pytest.mark.parametrize("given_row", [row(1, "什么时候建成？", "1998年", 5), row(1, "多长？", "三十米", 15)])
 def test_squad_in_chinese_counts_characters(workspace, corpus, given_row):
     outcome, questions = bring(workspace, corpus, json.dumps(squad(given_row, context=PIER)).encode())
@@ -555,6 +583,10 @@ def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command
     code, _, err = command_line("questions", "import", "new", tmp_path / "q.jsonl", "--name", "s")
     assert code
     assert "ragviz corpus add" in err
+    (tmp_path / "s.json").write_text('{"version": "v2.0", "data": [{"paragraf": []}]}', encoding="utf-8")
+    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
+    sentence = "'s.json' is recognised as JSONL, which brings none; BEIR and SQuAD do"
+    assert (code, sentence in " ".join(err.split())) == (2, True)
     code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
     assert (code, "cannot be opened" in err) == (2, True)
     assert workspace.store.corpora() == []
@@ -566,7 +598,7 @@ def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line
     (tmp_path / "s.json").write_text(json.dumps(wrong), encoding="utf-8")
     code, out, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s", "--json")
     assert (code, list(json.loads(out)["problems"])) == (1, ["2"])
-    assert "row 2: has a wrong offset" in err
+    assert "row 2: (id 's2') has a wrong offset" in err
 
 
 # Our own JSONL and CSV
