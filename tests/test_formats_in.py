@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
@@ -590,6 +591,18 @@ def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command
     code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
     assert (code, "cannot be opened" in err) == (2, True)
     assert workspace.store.corpora() == []
+
+
+def test_an_import_that_is_stopped_says_that_nothing_was_imported(command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    (tmp_path / "s.json").write_text(json.dumps(squad(row(1, "When?", "nine", 20))), encoding="utf-8")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(jobs.KINDS, "import", interrupted)
+    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
+    assert (code, err.strip()) == (1, "Stopped. Nothing was imported: an import is stored whole, at its end.")
 
 
 def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line, monkeypatch, tmp_path):
