@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -532,6 +532,8 @@ def kept(job: Job) -> str:
         return read if can_resume(job) else f"{read} Add the others again to read them."
     if job.kind == "asked":
         return "Nothing of the log was kept: it is stored at its end."
+    if job.kind in ("health", "search"):
+        return "Nothing of it was kept: its result is stored at its end."
     if job.kind == "import":
         return "Nothing was imported: an import is stored whole, at its end."
     if job.kind == "replay":
@@ -604,7 +606,8 @@ def _alive(job: Job) -> bool:
 def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
     """Do a job in this process, with its row; `watch` gets the progress too.
 
-    Its end is recorded in the row (`done`, `failed` with the sentence, `cancelled`) before an error is raised.
+    Its end is recorded in the row (`done`, `failed` with the sentence, `cancelled`) before an error is raised; what
+    ends a job that was stopped says what is kept of it.
 
     Raises:
         UsageError: another process is doing it, or it is done.
@@ -631,9 +634,12 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
                 store.delete_job(job_id)
                 workspace.log_of(job.id).unlink(missing_ok=True)
                 raise Deleted(beat.deleted or str(error)) from error
-            end = _end_of(error, workspace.log_of(job.id), workspace.settings.keys)
+            reached = beat.values()
+            end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
             with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
-                store.update_job(job_id, **end, **beat.values(), finished=time.time())
+                store.update_job(job_id, **end, **reached, finished=time.time())
+            if isinstance(error, Cancelled | KeyboardInterrupt):
+                raise type(error)(end["error"]) from error
             raise
     store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
     job = store.job(job_id)
@@ -706,10 +712,13 @@ def _experiment_of(job: Job) -> str:
     return str(job.arguments["experiment"]) if job.kind in ("sweep", "confirm") else ""
 
 
-def _end_of(error: BaseException, log: Path, keys: Sequence[str]) -> dict[str, str]:
-    """Return how a job ended, as columns of its row; the traceback of a defect is added to its log."""
+def _end_of(error: BaseException, job: Job, log: Path, keys: Sequence[str]) -> dict[str, str]:
+    """Return how a job ended, as columns of its row; the traceback of a defect is added to its log.
+
+    `job` is as far as it has come.
+    """
     if isinstance(error, Cancelled | KeyboardInterrupt):
-        return {"status": "cancelled", "error": SENTENCE}
+        return {"status": "cancelled", "error": f"{SENTENCE} {kept(replace(job, status='cancelled'))}"}
     if isinstance(error, OSError) and (refused := disk.explained(error)) is not None:
         return {"status": "failed", "error": str(refused)}
     if isinstance(error, RagvizError):

@@ -20,7 +20,8 @@ LOOK = 0.1
 """Seconds between two checks of a wait."""
 GRACE = 0.5
 """Seconds that calls in flight have to finish when a person stops the work: they are paid."""
-SENTENCE = "Stopped; what was finished is kept."
+SENTENCE = "Stopped."
+"""What is raised where work is stopped: what is kept of it, only the job knows (`jobs.kept`)."""
 
 
 class Stopping(threading.Event):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragviz import jobs
 from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import Cancelled, InputError, UsageError
@@ -171,6 +172,30 @@ def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
     assert questions["q1"].evidence[0][0].grade == 2
 
 
+def test_a_question_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
+    """Importing it with the rest of its documents would ask for less than it needs."""
+    data = zipped(beir() | {"qrels/test.tsv": "q1\td1\t1\nq2\td1\t1\nq2\tdX\t1\n"})
+    outcome, questions = bring(workspace, corpus, data, choices=Choices("test", all_needed=True))
+    [(name, at, reason)] = told(workspace, outcome)
+    assert (name, at) == ("test.tsv", 3)
+    assert reason.startswith("judges the document 'dX' for 'q2', which is not in corpus.jsonl: 'q2' is left out")
+    assert "q2" not in questions
+    assert questions["q1"].kind == "single"
+    _, enough = bring(workspace, corpus, data, into="any")
+    assert [span.text for [span] in enough["q2"].evidence] == [
+        "Harbour\n\nThe harbour opens at six. Boats leave hourly."
+    ]
+
+
+def test_a_topic_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
+    add(workspace, corpus, "d1", "The harbour opens at six.")
+    data = zipped({"topics.tsv": "1\tWhen?\n2\tWhere?\n", "qrels.txt": "1 0 d1 1\n2 0 d1 1\n2 0 dX 1\n"})
+    outcome, questions = bring(workspace, corpus, data, choices=Choices(all_needed=True))
+    [(name, at, reason)] = told(workspace, outcome)
+    assert (name, at, list(questions)) == ("qrels.txt", 3, ["1"])
+    assert "'dX' for '2', which is not in the corpus: '2' is left out" in reason
+
+
 def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
     def stop(_done, _total, _unit, message=""):
         if message.startswith("Storing"):
@@ -267,6 +292,34 @@ def squad(*rows, context=FERRY, title="Ferries"):
 
 def row(number, question, text, start, **more):
     return {"id": f"s{number}", "question": question, "answers": [{"text": text, "answer_start": start}]} | more
+
+
+def test_each_part_of_squad_that_holds_no_questions_is_told(workspace, corpus):
+    good = row(1, "When?", "nine", 20)
+    paragraphs = [{"context": FERRY, "qas": [good]}, "no object", {"context": PIER, "qas": "zz"}, {"context": PIER}]
+    data = {"data": [{"title": "Ferries", "paragraphs": paragraphs}, [], {"title": "Piers", "paragraphs": "x"}]}
+    outcome, questions = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
+    assert (list(questions), outcome.problems) == (["s1"], 5)
+    reasons = {number: reason for _, number, reason in told(workspace, outcome)}
+    assert list(reasons) == [2, 3, 4, 5, 6]
+    assert [reasons[number].partition(" is no object")[0] for number in reasons] == [
+        "paragraph 2 of article 1 ('Ferries')", "paragraph 3 of article 1 ('Ferries')",
+        "paragraph 4 of article 1 ('Ferries')", "article 2", "article 3",
+    ]  # fmt: skip
+    nothing, _ = bring(workspace, corpus, b'{"data": [{"paragraphs": "x"}]}', "squad.json", into="none")
+    assert (nothing.imported, nothing.problems) == (0, 1)
+
+
+def test_a_question_of_squad_is_told_by_what_it_is_found_by(workspace, corpus):
+    nameless = {"question": "Where to?", "answers": []}
+    data = squad(
+        row(1, "When?", "ten", 0), nameless, {"answers": []}, row(4, "Who?", "nine", 20), row(4, "Again?", "nine", 20)
+    )
+    outcome, _ = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
+    reasons = [reason for _, _, reason in told(workspace, outcome)]
+    assert reasons[0].startswith("(id 's1') has a wrong offset")
+    assert reasons[1] == "(“Where to?”) has no answer, and is not marked is_impossible"
+    assert reasons[2:] == ["has no question", "(id 's4') has the id of one before it: the first is kept"]
 
 
 @pytest.mark.parametrize("given_row", [row(1, "什么时候建成？", "1998年", 5), row(1, "多长？", "三十米", 15)])
@@ -531,9 +584,25 @@ def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command
     code, _, err = command_line("questions", "import", "new", tmp_path / "q.jsonl", "--name", "s")
     assert code
     assert "ragviz corpus add" in err
+    (tmp_path / "s.json").write_text('{"version": "v2.0", "data": [{"paragraf": []}]}', encoding="utf-8")
+    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
+    sentence = "'s.json' is recognised as JSONL, which brings none; BEIR and SQuAD do"
+    assert (code, sentence in " ".join(err.split())) == (2, True)
     code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
     assert (code, "cannot be opened" in err) == (2, True)
     assert workspace.store.corpora() == []
+
+
+def test_an_import_that_is_stopped_says_that_nothing_was_imported(command_line, monkeypatch, tmp_path):
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
+    (tmp_path / "s.json").write_text(json.dumps(squad(row(1, "When?", "nine", 20))), encoding="utf-8")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(jobs.KINDS, "import", interrupted)
+    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
+    assert (code, err.strip()) == (1, "Stopped. Nothing was imported: an import is stored whole, at its end.")
 
 
 def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line, monkeypatch, tmp_path):
@@ -542,7 +611,7 @@ def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line
     (tmp_path / "s.json").write_text(json.dumps(wrong), encoding="utf-8")
     code, out, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s", "--json")
     assert (code, list(json.loads(out)["problems"])) == (1, ["2"])
-    assert "row 2: has a wrong offset" in err
+    assert "row 2: (id 's2') has a wrong offset" in err
 
 
 # Our own JSONL and CSV
@@ -596,7 +665,7 @@ def test_jsonl_and_csv_lose_nothing(questions):
     for file_format in ("jsonl", "csv"):
         data = interchange.write_questions(questions, {DESK.id: DESK.name}, file_format)
         imported = interchange.read_questions(data, f"q.{file_format}", {DESK.name: DESK})
-        assert imported.problems == {}
+        assert (imported.problems, imported.repaired) == ({}, {})
         assert list(imported.questions) == questions
 
 

@@ -112,6 +112,57 @@ def test_every_way_to_name_evidence(row):
     assert question.source_chunks == ((CHUNK_ID,) if "chunk_id" in row else ())
 
 
+@pytest.mark.parametrize("column", ["quote", "context", "passage"])
+@pytest.mark.parametrize("delimiter", [",", "\t"])
+def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(column, delimiter):
+    """Word for word, in other line breaks too; a passage that is nowhere leaves its question, and that is told."""
+    rows = [
+        f"question,answer,{column}",
+        'Fines?,A euro.,"Fines are one euro a day."',
+        "钥匙在哪里？,厨房,钥匙挂在厨房。",
+        "Who?,Ada.,Ada is the clerk.",
+    ]
+    data = "\n".join(rows).replace(",", delimiter).encode()
+    read = read_questions(data, "q.csv", DOCUMENTS)
+    assert [question.evidence for question in read.questions] == [
+        ((span("Fines are one\neuro a day."),),), ((span("钥匙挂在厨房。", GARAGE, GARAGE_ID),),), (),
+    ]  # fmt: skip
+    assert [question.kind for question in read.questions] == ["single", "single", "reference"]
+    assert (read.problems, list(read.repaired)) == ({}, [4])
+    assert f"has a {column} that stands in no document (“Ada is the clerk.”)" in read.repaired[4]
+    assert not any("not kept" in note for note in read.notes)
+    more = DOCUMENTS | {"clerk.md": document("clerk.md", "Ada is the clerk.")}
+    again = read_questions(data, "q.csv", more).questions[2]
+    assert (again.kind, again.id) == ("single", read.questions[2].id)  # importing again adds no second question
+
+
+def test_a_passage_in_several_places_is_evidence_in_any_of_them():
+    twice = DOCUMENTS | {"copy.md": document("copy.md", DESK)}
+    read = read_questions(b'{"question": "Q?", "answer": "21", "context": "maps for 21 days"}', "q.jsonl", twice)
+    [[first, second]] = read.questions[0].evidence
+    assert first.text == second.text == "maps for 21 days"
+    assert read.notes == ("1 passage stands more than once in the documents: any of these places is evidence.",)
+    everywhere = {"a.md": document("a.md", "maps for 21 days. " * 30)}
+    read = read_questions(b'{"question": "Q?", "answer": "21", "quote": "maps for 21 days"}', "q.jsonl", everywhere)
+    assert "20 times or more" in read.problems[1]
+
+
+def test_a_context_beside_another_place_is_not_evidence():
+    """The quote, the offsets or the chunk say where; of an unanswerable question it is what it was made from."""
+    for place in ({"document": "desk", "quote": LENT.text}, {"quote": LENT.text}, {"chunk_id": CHUNK_ID},
+                  {"document": "desk", "start": LENT.start, "end": LENT.end}):  # fmt: skip
+        row = {"question": "Q?", "answer": "21", "context": DESK, **place}
+        read = read_questions(json.dumps(row).encode(), "q.jsonl", DOCUMENTS)
+        assert read.questions[0].evidence == ((LENT,),), place
+        assert read.notes == ("Column 'context' was not kept: no row takes its evidence from there.",)
+    assert one(document="desk", answer="21", context=LENT.text).evidence == ((LENT,),)
+    unanswerable = one(context=LENT.text, is_impossible=True)
+    assert (unanswerable.kind, unanswerable.source_chunks) == ("unanswerable", (CHUNK_ID,))
+    listed = read_questions(b'{"question": "Q?", "answer": "21", "context": [["a", "b"]]}', "q.jsonl", DOCUMENTS)
+    assert listed.questions[0].kind == "reference"
+    assert listed.repaired == {1: "was imported without its context, which is no text"}
+
+
 def test_a_list_is_groups_and_a_list_inside_it_their_members():
     fines, keys = span("Fines are one\neuro a day."), span("钥匙挂在厨房。", GARAGE, GARAGE_ID)
     places = [
@@ -192,7 +243,8 @@ def test_how_many_name_no_evidence_is_said():
         ({"document": "desk", "start": 3}, "no place in it"),
         ({"document": "desk"}, "no place in it"),
         ({"document": "cellar.md", "quote": "a"}, "'cellar.md', which is not in the corpus"),
-        ({"quote": "maps"}, "no document"),
+        ({"start": 3, "end": 9}, "no document"),
+        ({"quote": "globes"}, "has a quote that stands in no document (“globes”), and no answer"),
         ({"chunk_id": "c-17"}, "'c-17', which is not an id of ragviz"),
         ({"chunk_id": Chunk.make_id("0" * 16, 1, 2)}, "not in the corpus"),
         ({"evidence": "[{"}, "is not JSON"),
@@ -254,6 +306,32 @@ def test_a_type_or_style_that_is_none_is_told_for_its_row():
     assert list(read.repaired) == [1, 3]
     assert read.repaired[1].startswith("was imported without its type 'zzz', which is none of fact, number, ")
     assert read.repaired[3].startswith("was imported without its style 'loud', which is none of colleague, keywords, ")
+
+
+def test_a_row_with_too_few_cells_is_told():
+    read = read_questions(b"question,answer,document,quote\nA?,x,desk\nB?,y,,\n", "q.csv", DOCUMENTS)
+    assert [question.kind for question in read.questions] == ["reference", "reference"]
+    assert read.repaired == {2: "has 3 cells for 4 columns: nothing was read for 'quote'"}
+    assert read.notes == ()
+
+
+def test_a_kind_that_the_evidence_does_not_bear_out_is_told():
+    rows = [{"kind": "single"}, {"kind": "Multi", "document": "desk", "quote": "Maps are red"}, {"kind": "reference"}]
+    lines = [json.dumps({"question": f"Q{n}?", "answer": "1", **row}) for n, row in enumerate(rows)]
+    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
+    assert [question.kind for question in read.questions] == ["reference", "single", "reference"]
+    assert read.repaired == {
+        1: "was imported as reference, and not as single: it names no piece of evidence",
+        2: "was imported as single, and not as multi: it names 1 piece of evidence",
+    }
+
+
+@pytest.mark.parametrize("name", ["水泵.md", "雪链.md", "码头.md"])
+def test_a_short_file_in_gb18030_is_read_as_chinese(name):
+    """Few bytes fit Korean as well: Chinese is as likely here as where documents are read."""
+    data = f"question,answer,document,quote\n几点开门？,六点,{name},六点开门\n".encode("gb18030")
+    read = read_questions(data, "q.csv", {name: document(name, "每天六点开门。")})
+    assert (read.problems, [q.kind for q in read.questions]) == ({}, ["single"])
 
 
 def test_jsonl_rows_are_lines():

@@ -191,6 +191,24 @@ def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
         jobs.perform(workspace, job.id)
 
 
+@pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt])
+def test_a_job_that_is_stopped_says_what_is_kept_of_it(workspace, error):
+    """An import is stored whole: of one that was stopped nothing is; of an upload, what was read."""
+    corpus = workspace.store.create_corpus("notes")
+    file = workspace.settings.home / "q.jsonl"
+    file.write_text('{"question": "What?", "answer": "A pump."}', encoding="utf-8")
+
+    def stopping(*_: object) -> None:
+        raise error
+
+    arguments = {"corpus": corpus.id, "files": [["q.jsonl", str(file)]], "name": "s", "format": "auto"}
+    with pytest.raises(error, match=r"^Stopped\. Nothing was imported: an import is stored whole, at its end\.$"):
+        jobs.perform_new(workspace, "import", "Import s", corpus.id, arguments, stopping)
+    assert workspace.store.question_sets() == []
+    with pytest.raises(error, match=r"^Stopped\. No file was read yet\. Add the others again to read them\.$"):
+        jobs.perform(workspace, staged_job(workspace).id, stopping)
+
+
 def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace):
     killed, forgotten, working = staged_job(workspace, "interrupted"), staged_job(workspace), staged_job(workspace)
     workspace.store.delete_job(forgotten.id)

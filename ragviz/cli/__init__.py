@@ -60,8 +60,8 @@ def main() -> None:
         if (refused := disk.explained(error)) is None:
             raise
         console.fail(str(refused), 1)
-    except KeyboardInterrupt:
-        console.fail("Stopped; what was finished is kept.", 1)
+    except KeyboardInterrupt as stop:
+        console.fail(str(stop) or "Stopped.", 1)
 
 
 @app.command("app")

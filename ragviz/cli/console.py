@@ -165,7 +165,12 @@ def interval(estimate: Estimate) -> str:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """Yield a progress callback that draws a bar on standard error; it draws nothing when that is no terminal."""
+    """Yield a progress callback that draws a bar on standard error; it draws nothing when that is no terminal.
+
+    Raises:
+        Cancelled: the work was interrupted from the keyboard.
+
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     with Bar(*columns, TimeRemainingColumn(), console=err, transient=True, disable=not err.is_terminal) as drawn:
         tasks: list[TaskID] = []
@@ -174,7 +179,10 @@ def bar() -> Iterator[Progress]:
             tasks or tasks.append(drawn.add_task("", unit=unit))  # type: ignore[func-returns-value]
             drawn.update(tasks[0], completed=done, total=total, unit=unit, description=escape(message[:40]))
 
-        yield watch
+        try:
+            yield watch
+        except KeyboardInterrupt as stop:
+            raise Cancelled(str(stop) or "Stopped.") from stop  # which typer would end without a word
 
 
 def perform(workspace: Workspace, kind: str, title: str, corpus: Corpus | None, arguments: Mapping[str, Any]) -> Job:

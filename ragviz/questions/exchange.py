@@ -160,8 +160,14 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
     if found is not None:
         yield found
         return
-    if not registry.FORMATS[registry.recognised(files) if file_format == AUTO else file_format].brings_documents:
-        raise NotFoundError(f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`.")
+    format_of = registry.FORMATS[registry.recognised(files) if file_format == AUTO else file_format]
+    if not format_of.brings_documents:
+        able = " and ".join(each.title for each in registry.FORMATS.values() if each.brings_documents)
+        how = "is recognised as" if file_format == AUTO else "is to be read as"
+        raise NotFoundError(
+            f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' {how} "
+            f"{format_of.title}, which brings none; {able} do."
+        )
     created = workspace.store.corpus_called(name)
     try:
         yield created

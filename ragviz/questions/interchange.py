@@ -8,12 +8,18 @@ A question's row names its evidence in any of these ways, tried in this order:
     chunk_id                        one id or more, separated by spaces
     document + quote                the text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
+    quote                           the text, looked up word for word in all documents; any of its places suffices
 
 `split` is the side of the set's split that a question is on, in one of the words of `SIDE_WORDS`.
 
 Beside the place, `grade` (or `relevance`) is its graded relevance, above 0; 1 without one.
 
-`corpus_id` stands for document. A row with none of them, or with a document only, and with an answer, is "reference
+`corpus_id` stands for document; `content`, `context` or `passage` for quote, the first of `PASSAGES` that a row has.
+So (question, answer, passage) is a row that is complete. A `context` or `passage` beside another place is not read, and
+that of a question without an answer is what it was made from, not its evidence. One that stands in no document leaves
+its row as one without evidence, told.
+
+A row with none of them, or with a document only, and with an answer, is "reference
 only": where its answer stands is not known. One with neither evidence nor answer is unanswerable, and so is one that
 says so: in a column of `MARKS`, as its `kind`, or by an answer that is one of `NO_ANSWERS`.
 
@@ -34,7 +40,9 @@ from typing import Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from ragviz.errors import InputError, UsageError
+from ragviz.documents import encoding
+from ragviz.errors import InputError, UnreadableFile, UsageError
+from ragviz.questions.formats.located import PLACES, located
 from ragviz.records import (
     LONGEST_ID,
     Chunk,
@@ -52,6 +60,7 @@ from ragviz.records import (
     silent,
 )
 from ragviz.text import language, quotes
+from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
@@ -65,6 +74,9 @@ FORMAT = 2
 type, style, parts, history, verified_by and weight; rows of 1, which name no version, are read as they are."""
 ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
 """Columns that hold the reference answer; the first of them that a row has is read."""
+PASSAGES = ("quote", "content", "context", "passage")
+"""Columns that hold the text of the evidence; the first of them that a row has is read."""
+_SURROUNDINGS = ("context", "passage")  # beside another place they are not evidence, but what is around it
 MARKS = {"unanswerable": True, "is_unanswerable": True, "is_impossible": True, "answerable": False}
 MARKS |= {"is_answerable": False, "has_answer": False}
 """Columns that say whether the documents answer the question, and the value of each that says they do not."""
@@ -90,7 +102,7 @@ _PLACES = (
     "grade",
     "relevance",
 )
-_KNOWN = {*COLUMNS, *_PLACES, *ANSWERS, *MARKS, "question_type", "format"}
+_KNOWN = {*COLUMNS, *_PLACES, *PASSAGES, *ANSWERS, *MARKS, "question_type", "format"}
 _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
 
@@ -98,13 +110,14 @@ _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
 COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
 """What is to be done about a quote that was not found."""
-_PLACES_IN_IT = ("start", "start_index", "end", "end_index", "quote", "content")
+_OFFSETS = ("start", "start_index", "end", "end_index")
+_PLACES_IN_IT = (*_OFFSETS, "quote", "content")
 _AROUND = " \t\r\n<>《》[]()（）.。!！\"'“”"
 _BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
 _DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
 """Beginning of a cell that some spreadsheet reads as a formula: blanks before the sign are skipped, and full-width
 signs count as the narrow ones."""
-_REFUSED = "refused: "  # no column of a file ends in a blank
+_REFUSED, _SHORT = "refused: ", "short: "  # no column of a file ends in a blank
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
 _BYTE_ORDER_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
@@ -197,13 +210,17 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
     columns: dict[str, None] = {}
     answers: dict[str, None] = {}
     no_sides: dict[str, None] = {}
-    for number, row in _json_rows(text) if is_json else _csv_rows(text, name):
+    read: dict[str, None] = {}
+    several = 0
+    rows = list(_json_rows(text) if is_json else _csv_rows(text, name))
+    there = located({row[column] for _, row in rows if (column := _looked_up(row))}, documents.values(), progress)
+    for number, row in rows:
         if number % _REPORTED == 0:
             progress(number, None, "rows", "Reading questions")
         columns |= dict.fromkeys(row)
         answers |= dict.fromkeys(_answer_columns(row)[:1])
         try:
-            question = _question(row, documents, languages)
+            question = _question(row, documents, languages, there)
             if question.id in rows_of:
                 raise _Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
         except _Refused as refusal:
@@ -211,11 +228,16 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
         else:
             rows_of[question.id] = number
             questions.append(question)
-            if reason := _not_kept(row):
+            if reason := "; ".join(_otherwise(row, question, there)):
                 repaired[number] = reason
+            read |= dict.fromkeys([_passage(row)])
+            several += any(len(group) > 1 for group in question.evidence) and bool(_looked_up(row))
             if (word := _side_word(row)) not in SIDE_WORDS:
                 no_sides[word] = None
-    notes = [*_notes(columns, answers)]
+    notes = [*_notes(columns, answers, read)]
+    if several:
+        stand = f"{counted(several, 'passage')} {'stands' if several == 1 else 'stand'}"
+        notes.append(f"{stand} more than once in the documents: any of these places is evidence.")
     if no_sides:
         words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
         notes.append(f"Column 'split' says {words}: these are on neither side of a split, validation or test.")
@@ -232,8 +254,8 @@ def _answer_columns(row: Mapping[str, Any]) -> list[str]:
     return [column for column in ANSWERS if column in row]
 
 
-def _notes(columns: Collection[str], answers: Collection[str]) -> Iterator[str]:
-    """Yield notes on columns beyond an export's; `answers` are those that were read as the answer."""
+def _notes(columns: Collection[str], answers: Collection[str], passages: Collection[str]) -> Iterator[str]:
+    """Yield notes on columns beyond an export's; `answers` and `passages` are those that were read as such."""
     others = [column for column in answers if column != "answer"]
     if others:
         yield f"{_named(others)} read as the answer."
@@ -241,7 +263,10 @@ def _notes(columns: Collection[str], answers: Collection[str]) -> Iterator[str]:
     if beside:
         answer = "it" if others else "'answer'"
         yield f"{_named(beside)} not kept beside {answer}."
-    unknown = [column for column in columns if column not in _KNOWN and column != _REFUSED]
+    around = [column for column in _SURROUNDINGS if column in columns and column not in passages]
+    if around:
+        yield f"{_named(around)} not kept: no row takes its evidence from there."
+    unknown = [column for column in columns if column not in _KNOWN and column not in (_REFUSED, _SHORT)]
     if unknown:
         yield f"{_named(unknown)} not kept: questions have no such column."
 
@@ -274,17 +299,15 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
 
 def _decoded(data: bytes, name: str) -> str:
     """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
-    encoding = next((encoding for mark, encoding in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
+    marked = next((codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
     try:
-        return data.decode(encoding)
+        return data.decode(marked)
     except UnicodeDecodeError:
         pass
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(data).best()
-    if best is None:
-        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.")
-    return str(best)
+    try:
+        return encoding.decode(data)[0]  # as documents are, so that their names are the same in both
+    except UnreadableFile:
+        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.") from None
 
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -310,10 +333,16 @@ def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
-    """Return cells by column; a row with more cells than columns is refused, because its end would be lost."""
+    """Return cells by column; a row with more cells than columns is refused, because its end would be lost.
+
+    What one with fewer cells lacks stands under `_SHORT`.
+    """
     if any(value.strip() for value in values[len(header) :]):
         return {_REFUSED: f"has {len(values)} cells for {len(header)} columns: put text with a delimiter in quotes"}
-    return {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
+    cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
+    missing = ", ".join(f"'{column[:60]}'" for column in header[len(values) :] if column)
+    short = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}: nothing was read for {missing}"
+    return cells | ({_SHORT: short} if missing else {})
 
 
 def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -346,8 +375,16 @@ def _object(row: Any) -> Mapping[str, Any]:
 # From a row to a question
 
 
-def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languages: Mapping[str, str]) -> Question:
-    """Return the question of a row; `languages` are the documents' by id, for questions too short to show theirs."""
+def _question(
+    row: Mapping[str, Any],
+    documents: Mapping[str, Document],
+    languages: Mapping[str, str],
+    there: Mapping[str, Sequence[Span]],
+) -> Question:
+    """Return the question of a row; `languages` are the documents' by id, for questions too short to show theirs.
+
+    `there` are the places of the passages that were looked up.
+    """
     if _REFUSED in row:
         raise _Refused(row[_REFUSED])
     if isinstance(version := row.get("format"), int) and version > FORMAT:
@@ -357,12 +394,18 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
     if not text.strip() and status != "rejected":
         raise _Refused("has no question")
     chunk_ids, is_marked = _string(row, "chunk_id").split(), _is_marked(row, answer)
-    evidence = _evidence(row, chunk_ids, documents, needs_place=not is_marked and not answer.strip())
+    made_from, needs_place = chunk_ids, not is_marked and not answer.strip()
+    if is_marked and (column := _passage(row)) in _SURROUNDINGS:
+        evidence: Evidence = ()
+        made_from = [Chunk.make_id(s.document_id, s.start, s.end) for s in there.get(row[column], ())[:1]]
+    else:
+        evidence = _evidence(row, chunk_ids, documents, there, needs_place=needs_place)
     if is_marked and evidence:
         raise _Refused("is marked unanswerable and names evidence: remove the one or the other")
     if status not in get_args(QuestionStatus):
         raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
+    places = [row[column]] if (column := _looked_up(row)) else places  # the same before and after its document is added
     languages_of_evidence = [
         languages[s.document_id] for group in evidence for s in group if s.document_id in languages
     ]
@@ -378,7 +421,7 @@ def _question(row: Mapping[str, Any], documents: Mapping[str, Document], languag
         status=status,  # type: ignore[arg-type]  # checked above
         reason=_string(row, "reason"),
         language=language.code(_string(row, "language")) or language.of_short(text, *languages_of_evidence),
-        source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else chunk_ids),
+        source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else made_from),
         unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
         split=SIDE_WORDS.get(_side_word(row), ""),
         type=_type(row),
@@ -397,16 +440,34 @@ def _type(row: Mapping[str, Any]) -> QuestionType:
     return next((each for each in types if each and each in words), "")
 
 
-def _not_kept(row: Mapping[str, Any]) -> str:
-    """Say which type or style of a row is none that is known, and which are; "" when there is no such."""
+def _otherwise(row: Mapping[str, Any], question: Question, there: Mapping[str, Sequence[Span]]) -> Iterator[str]:
+    """Yield in what a question differs from what its row says: what was not read, and a kind that is another."""
+    if short := row.get(_SHORT):
+        yield short
+    if (column := _looked_up(row)) and not there[row[column]]:
+        yield (
+            f"has a {column} that stands in no document (“{shortened(row[column], 60)}”): imported without it; add the "
+            "documents that it is from, and import again"
+        )
+    for column in _SURROUNDINGS:
+        if row.get(column) and not isinstance(row[column], str):
+            yield f"was imported without its {column}, which is no text"
+    kinds: tuple[str, ...] = get_args(QuestionKind)
+    said = _string(row, "kind").strip().lower()
+    if said in kinds and said != question.kind:
+        names = counted(len(question.evidence), "piece") if question.evidence else "no piece"
+        yield f"was imported as {question.kind}, and not as {said}: it names {names} of evidence"
+    yield from _unknown_words(row, kinds)
+
+
+def _unknown_words(row: Mapping[str, Any], kinds: Collection[str]) -> Iterator[str]:
+    """Yield which type and which style of a row are none that is known, and which are."""
     known = {"type": get_args(QuestionType), "style": get_args(QuestionStyle)}
-    kinds, reasons = get_args(QuestionKind), []
     for column, words in known.items():
         said = _string(row, column).strip()
         if said.lower() not in words and not (column == "type" and said.lower() in kinds):
             listed = ", ".join(filter(None, words))
-            reasons.append(f"was imported without its {column} '{said[:60]}', which is none of {listed}")
-    return "; ".join(reasons)
+            yield f"was imported without its {column} '{said[:60]}', which is none of {listed}"
 
 
 def _style(row: Mapping[str, Any]) -> QuestionStyle:
@@ -502,8 +563,44 @@ def _string(row: Mapping[str, Any], column: str) -> str:
     return str(value)
 
 
+def _passage(row: Mapping[str, Any]) -> str:
+    """Return the column with the text of a row's evidence, "" for a row that names its evidence otherwise."""
+    if any(str(row.get(column) or "").strip() for column in ("evidence", "references", "chunk_id")):
+        return ""
+    column = next((each for each in PASSAGES if isinstance(row.get(each), str) and row[each].strip()), "")
+    return "" if column in _SURROUNDINGS and any(row.get(each) not in (None, "") for each in _OFFSETS) else column
+
+
+def _looked_up(row: Mapping[str, Any]) -> str:
+    """Return the column whose text is looked up in all documents, "" for a row that names a document."""
+    named = any(row.get(column) not in (None, "") for column in ("document", "corpus_id", *_OFFSETS))
+    return "" if named else _passage(row)
+
+
+def _places_of(column: str, text: str, spans: Sequence[Span], *, needs_place: bool) -> Evidence:
+    """Return the places of a passage that was looked up, any of which suffices; without one, no evidence.
+
+    Raises:
+        _Refused: it stands everywhere; or nowhere, and `needs_place`.
+
+    """
+    if len(spans) >= PLACES:
+        raise _Refused(f"has a {column} that stands {PLACES} times or more in the documents: it tells no place")
+    if needs_place and not spans:
+        raise _Refused(
+            f"has a {column} that stands in no document (“{shortened(text, 60)}”), and no answer: add the documents "
+            "that it is from, and import again"
+        )
+    return (tuple(spans),) if spans else ()
+
+
 def _evidence(
-    row: Mapping[str, Any], chunk_ids: Sequence[str], documents: Mapping[str, Document], *, needs_place: bool
+    row: Mapping[str, Any],
+    chunk_ids: Sequence[str],
+    documents: Mapping[str, Document],
+    there: Mapping[str, Sequence[Span]],
+    *,
+    needs_place: bool,
 ) -> Evidence:
     """Return the evidence that a row names; a document alone is none, unless `needs_place`: then it is refused."""
     listed = row.get("evidence") or row.get("references")
@@ -511,8 +608,11 @@ def _evidence(
         return _listed(listed, row, documents)
     if chunk_ids:
         return tuple((_span({"chunk_id": chunk_id}, documents),) for chunk_id in chunk_ids)
+    if column := _looked_up(row):
+        return _places_of(column, row[column], there[row[column]], needs_place=needs_place)
+    values = {**row, "quote": row[column]} if (column := _passage(row)) else row
     naming = (*_PLACES_IN_IT, "document", "corpus_id") if needs_place else _PLACES_IN_IT
-    return ((_span(row, documents),),) if any(row.get(column) not in (None, "") for column in naming) else ()
+    return ((_span(values, documents),),) if any(values.get(column) not in (None, "") for column in naming) else ()
 
 
 def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Document]) -> Evidence:

@@ -23,6 +23,8 @@ AT_ONCE = 2**20
 OWN = """One question a row, as CSV or JSONL: `question`, `answer`, and the location of its evidence, as one of
 
 - `document` and `quote`: words that occur there once; line breaks, widths and kinds of quotation marks may differ
+- `quote`, `context` or `passage` alone, as in triples of question, answer and passage: its words are looked up in all
+  documents, and it is evidence wherever they stand
 - `document`, `start` and `end`: characters of the parsed text
 - `chunk_id`
 - `evidence`: a JSON list of such locations, when a question needs several

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from itertools import count
 from typing import Any
 
+from ragviz.text.counts import counted as counted
 from ragviz.text.markup import plain, shortened
 
 MAKERS: Mapping[str, str] = {
@@ -65,17 +66,6 @@ def size_words(size: float) -> str:
     if size < 1000:
         return f"{size:.0f}\xa0B"
     return f"{size / 1000:.0f}\xa0KB" if size < 999_500 else f"{size / 1e6:,.1f}\xa0MB"
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural.
-
-    >>> counted(1, "index"), counted(2, "index"), counted(1200, "question")
-    ('1 index', '2 indexes', '1,200 questions')
-    """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
-    plural = "corpora" if noun == "corpus" else plural
-    return f"{count:,} {noun if count == 1 else plural}"
 
 
 def short_name(name: str) -> str:

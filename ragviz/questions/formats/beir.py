@@ -132,7 +132,10 @@ def _read_queries(
         mine = next((each for each in qrels if given in each.queries), None)
         found = mine.by_query.get(given, []) if mine else []
         evidence, unknown = judged.evidence_of(found, entries.whole, all_needed=choices.all_needed)
-        problems += [judged.unknown_document(mine.name, each, "corpus.jsonl") for each in unknown if mine]
+        needed = choices.all_needed
+        problems += [
+            judged.unknown_document(mine.name, each, "corpus.jsonl", all_needed=needed) for each in unknown if mine
+        ]
         answers, reason = _answers(value), ""
         try:
             is_marked = _is_marked(value)

@@ -20,7 +20,7 @@ _MARKS |= {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with a row of a file, and what to do; of a JSON file the row is the question's number in it.
+    """What is wrong with a row of a file, and what to do; of a SQuAD file the row is the question's number in it.
 
     `kept` says that the row was imported all the same, as the reason tells.
     """

@@ -87,7 +87,8 @@ def evidence_of(
 ) -> tuple[Evidence, list[Judgement]]:
     """Return the evidence that judgements make, and those whose document is not known.
 
-    `whole` returns a document's whole text as a place. Any relevant document suffices, unless `all_needed`.
+    `whole` returns a document's whole text as a place. Any relevant document suffices, unless `all_needed`: then there
+    is no evidence where one of them is not known, because the rest of them is not what the question needs.
     """
     spans: dict[str, Span] = {}
     unknown = []
@@ -98,17 +99,16 @@ def evidence_of(
         elif span.document_id not in spans:
             spans[span.document_id] = replace(span, grade=each.grade) if each.grade != span.grade else span
     if all_needed:
-        return tuple((span,) for span in spans.values()), unknown
+        return () if unknown else tuple((span,) for span in spans.values()), unknown
     return ((tuple(spans.values()),) if spans else ()), unknown
 
 
-def unknown_document(file: str, judgement: Judgement, where: str) -> Problem:
+def unknown_document(file: str, judgement: Judgement, where: str, *, all_needed: bool) -> Problem:
     """Return the problem of a judgement on a document that is not known."""
-    return Problem(
-        file,
-        judgement.row,
-        f"judges the document '{judgement.document[:60]}' for '{judgement.query[:60]}', which is not in {where}",
-    )
+    query = judgement.query[:60]
+    reason = f"judges the document '{judgement.document[:60]}' for '{query}', which is not in {where}"
+    left_out = f": '{query}' is left out, because all of its documents are needed" if all_needed else ""
+    return Problem(file, judgement.row, reason + left_out)
 
 
 def grades_of(question: Question) -> dict[str, float]:

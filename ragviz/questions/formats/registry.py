@@ -41,7 +41,7 @@ FORMATS: Mapping[str, Format] = {
         f"{_HERE}.own",
         "CSV",
         "csv",
-        "one question a row: question, answer, and chunk_id, document and quote, or evidence",
+        "one question a row: question, answer, and passage, document and quote, chunk_id, or evidence",
         "nothing: importing the file restores the same questions.",
     ),
     "beir": Format(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from ragviz.errors import InputError
 from ragviz.questions.formats.entries import Entries, question_id
@@ -15,12 +15,35 @@ from ragviz.questions.formats.located import located
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
 from ragviz.records import Chunk, Document, Evidence, Progress, Question, Span, digest
 from ragviz.text import language
+from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 _REPORTED = 500
 _TITLES = 120  # characters of a title that are kept in a document's name
 _NUMBERED = re.compile(r"(.+)/(\d{3,})", re.DOTALL)  # a document that was a paragraph
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A question with its paragraph and its article's title; or a part of the file that is none, by its `fault`.
+
+    `number` counts both, from 1.
+    """
+
+    file: str
+    number: int
+    title: str = ""
+    context: str = ""
+    row: Mapping[str, Any] = field(default_factory=dict)
+    fault: str = ""
+
+    def problem(self, reason: str, *, kept: bool = False) -> Problem:
+        """Return what is wrong with it, with the id, or the words, by which it is found in the file."""
+        given, text = str(self.row.get("id") or "").strip(), self.row.get("question")
+        words = f"“{shortened(text.strip(), 60)}”" if isinstance(text, str) and text.strip() else ""
+        called = f"id '{given[:60]}'" if given else words
+        return Problem(self.file, self.number, f"({called}) {reason}" if called else reason, kept)
 
 
 @dataclass(slots=True)
@@ -36,37 +59,51 @@ class _Paragraphs:
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
     """Read a SQuAD file; an answer whose offset is wrong is told, and repaired when its text stands there once.
 
+    An article or a paragraph that holds no questions where they should stand is told as well.
+
     Raises:
         InputError: it is no SQuAD file.
 
     """
     [file] = files[:1]
     items = list(_items(file))
-    paragraphs = _paragraphs(file, items, known, progress)
+    faults = [Problem(item.file, item.number, item.fault) for item in items if item.fault]
+    paragraphs = _paragraphs([item for item in items if not item.fault], known, progress)
     questions: dict[str, Question] = {}
     plausible = 0
-    for number, (_, context, row) in enumerate(items, start=1):
-        if number % _REPORTED == 0:
-            progress(number, len(items), "questions", "Reading questions")
+    for item in items:
+        if item.number % _REPORTED == 0:
+            progress(item.number, len(items), "questions", "Reading questions")
+        if item.fault:
+            continue
         told: list[Problem] = []
         try:
-            question = _question(row, context, paragraphs.places.get(context), file.name, number, told)
+            question = _question(item, paragraphs.places.get(item.context), told)
             if question.id in questions:
-                raise ValueError(f"has the id '{question.id}', as one before it: the first is kept")
+                raise ValueError("has the id of one before it: the first is kept")
         except ValueError as error:
-            paragraphs.problems.append(Problem(file.name, number, str(error)))
+            paragraphs.problems.append(item.problem(str(error)))
             continue
         paragraphs.problems += told
-        plausible += bool(row.get("plausible_answers"))
+        plausible += bool(item.row.get("plausible_answers"))
         questions[question.id] = question
     notes = [f"Paragraphs that stand in documents of the corpus: {paragraphs.located:,}."] * (paragraphs.located > 0)
-    notes += [f"Plausible answers of {plausible:,} unanswerable questions were not kept."] * (plausible > 0)
+    notes += [f"Plausible answers of {counted(plausible, 'unanswerable question')} were not kept."] * (plausible > 0)
     documents = tuple(paragraphs.entries.documents)
-    return Read(tuple(questions.values()), documents, tuple(paragraphs.problems), tuple(notes))
+    return Read(tuple(questions.values()), documents, (*faults, *paragraphs.problems), tuple(notes))
 
 
-def _items(file: InputFile) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield the title, the context and the fields of each question."""
+def _items(file: InputFile) -> Iterator[_Item]:
+    """Yield each question, and each part of the file where questions should be and are not."""
+    items = (item for number, article in enumerate(_articles(file), start=1) for item in _of_article(article, number))
+    number = 0
+    for number, item in enumerate(items, start=1):
+        yield replace(item, file=file.name, number=number)
+    if not number:
+        raise InputError(f"'{file.name}' holds no question: SQuAD has data → paragraphs → context, qas.")
+
+
+def _articles(file: InputFile) -> list[Any]:
     try:
         whole = parsed(file.text())
     except ValueError as error:
@@ -77,52 +114,56 @@ def _items(file: InputFile) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
             f"'{file.name}' is no SQuAD file: it needs a list `data` of articles with `paragraphs`, nested at most "
             f"{NESTED} deep."
         )
-    found = False
-    for article in storable(articles):
-        listed = article.get("paragraphs") if isinstance(article, dict) else None
-        for paragraph in listed if isinstance(listed, list) else ():
-            context = paragraph.get("context") if isinstance(paragraph, dict) else None
-            rows = paragraph.get("qas") if isinstance(paragraph, dict) else None
-            for row in rows if isinstance(rows, list) else ():
-                found = True
-                yield (
-                    str(article.get("title") or "article"),
-                    context if isinstance(context, str) else "",
-                    row if isinstance(row, dict) else {},
-                )
-    if not found:
-        raise InputError(f"'{file.name}' holds no question: SQuAD has data → paragraphs → context, qas.")
+    return cast(list[Any], storable(articles))
 
 
-def _paragraphs(
-    file: InputFile, items: Sequence[tuple[str, str, Mapping[str, Any]]], known: Known, progress: Progress
-) -> _Paragraphs:
+def _of_article(article: Any, number: int) -> Iterator[_Item]:
+    """Yield the questions of an article, without their numbers."""
+    listed = article.get("paragraphs") if isinstance(article, dict) else None
+    if not isinstance(listed, list):
+        yield _fault(f"article {number} is no object with a list `paragraphs`")
+        return
+    title = str(article.get("title") or "article")
+    for count, paragraph in enumerate(listed, start=1):
+        rows = paragraph.get("qas") if isinstance(paragraph, dict) else None
+        if not isinstance(rows, list):
+            where = f"paragraph {count} of article {number} ('{shortened(title, 60)}')"
+            yield _fault(f"{where} is no object with a text `context` and a list `qas`")
+            continue
+        context = paragraph.get("context")
+        text = context if isinstance(context, str) else ""
+        yield from (_Item("", 0, title, text, row if isinstance(row, dict) else {}) for row in rows)
+
+
+def _fault(reason: str) -> _Item:
+    return _Item("", 0, fault=f"{reason}: no question was read there")
+
+
+def _paragraphs(items: Sequence[_Item], known: Known, progress: Progress) -> _Paragraphs:
     """Find each paragraph in a document of the corpus, or make it a document, named by its article and number."""
-    titles = {context: title for title, context, _ in reversed(items)}
-    order = dict.fromkeys(context for _, context, _ in items)
+    order = dict.fromkeys(item.context for item in items)
     there = located(order, known.texts(), progress)
     read, numbers = _Paragraphs(Entries(known)), dict[str, int]()
-    for number, (_, context, _) in enumerate(items, start=1):
+    for item in items:
+        context, title = item.context, item.title
         if context not in order:
             continue
         del order[context]  # each once
-        title = titles[context]
         numbers[title] = numbers.get(title, 0) + 1
         name = f"{shortened(title, _TITLES)}/{numbers[title]:03d}"
         exact = [span for span in there[context] if span.text.split() == context.split()]
         if exact:
             read.places[context], read.located = exact[0], read.located + 1
         elif reason := read.entries.add(name, context):
-            read.problems.append(Problem(file.name, number, f"has a paragraph that {reason}"))
+            read.problems.append(item.problem(f"has a paragraph that {reason}"))
         elif span := read.entries.whole(name):
             read.places[context] = span
     return read
 
 
-def _question(
-    row: Mapping[str, Any], context: str, place: Span | None, file: str, number: int, told: list[Problem]
-) -> Question:
-    """Return the question of a row; ValueError says why it cannot be read."""
+def _question(item: _Item, place: Span | None, told: list[Problem]) -> Question:
+    """Return a question whose paragraph stands at `place`; ValueError says why it cannot be read."""
+    row, context = item.row, item.context
     text = row.get("question")
     if not isinstance(text, str) or not text.strip():
         raise ValueError("has no question")
@@ -142,7 +183,7 @@ def _question(
         raise ValueError("has no answer, and is not marked is_impossible")
     evidence: Evidence = ()
     if not impossible:
-        evidence = (tuple(dict.fromkeys(_answer(each, context, place, told, file, number) for each in listed)),)
+        evidence = (tuple(dict.fromkeys(_answer(each, item, place, told) for each in listed)),)
     whole = Chunk.make_id(place.document_id, place.start, place.end)
     return Question(
         id=question_id(given),
@@ -157,9 +198,9 @@ def _question(
     )
 
 
-def _answer(answer: Mapping[str, Any], context: str, place: Span, told: list[Problem], file: str, number: int) -> Span:
+def _answer(answer: Mapping[str, Any], item: _Item, place: Span, told: list[Problem]) -> Span:
     """Return the place of an answer; a wrong offset is told, and repaired when the text stands there once."""
-    text, start = answer.get("text"), answer.get("answer_start")
+    text, start, context = answer.get("text"), answer.get("answer_start"), item.context
     if not isinstance(text, str) or not text.strip():
         raise ValueError("has an answer without text")
     if isinstance(start, int) and start >= 0 and context[start : start + len(text)] == text:
@@ -171,7 +212,7 @@ def _answer(answer: Mapping[str, Any], context: str, place: Span, told: list[Pro
             times = f"but {count} times elsewhere" if count else "and nowhere else in it"
             raise ValueError(f"has a wrong offset: {where}, {times}: give the right answer_start")
         at = context.index(text)
-        told.append(Problem(file, number, f"had a wrong offset: {where}, but once, at {at}: repaired", kept=True))
+        told.append(item.problem(f"had a wrong offset: {where}, but once, at {at}: repaired", kept=True))
     if place.text == context:
         return Span(place.document_id, place.start + at, place.start + at + len(text), text)
     return _in_document(text, at, context, place)

@@ -114,7 +114,10 @@ def _question(
     found = [(file, each) for file in qrels for each in file.by_query.get(topic.number, ())]
     evidence, unknown = judged.evidence_of([each for _, each in found], whole, all_needed=choices.all_needed)
     of = {id(each): file for file, each in found}
-    problems += [judged.unknown_document(of[id(each)].name, each, "the corpus") for each in unknown]
+    needed = choices.all_needed
+    problems += [judged.unknown_document(of[id(e)].name, e, "the corpus", all_needed=needed) for e in unknown]
+    if needed and unknown:
+        return None
     if not evidence:
         reason = f"(topic '{topic.number[:60]}') has no relevant document in the corpus: left out"
         problems.append(Problem(topic.file, topic.row, reason))
