@@ -22,7 +22,7 @@ from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.words import Weights, computed, content, weights_of
 from ragviz.index import indexing
-from ragviz.questions import exchange
+from ragviz.questions import exchange, staleness
 from ragviz.records import (
     Answer,
     Chunk,
@@ -446,6 +446,26 @@ def test_stale_evidence():
     assert not found("stale", material_of(question(1, "When?", "2021", VALVE)))
 
 
+def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantine(workspace_with_set):
+    """A question about tea is set aside when its document is replaced, and released when the words come back."""
+    workspace, store = workspace_with_set, workspace_with_set.store
+    asked = store.question_set("asked")
+    corpus = store.corpus(asked.corpus_id)
+    with staleness.refreshing(store, corpus):
+        corpora.add_file(workspace, corpus, "tea.md", b"# Tea\n\nTea is free.\n", replace=True)
+    made = examination.examine(workspace, store.question_set("asked"))
+    stale = made.found["stale"]
+    assert [each.value for each in stale.findings] == [1.0, 1.0]
+    assert {each.words for each in stale.findings} == {f"set aside: “{TEA}” is not found any more"}
+    assert stale.note.startswith("2 questions are set aside, and asked by no run until the evidence is mended")
+    assert "`ragviz questions mend SET`" in stale.note
+    assert quarantine.quarantine(workspace, asked, "stale", [each.question_id for each in stale.findings]) == 0
+    assert quarantine.release(workspace, asked, "stale") == 0
+    with staleness.refreshing(store, corpus):
+        corpora.add_file(workspace, corpus, "tea.md", f"# Tea\n\n{TEA}\n".encode(), replace=True)
+    assert not examination.examine(workspace, store.question_set("asked")).found["stale"].findings
+
+
 def test_every_check_leaves_an_empty_set_alone():
     for check in CHECKS.values():
         assert not check.find(Material(())).findings
@@ -671,7 +691,7 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert "released from" in err
     assert "the same words as" in out
     code, _, err = command_line("questions", "health", "asked", "--check", "spelling")
-    assert (code, "choose one of copies" in err) == (2, True)
+    assert (code, "choose one of doubtful, copies" in err) == (2, True)
 
 
 def test_a_closed_book_run_is_read(workspace_with_set):

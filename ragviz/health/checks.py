@@ -106,7 +106,8 @@ _ALL = (
         "stale",
         "Evidence that no longer stands in its document",
         "It can never be found.",
-        "The words of a passage were not found again when its document was replaced or removed.",
+        "The words of a passage were not found again when its document was replaced or removed. Questions that were "
+        "set aside for it, which no run asks, are listed too.",
         (),
         outcomes.stale,
     ),

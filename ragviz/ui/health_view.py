@@ -14,6 +14,7 @@ from ragviz.health.checks import CHECKS
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
+from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain
@@ -177,7 +178,9 @@ def _row(
 ) -> None:
     """Draw one check: its name lists its questions, its button puts them into quarantine, or releases them."""
     check = CHECKS[key]
-    ids = [f.question_id for f in found.findings if f.question_id in questions and questions[f.question_id].asked]
+    listed = [questions[f.question_id] for f in found.findings if f.question_id in questions]
+    ids = [question.id for question in listed if question.asked]
+    aside = sum(map(staleness.is_set_aside, listed))
     held = quarantine.held_by(questions.values(), key)
     what, count, changed, action = st.columns(WIDTHS, vertical_alignment="center")
     with what:
@@ -186,7 +189,7 @@ def _row(
             on_click=lambda: address.put(check=key, question=None),
         )  # fmt: skip
     with count:
-        st.markdown("?" if found.unknown else f"**{len(ids):,}**" if ids else "0")
+        st.markdown("?" if found.unknown else f"**{len(ids) + aside:,}**" if ids or aside else "0")
     with changed:
         st.markdown(plain("click to see how to know it" if found.unknown else effects.words(effect) if effect else "–"))
     with action, st.container(horizontal=True, gap="xsmall"):
@@ -194,6 +197,8 @@ def _row(
             _quarantine_button(question_set, key, ids)
         if held:
             _release_button(question_set, key, len(held))
+        if aside:
+            address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")
 
 
 def _quarantine_button(question_set: QuestionSet, key: str, ids: Sequence[str]) -> None:
