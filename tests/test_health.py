@@ -28,6 +28,7 @@ from ragviz.records import (
     Chunk,
     Document,
     Edit,
+    Estimate,
     EvaluatedAnswer,
     IndexConfig,
     Question,
@@ -37,7 +38,7 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.runs import running
+from ragviz.runs import measurements, running
 from ragviz.text.numerals import numbers, stated_numbers
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
@@ -482,14 +483,20 @@ def test_the_effect_on_the_score_by_hand():
         Retrieved(q.id, Ranking((chunks[n] if n < 2 else other,), (1.0,)), ((chunks[n],),)) for n, q in enumerate(asked)
     ]
     summary = summarise(results, asked, k=1, depth=1)
-    assert effects.effect("r", summary, {"q0", "q2"}).after.mean == 0.5
-    without = effects.effect("r", summary, {"q2", "q3", "not ranked"})
+    recall = effects.recall_of("r", summary)
+    assert effects.effect(recall, {"q0", "q2"}).after.mean == 0.5
+    without = effects.effect(recall, {"q2", "q3", "not ranked"})
     assert (without.metric, without.before.mean, without.after.mean, without.removed) == ("recall@1", 0.5, 1.0, 2)
     assert (without.before.n, without.after.n) == (4, 2)
     assert without.after.low <= 1.0 <= without.after.high
-    assert effects.effect("r", summary, {"gone"}).after == summary.metrics["recall@1"]
-    assert effects.effect("r", summary, {q.id for q in asked}).after.mean is None
-    assert effects.words(effects.effect("r", summary, {"q0", "q1", "q2", "q3"})) == "no question is left"
+    assert effects.effect(recall, {"gone"}).after == summary.metrics["recall@1"]
+    assert effects.effect(recall, {q.id for q in asked}).after.mean is None
+    assert effects.words(effects.effect(recall, {"q0", "q1", "q2", "q3"})) == "no question is left"
+
+
+def test_a_change_of_one_question_in_hundreds_is_seen_in_the_words():
+    before, after = Estimate(0.715, 0.65, 0.78, 90), Estimate(0.716, 0.65, 0.78, 89)
+    assert effects.words(effects.Effect("r", "recall@5", before, after, 1)) == "0.716 [0.650, 0.780] n = 89 (+0.001)"
 
 
 # A set in a store
@@ -692,6 +699,44 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert "the same words as" in out
     code, _, err = command_line("questions", "health", "asked", "--check", "spelling")
     assert (code, "choose one of doubtful, copies" in err) == (2, True)
+
+
+def test_the_command_line_says_what_is_not_known_and_counts_what_is_in_quarantine(
+    workspace_with_set, command_line, monkeypatch
+):
+    """All three questions are found at k = 1 by words; two of them after the second of one text is in quarantine."""
+    workspace = workspace_with_set
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    monkeypatch.setenv("COLUMNS", "300")
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3, answerer="extractive")
+    running.run(workspace, "words", config)
+    command_line("questions", "health", "asked", "--quarantine", "duplicates")
+    _, out, _ = command_line("questions", "health", "asked", "--json")
+    rows = {row["check"]: row for row in json.loads(out)["checks"]}
+    recall, answers = rows["duplicates"]["effects"]
+    assert (recall["metric"], recall["before"]["n"], recall["after"]["n"], recall["removed"]) == ("recall@1", 3, 2, 1)
+    metric = answers["metric"]
+    scores = measurements.scores_of(workspace, workspace.store.run("words"))[metric]
+    values = {i: each.value for i, each in scores.items() if each.value is not None}
+    assert answers["before"]["mean"] == pytest.approx(sum(values.values()) / len(values))
+    assert answers["after"]["n"] == len(values.keys() - {"again"}) > 0
+    _, out, _ = command_line("questions", "health", "asked")
+    lines = {key: next(line for line in out.splitlines() if line.split()[:1] == [key]) for key in CHECKS}
+    assert "not known" in lines["closed-book"]
+    assert "unchanged" in lines["stale"]
+    assert "n = 2" in lines["duplicates"]
+    assert lines["duplicates"].split()[-1] == "1"
+
+
+def test_what_a_set_notices_is_said_of_the_metric_that_heads_its_checks(workspace_with_set):
+    """The newest run was made with k = 3, the other one with k = 1: recall@3 is spoken of, as in its headline."""
+    workspace = workspace_with_set
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
+    running.run(workspace, "one", config)
+    newest = running.run(workspace, "three", replace(config, k=3))
+    asked = workspace.store.question_set("asked")
+    [recall] = effects.headlines(workspace, newest, measurements.summary_of(workspace, newest))
+    assert contents.sensitivity(workspace, material.runs_of(workspace, asked))[1] == recall.metric == "recall@3"
 
 
 def test_a_closed_book_run_is_read(workspace_with_set):
