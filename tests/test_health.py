@@ -344,10 +344,21 @@ def test_gold_that_asks_for_more():
     alone = question(2, "When was the north valve replaced?", "2021", VALVE)
     caught = found("too-much", material_of(both, vain, alone))
     assert set(caught) == {"q1"}
-    assert caught["q1"].words == "neither question nor answer has words of passage 2 of 2"
+    assert caught["q1"].words == "passage 2 of 2 holds no word of question or answer that the others lack"
+    made = "The north valve, which can be shut by hand, is made of brass."
+    usual = question(3, "Which firm replaced the north valve?", "Halden", VALVE, made)
+    assert found("too-much", material_of(usual))["q3"].value == 1, "it holds “north valve”, as the first does"
+    twice = question(4, "Which firm replaced the north valve?", "Halden", VALVE, VALVE)
+    assert found("too-much", material_of(twice))["q4"].words.startswith("passage 2 of 2"), "one of them is needed"
+    far = question(5, "Do both take the same time?", "Yes", "3 days", "3 days")
+    assert not found("too-much", material_of(far)), "no passage holds a word: words tell nothing"
     verdict = pooled.Verdicts(1, {"g2": pooled.Judged(useful=False, supports=frozenset())})
     judged = material_of(both, gold=((("g1",), ("g2",)),), verdicts={"q0": verdict})
     assert found("too-much", judged)["q0"].value == 1, "a judge found the second passage useless"
+    assert found("too-much", judged)["q0"].words == "a judge finds passage 2 of 2 not useful to the question"
+    useful = pooled.Verdicts(1, {"g2": pooled.Judged(useful=True, supports=frozenset())})
+    needed = material_of(vain, gold=((("g1",), ("g2",)),), verdicts={"q1": useful})
+    assert not found("too-much", needed), "a judge found it useful, whatever the words say"
 
 
 def test_found_by_every_run_or_none():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ragviz.analysis import pooled
+from ragviz.generation import verified_by_rules
 from ragviz.health import words
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
@@ -23,8 +24,6 @@ ANSWERED = 0.8
 """Share of the weight of an answer's words that another chunk holds when it holds the answer; of its numbers, all."""
 ABOUT = 0.7
 """Share of the weight of a question's words that another chunk holds when it is about the same."""
-NEEDED = 0.05
-"""Share of the weight of the words of question and answer that a passage holds, below which they do not need it."""
 WINDOW = 3
 """Sentences, items or rows in a row within which another chunk has to answer."""
 BATCH = 256
@@ -217,33 +216,52 @@ def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozense
 
 
 def asks_too_much(material: Material) -> Found:
-    """Find questions of several passages one of which neither the question nor the answer needs."""
+    """Find questions of several passages one of which is not needed: by a judge, else by leaving each out in turn."""
     findings, looked_at = [], 0
     for subject in material.subjects:
         if len(subject.evidence) < 2:
             continue
         looked_at += 1
-        useless = [number for number, _ in enumerate(subject.evidence) if _is_useless(subject, number, material)]
-        if useless:
-            listed = ", ".join(str(number + 1) for number in useless)
-            passages = f"passage{'s' * (len(useless) > 1)} {listed} of {len(subject.evidence)}"
-            words_of_it = f"neither question nor answer has words of {passages}"
-            findings.append(Finding(subject.id, float(len(useless)), words_of_it))
+        judged = [_judged_useful(subject, number, material) for number in range(len(subject.evidence))]
+        by_judge = [number for number, useful in enumerate(judged) if useful is False]
+        by_words = [number for number in _dispensable(subject) if judged[number] is None]
+        told = [f"a judge finds {_passages(by_judge, subject)} not useful to the question"] if by_judge else []
+        if by_words:
+            hold = "hold" if len(by_words) > 1 else "holds"
+            told.append(f"{_passages(by_words, subject)} {hold} no word of question or answer that the others lack")
+        if told:
+            findings.append(Finding(subject.id, float(len(by_judge) + len(by_words)), "; ".join(told)))
     return Found(tuple(findings), "", f"{looked_at:,} questions need several passages.")
 
 
-def _is_useless(subject: Subject, number: int, material: Material) -> bool:
-    """Return whether a passage holds next to nothing of question and answer; a judge's "useful" decides first."""
+def _passages(numbers: Sequence[int], subject: Subject) -> str:
+    listed = ", ".join(str(number + 1) for number in numbers)
+    return f"passage{'s' * (len(numbers) > 1)} {listed} of {len(subject.evidence)}"
+
+
+def _judged_useful(subject: Subject, number: int, material: Material) -> bool | None:
+    """Return whether a judge found a gold chunk of a passage useful; None where not all of them were judged."""
     verdicts = material.verdicts.get(subject.id)
     gold = frozenset(subject.gold[number]) if number < len(subject.gold) else frozenset[str]()
-    if verdicts is not None and gold and gold <= verdicts.chunks.keys():
-        return not any(verdicts.chunks[i].useful for i in gold)
-    text, own = subject.evidence[number]
-    if not _same_script(subject.question.text, text) or not own:
-        return False
+    if verdicts is None or not gold or not gold <= verdicts.chunks.keys():
+        return None
+    return any(verdicts.chunks[i].useful for i in gold)
+
+
+def _dispensable(subject: Subject) -> list[int]:
+    """Return the places of the passages without which question and answer lose no word.
+
+    Nothing is said of a passage in another script, and where no passage holds a word of them. Which version holds, is
+    known only beside the other ones: there a passage is needed that holds any word.
+    """
     wanted = subject.words | subject.answer
-    share = material.weights.share(wanted, standing(wanted, own, text))
-    return share is not None and share < NEEDED and not _counts_towards(subject, number)
+    held = [standing(wanted, own, text) for text, own in subject.evidence]
+    if not any(held):
+        return []
+    is_version = subject.question.type == "version"
+    vain = [n for n, mine in enumerate(held) if not mine] if is_version else verified_by_rules.dispensable(held)
+    readable = [_same_script(subject.question.text, text) and bool(own) for text, own in subject.evidence]
+    return [number for number in vain if readable[number] and not _counts_towards(subject, number)]
 
 
 def _counts_towards(subject: Subject, number: int) -> bool:
