@@ -350,6 +350,13 @@ def test_gold_that_asks_for_more():
     assert found("too-much", material_of(usual))["q3"].value == 1, "it holds “north valve”, as the first does"
     twice = question(4, "Which firm replaced the north valve?", "Halden", VALVE, VALVE)
     assert found("too-much", material_of(twice))["q4"].words.startswith("passage 2 of 2"), "one of them is needed"
+    same = replace(twice, evidence=twice.evidence[:1] * 2)
+    assert not found("too-much", material_of(same)), "it is found whenever the other one is"
+    gold, texts = ((("g1",), ("g2",)),), {"g1": VALVE, "g2": f"# Halden\n\n{made}"}
+    named = question(3, "Which brass valve was replaced by the firm?", "the north valve", VALVE, "The north valve")
+    read = material_of(named, gold=gold, texts=lambda ids: [texts[i] for i in ids])
+    assert not found("too-much", read), "its chunk says what is of brass"
+    assert found("too-much", replace(read, texts=lambda ids: [VALVE for _ in ids]))
     far = question(5, "Do both take the same time?", "Yes", "3 days", "3 days")
     assert not found("too-much", material_of(far)), "no passage holds a word: words tell nothing"
     verdict = pooled.Verdicts(1, {"g2": pooled.Judged(useful=False, supports=frozenset())})
@@ -832,7 +839,7 @@ def test_all_checks_together_take_time_in_proportion_to_the_questions():
         texts = {chunk_id: words_of(20) for chunk_id in ids}
         return material_of(
             *asked, gold=gold, documents=areas, sections=areas, outcomes=runs, rivals=rivals,
-            texts=lambda wanted: [texts[i] for i in wanted],
+            texts=lambda wanted: [texts.get(i, "") for i in wanted],
         )  # fmt: skip
 
     def seconds(large):

@@ -71,8 +71,8 @@ _ALL = (
         "Gold asks for more than the question does",
         "All passages must be found, and one of them is not needed: the question is lost in vain.",
         "A passage, of several, that holds no word of question and answer that the others lack, and no number that the "
-        "answer is computed with; where a judge judged it, one that is not useful. Where it is asked which version "
-        "holds, one that holds no word of them at all.",
+        "answer is computed with, in what is quoted of it and in its gold chunks; where a judge judged it, one that is "
+        "not useful. Where it is asked which version holds, one that holds no word of them at all.",
         ("index", "verdicts"),
         wording.asks_too_much,
     ),
