@@ -22,12 +22,13 @@ from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.words import Weights, computed, content, weights_of
 from ragviz.index import indexing
-from ragviz.questions import exchange
+from ragviz.questions import exchange, staleness
 from ragviz.records import (
     Answer,
     Chunk,
     Document,
     Edit,
+    Estimate,
     EvaluatedAnswer,
     IndexConfig,
     Question,
@@ -37,7 +38,7 @@ from ragviz.records import (
     Score,
     Span,
 )
-from ragviz.runs import running
+from ragviz.runs import measurements, running
 from ragviz.text.numerals import numbers, stated_numbers
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
@@ -343,10 +344,28 @@ def test_gold_that_asks_for_more():
     alone = question(2, "When was the north valve replaced?", "2021", VALVE)
     caught = found("too-much", material_of(both, vain, alone))
     assert set(caught) == {"q1"}
-    assert caught["q1"].words == "neither question nor answer has words of passage 2 of 2"
+    assert caught["q1"].words == "passage 2 of 2 holds no word of question or answer that the others lack"
+    made = "The north valve, which can be shut by hand, is made of brass."
+    usual = question(3, "Which firm replaced the north valve?", "Halden", VALVE, made)
+    assert found("too-much", material_of(usual))["q3"].value == 1, "it holds “north valve”, as the first does"
+    twice = question(4, "Which firm replaced the north valve?", "Halden", VALVE, VALVE)
+    assert found("too-much", material_of(twice))["q4"].words.startswith("passage 2 of 2"), "one of them is needed"
+    same = replace(twice, evidence=twice.evidence[:1] * 2)
+    assert not found("too-much", material_of(same)), "it is found whenever the other one is"
+    gold, texts = ((("g1",), ("g2",)),), {"g1": VALVE, "g2": f"# Halden\n\n{made}"}
+    named = question(3, "Which brass valve was replaced by the firm?", "the north valve", VALVE, "The north valve")
+    read = material_of(named, gold=gold, texts=lambda ids: [texts[i] for i in ids])
+    assert not found("too-much", read), "its chunk says what is of brass"
+    assert found("too-much", replace(read, texts=lambda ids: [VALVE for _ in ids]))
+    far = question(5, "Do both take the same time?", "Yes", "3 days", "3 days")
+    assert not found("too-much", material_of(far)), "no passage holds a word: words tell nothing"
     verdict = pooled.Verdicts(1, {"g2": pooled.Judged(useful=False, supports=frozenset())})
     judged = material_of(both, gold=((("g1",), ("g2",)),), verdicts={"q0": verdict})
     assert found("too-much", judged)["q0"].value == 1, "a judge found the second passage useless"
+    assert found("too-much", judged)["q0"].words == "a judge finds passage 2 of 2 not useful to the question"
+    useful = pooled.Verdicts(1, {"g2": pooled.Judged(useful=True, supports=frozenset())})
+    needed = material_of(vain, gold=((("g1",), ("g2",)),), verdicts={"q1": useful})
+    assert not found("too-much", needed), "a judge found it useful, whatever the words say"
 
 
 def test_found_by_every_run_or_none():
@@ -446,6 +465,26 @@ def test_stale_evidence():
     assert not found("stale", material_of(question(1, "When?", "2021", VALVE)))
 
 
+def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantine(workspace_with_set):
+    """A question about tea is set aside when its document is replaced, and released when the words come back."""
+    workspace, store = workspace_with_set, workspace_with_set.store
+    asked = store.question_set("asked")
+    corpus = store.corpus(asked.corpus_id)
+    with staleness.refreshing(store, corpus):
+        corpora.add_file(workspace, corpus, "tea.md", b"# Tea\n\nTea is free.\n", replace=True)
+    made = examination.examine(workspace, store.question_set("asked"))
+    stale = made.found["stale"]
+    assert [each.value for each in stale.findings] == [1.0, 1.0]
+    assert {each.words for each in stale.findings} == {f"set aside: “{TEA}” is not found any more"}
+    assert stale.note.startswith("2 questions are set aside, and asked by no run until the evidence is mended")
+    assert "`ragviz questions mend SET`" in stale.note
+    assert quarantine.quarantine(workspace, asked, "stale", [each.question_id for each in stale.findings]) == 0
+    assert quarantine.release(workspace, asked, "stale") == 0
+    with staleness.refreshing(store, corpus):
+        corpora.add_file(workspace, corpus, "tea.md", f"# Tea\n\n{TEA}\n".encode(), replace=True)
+    assert not examination.examine(workspace, store.question_set("asked")).found["stale"].findings
+
+
 def test_every_check_leaves_an_empty_set_alone():
     for check in CHECKS.values():
         assert not check.find(Material(())).findings
@@ -462,14 +501,20 @@ def test_the_effect_on_the_score_by_hand():
         Retrieved(q.id, Ranking((chunks[n] if n < 2 else other,), (1.0,)), ((chunks[n],),)) for n, q in enumerate(asked)
     ]
     summary = summarise(results, asked, k=1, depth=1)
-    assert effects.effect("r", summary, {"q0", "q2"}).after.mean == 0.5
-    without = effects.effect("r", summary, {"q2", "q3", "not ranked"})
+    recall = effects.recall_of("r", summary)
+    assert effects.effect(recall, {"q0", "q2"}).after.mean == 0.5
+    without = effects.effect(recall, {"q2", "q3", "not ranked"})
     assert (without.metric, without.before.mean, without.after.mean, without.removed) == ("recall@1", 0.5, 1.0, 2)
     assert (without.before.n, without.after.n) == (4, 2)
     assert without.after.low <= 1.0 <= without.after.high
-    assert effects.effect("r", summary, {"gone"}).after == summary.metrics["recall@1"]
-    assert effects.effect("r", summary, {q.id for q in asked}).after.mean is None
-    assert effects.words(effects.effect("r", summary, {"q0", "q1", "q2", "q3"})) == "no question is left"
+    assert effects.effect(recall, {"gone"}).after == summary.metrics["recall@1"]
+    assert effects.effect(recall, {q.id for q in asked}).after.mean is None
+    assert effects.words(effects.effect(recall, {"q0", "q1", "q2", "q3"})) == "no question is left"
+
+
+def test_a_change_of_one_question_in_hundreds_is_seen_in_the_words():
+    before, after = Estimate(0.715, 0.65, 0.78, 90), Estimate(0.716, 0.65, 0.78, 89)
+    assert effects.words(effects.Effect("r", "recall@5", before, after, 1)) == "0.716 [0.650, 0.780] n = 89 (+0.001)"
 
 
 # A set in a store
@@ -671,7 +716,45 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert "released from" in err
     assert "the same words as" in out
     code, _, err = command_line("questions", "health", "asked", "--check", "spelling")
-    assert (code, "choose one of copies" in err) == (2, True)
+    assert (code, "choose one of doubtful, copies" in err) == (2, True)
+
+
+def test_the_command_line_says_what_is_not_known_and_counts_what_is_in_quarantine(
+    workspace_with_set, command_line, monkeypatch
+):
+    """All three questions are found at k = 1 by words; two of them after the second of one text is in quarantine."""
+    workspace = workspace_with_set
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    monkeypatch.setenv("COLUMNS", "300")
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3, answerer="extractive")
+    running.run(workspace, "words", config)
+    command_line("questions", "health", "asked", "--quarantine", "duplicates")
+    _, out, _ = command_line("questions", "health", "asked", "--json")
+    rows = {row["check"]: row for row in json.loads(out)["checks"]}
+    recall, answers = rows["duplicates"]["effects"]
+    assert (recall["metric"], recall["before"]["n"], recall["after"]["n"], recall["removed"]) == ("recall@1", 3, 2, 1)
+    metric = answers["metric"]
+    scores = measurements.scores_of(workspace, workspace.store.run("words"))[metric]
+    values = {i: each.value for i, each in scores.items() if each.value is not None}
+    assert answers["before"]["mean"] == pytest.approx(sum(values.values()) / len(values))
+    assert answers["after"]["n"] == len(values.keys() - {"again"}) > 0
+    _, out, _ = command_line("questions", "health", "asked")
+    lines = {key: next(line for line in out.splitlines() if line.split()[:1] == [key]) for key in CHECKS}
+    assert "not known" in lines["closed-book"]
+    assert "unchanged" in lines["stale"]
+    assert "n = 2" in lines["duplicates"]
+    assert lines["duplicates"].split()[-1] == "1"
+
+
+def test_what_a_set_notices_is_said_of_the_metric_that_heads_its_checks(workspace_with_set):
+    """The newest run was made with k = 3, the other one with k = 1: recall@3 is spoken of, as in its headline."""
+    workspace = workspace_with_set
+    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
+    running.run(workspace, "one", config)
+    newest = running.run(workspace, "three", replace(config, k=3))
+    asked = workspace.store.question_set("asked")
+    [recall] = effects.headlines(workspace, newest, measurements.summary_of(workspace, newest))
+    assert contents.sensitivity(workspace, material.runs_of(workspace, asked))[1] == recall.metric == "recall@3"
 
 
 def test_a_closed_book_run_is_read(workspace_with_set):
@@ -756,7 +839,7 @@ def test_all_checks_together_take_time_in_proportion_to_the_questions():
         texts = {chunk_id: words_of(20) for chunk_id in ids}
         return material_of(
             *asked, gold=gold, documents=areas, sections=areas, outcomes=runs, rivals=rivals,
-            texts=lambda wanted: [texts[i] for i in wanted],
+            texts=lambda wanted: [texts.get(i, "") for i in wanted],
         )  # fmt: skip
 
     def seconds(large):

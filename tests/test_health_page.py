@@ -9,6 +9,7 @@ from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import examination, quarantine
 from ragviz.health.checks import CHECKS
+from ragviz.questions import staleness
 from ragviz.records import Question, Ranking, Retrieved, RunConfig
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
@@ -64,6 +65,26 @@ def test_one_click_quarantines_and_another_releases(store):
     assert not quarantine.held_by(store.questions(asked.id), "duplicates")
     twin = next(q for q in store.questions(asked.id) if q.id == "twin")
     assert (twin.status, twin.reason) == ("accepted", "")
+
+
+def test_questions_set_aside_as_stale_are_counted_with_the_way_to_mend_them(store):
+    asked = store.question_set("asked")
+    first = store.questions(asked.id)[0]
+    gone = tuple(tuple(replace(span, stale=True) for span in group) for group in first.evidence)
+    reason = f"{staleness.REASON}“the pump” is not found any more"
+    store.put_questions(asked.id, [replace(first, evidence=gone, status="quarantined", reason=reason)])
+    app = show("health", set="asked", check="stale")
+    table = next(each.value for each in app.dataframe if "Why" in each.value)
+    assert (table["Id"].tolist(), table["Why"].tolist()) == (
+        [first.id],
+        ["set aside: “the pump” is not found any more"],
+    )
+    assert "**1**" in [each.value for each in app.markdown]
+    mend = next(each.proto for each in app.get("page_link") if "Mend 1" in each.proto.label)
+    assert "status=stale" in mend.query_string
+    keys = [each.key for each in app.button]
+    assert "quarantine-stale" not in keys, "it is in quarantine already"
+    assert "release-stale" not in keys, "its evidence is gone still"
 
 
 def test_a_large_set_is_checked_by_a_job_and_what_is_kept_is_shown(store, monkeypatch):

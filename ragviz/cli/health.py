@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,13 +16,13 @@ from ragviz.cli.versions import By
 from ragviz.errors import UsageError
 
 if TYPE_CHECKING:
-    from ragviz.analysis.evaluate import Summary
+    from ragviz.health.effects import Effect
     from ragviz.health.examination import Examination
-    from ragviz.records import QuestionSet
+    from ragviz.records import Question, Run
     from ragviz.workspace import Workspace
 
 MEASURED = 3
-"""Runs whose headline score is measured with and without what a check found, the newest of each way of ranking."""
+"""Runs whose headline scores are measured with and without what a check found, the newest of each way of ranking."""
 
 
 @questions_app.command("health")
@@ -41,7 +41,7 @@ def questions_health(
 ) -> None:
     """Check the questions of a set for faults, and say what it can and cannot notice.
 
-    With recall at k of the newest runs with the questions that a check found, and without.
+    With recall at k, and a metric of answers, of the newest runs with the questions that a check found, and without.
     """
     workspace = console.open_workspace()
     author = by or workspace.settings.person
@@ -58,12 +58,15 @@ def questions_health(
     if made is None or not examination.is_current(workspace, question_set, index, made):
         with console.bar() as watch:
             made = examination.examine(workspace, question_set, index, watch)
-    body = _body(workspace, question_set, made)
+    questions = workspace.store.questions(question_set.id)
+    runs = material.ways(material.runs_of(workspace, question_set))[:MEASURED]
+    measured = _measured(workspace, questions, runs, made)
+    body = _body(made, question_set.name, questions, measured)
     if put:
         found = [finding.question_id for finding in made.found[put].findings]
         _say(quarantine.quarantine(workspace, question_set, put, found, author), "put into quarantine by", put)
-        question_set = workspace.store.question_set(question_set.id)
-    console.show(body, as_json, lambda: _draw(body, check))
+    newest = {key: by_run[0] if by_run else [] for key, by_run in measured.items()}
+    console.show(body, as_json, lambda: _draw(body, newest, check))
 
 
 def _say(count: int, done: str, check: str) -> None:
@@ -72,11 +75,24 @@ def _say(count: int, done: str, check: str) -> None:
     console.err.print(console.printable(f"{questions} {done} “{title}”."), highlight=False)
 
 
-def _body(workspace: Workspace, question_set: QuestionSet, made: Examination) -> dict[str, Any]:
+def _measured(
+    workspace: Workspace, questions: Sequence[Question], runs: Sequence[Run], made: Examination
+) -> dict[str, list[list[Effect]]]:
+    """Return for each check what its questions do to the headline scores, for each run."""
+    headlines = [
+        list(effects.headlines(workspace, run, measurements.summary_of(workspace, run, curves=False))) for run in runs
+    ]
+    concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in checks.CHECKS}
+    return {
+        key: [[effects.effect(headline, ids) for headline in of_run] for of_run in headlines]
+        for key, ids in concerned.items()
+    }
+
+
+def _body(
+    made: Examination, name: str, questions: Sequence[Question], measured: Mapping[str, list[list[Effect]]]
+) -> dict[str, Any]:
     """Return an examination with its effects and the questions in quarantine, as JSON."""
-    runs = material.ways(material.runs_of(workspace, question_set))[:MEASURED]
-    summaries = {run.name: measurements.summary_of(workspace, run, curves=False) for run in runs}
-    questions = workspace.store.questions(question_set.id)
     texts = {question.id: question.text for question in questions}
     rows = []
     for key, check in checks.CHECKS.items():
@@ -84,20 +100,17 @@ def _body(workspace: Workspace, question_set: QuestionSet, made: Examination) ->
         rows.append(
             {"check": key, "title": check.title, "what": check.what, "how": check.how, "found": len(found.findings)}
             | {"unknown": found.unknown, "note": found.note}
-            | {"effects": _effects(summaries, [finding.question_id for finding in found.findings])}
+            | {"effects": [asdict(effect) for of_run in measured[key] for effect in of_run]}
             | {"quarantined": [question.id for question in quarantine.held_by(questions, key)]}
             | {"questions": [asdict(f) | {"question": texts.get(f.question_id, "")} for f in found.findings]}
         )
-    head = {"questions": question_set.name, "version": made.version, "index": made.index}
+    head = {"questions": name, "version": made.version, "index": made.index}
     said = {"verdict": contents.verdict(made.contents), "asked_about": contents.places_words(made.contents)}
     return head | said | {"contents": asdict(made.contents), "checks": rows}
 
 
-def _effects(summaries: Mapping[str, Summary], ids: list[str]) -> list[dict[str, Any]]:
-    return [asdict(effects.effect(name, summary, ids)) for name, summary in summaries.items() if summary.n]
-
-
-def _draw(body: Mapping[str, Any], check: str) -> None:
+def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: str) -> None:
+    """Draw all checks with their effects on the newest run, or the questions of one."""
     for sentence in (*body["verdict"], body["asked_about"]):
         console.out.print(console.printable(sentence), highlight=False)
     if check:
@@ -108,25 +121,12 @@ def _draw(body: Mapping[str, Any], check: str) -> None:
         return
     rows = []
     for row in body["checks"]:
-        first = row["effects"][0] if row["effects"] else None
-        count = "?" if row["unknown"] else f"{row['found']:,}"
-        rows.append((row["check"], row["title"], count, _effect_words(first), len(row["quarantined"]) or ""))
-    newest = body["checks"][0]["effects"]
-    title = f"{newest[0]['metric']} of {newest[0]['run']}" if newest else "headline score"
-    console.table(("check", "what", "found", f"{title} → without them", "in quarantine"), rows)
+        count, changed = f"{row['found']:,}", effects.all_words(newest[row["check"]])
+        count, changed = ("?", "not known") if row["unknown"] else (count, changed)
+        rows.append((row["check"], row["title"], count, changed, len(row["quarantined"]) or ""))
+    whole = newest[body["checks"][0]["check"]]
+    title = f"{effects.heads(whole)}; without them" if whole else "headline score"
+    console.table(("check", "what", "found", title, "in quarantine"), rows)
     for row in body["checks"]:
         if row["unknown"]:
             console.out.print(console.printable(f"{row['title']}: {row['unknown']}"), highlight=False)
-
-
-def _effect_words(effect: Mapping[str, Any] | None) -> str:
-    if effect is None or effect["before"]["mean"] is None:
-        return "no run has asked them"
-    if not effect["removed"]:
-        return f"{effect['before']['mean']:.3f}, unchanged"
-    after = effect["after"]
-    if after["mean"] is None:
-        return f"{effect['before']['mean']:.3f} → none is left"
-    return (
-        f"{effect['before']['mean']:.3f} → {after['mean']:.3f} [{after['low']:.3f}, {after['high']:.3f}] n={after['n']}"
-    )

@@ -112,12 +112,26 @@ def _dispensable(question: Question, passages: Sequence[str]) -> str:
         return ""
     lang = language.of_answers(question)
     said = {*_stems(question.query, lang), *_stems(question.answer, lang)}
-    held = [said & set(_stems(passage, lang)) for passage in passages]
-    for number, mine in enumerate(held):
-        others = set().union(*(other for place, other in enumerate(held) if place != number))
-        if not mine - others:
-            return f"can be answered without passage {number + 1}: what it asks and answers stands in the others"
-    return ""
+    vain = dispensable([said & set(_stems(passage, lang)) for passage in passages])
+    if not vain:
+        return ""
+    return f"can be answered without passage {vain[0] + 1}: what it asks and answers stands in the others"
+
+
+def dispensable(held: Sequence[Collection[str]]) -> list[int]:
+    """Return the places of passages that can be left out together: each holds no word that those that are left lack.
+
+    `held` are the words of question and answer in each passage. Of two that hold the same the earlier one is left.
+
+    >>> dispensable([{"valve", "2021"}, {"valve"}]), dispensable([{"valve"}, {"valve"}]), dispensable([{"a"}, {"b"}])
+    ([1], [1], [])
+    """
+    left = dict(enumerate(map(frozenset, held)))
+    for place in reversed(range(len(held))):
+        others = frozenset[str]().union(*(words for other, words in left.items() if other != place))
+        if left[place] <= others:
+            del left[place]
+    return [place for place in range(len(held)) if place not in left]
 
 
 def _stems(text: str, lang: str) -> list[str]:

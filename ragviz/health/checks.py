@@ -70,8 +70,9 @@ _ALL = (
         "too-much",
         "Gold asks for more than the question does",
         "All passages must be found, and one of them is not needed: the question is lost in vain.",
-        f"A passage, of several, that holds less than {wording.NEEDED:.0%} of the weight of the words of question and "
-        "answer, and no number that the answer is computed with; where a judge judged it, one that is not useful.",
+        "A passage, of several, that holds no word of question and answer that the others lack, and no number that the "
+        "answer is computed with, in what is quoted of it and in its gold chunks; where a judge judged it, one that is "
+        "not useful. Where it is asked which version holds, one that holds no word of them at all.",
         ("index", "verdicts"),
         wording.asks_too_much,
     ),
@@ -106,7 +107,8 @@ _ALL = (
         "stale",
         "Evidence that no longer stands in its document",
         "It can never be found.",
-        "The words of a passage were not found again when its document was replaced or removed.",
+        "The words of a passage were not found again when its document was replaced or removed. Questions that were "
+        "set aside for it, which no run asks, are listed too.",
         (),
         outcomes.stale,
     ),

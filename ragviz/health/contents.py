@@ -91,11 +91,14 @@ def places_of(workspace: Workspace, corpus_id: str, questions: Sequence[Question
 
 
 def sensitivity(workspace: Workspace, runs: Sequence[Run]) -> tuple[float | None, str]:
-    """Return the smallest difference that the two newest ways of ranking would show, and in what metric."""
+    """Return the smallest difference that the two newest ways of ranking would show, and in what metric.
+
+    It is recall at the k of the newest run, as its headline is, where the other ranked so deep.
+    """
     newest = material.ways(runs)[:2]
     if len(newest) < 2:
         return None, ""
-    k = min(run.config.k for run in newest)
+    k = min(newest[0].config.k, newest[1].config.depth)
     first, second = (measurements.summary_of(workspace, run, k, curves=False) for run in newest)
     places = {question_id: row for row, question_id in enumerate(second.question_ids)}
     rows = [(row, places[i]) for row, i in enumerate(first.question_ids) if i in places]

@@ -1,19 +1,42 @@
-"""What the questions that a check found do to the headline score of a run: the score with them and without."""
+"""What the questions that a check found do to the headline scores of a run: each score with them and without."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ragviz.analysis import evaluate
 from ragviz.analysis.evaluate import Summary
-from ragviz.metrics.registry import label
-from ragviz.records import Estimate
+from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.registry import label, shown_in, title_of
+from ragviz.records import Estimate, Run
+from ragviz.runs import measurements
 from ragviz.stats import intervals
+from ragviz.stats.clusters import Clusters
+from ragviz.workspace import Workspace
+
+DIGITS = 3
+"""Decimals of scores: one question of several hundred has to be seen."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Headline:
+    """A headline score of a run: its value for each question that has one, (n,), and the documents they are about."""
+
+    run: str
+    metric: str
+    question_ids: tuple[str, ...]
+    values: NDArray[np.float64]
+    clusters: Clusters
+    whole: Estimate
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The mean recall at a run's k with all its questions and without some: `removed` of those that it ranked."""
+    """The mean of a headline score with all questions and without some: `removed` of those that have the score."""
 
     run: str
     metric: str
@@ -22,23 +45,45 @@ class Effect:
     removed: int
 
 
-def effect(run: str, summary: Summary, without: Collection[str]) -> Effect:
-    """Measure a run with all its questions, and without those with these ids."""
+def headlines(workspace: Workspace, run: Run, summary: Summary) -> Iterator[Headline]:
+    """Yield what sums a run up: recall at its k where it ranked, and the first metric of answers that it has."""
+    if summary.n:
+        yield recall_of(run.name, summary)
+    names = [name for name in shown_in("row") if name in ANSWER_METRICS]
+    scores = measurements.scores_of(workspace, run, metrics=names)
+    for name in names:
+        values = {i: each.value for i, each in scores.get(name, {}).items() if each.value is not None}
+        if values:
+            questions = [question for question in workspace.store.run_questions(run.id) if question.id in values]
+            ids, clusters = tuple(question.id for question in questions), evaluate.document_clusters(questions)
+            ordered = np.array([values[i] for i in ids])
+            whole = intervals.estimate(ordered, clusters, seed=run.config.seed)
+            yield Headline(run.name, name, ids, ordered, clusters, whole)
+            return
+
+
+def recall_of(run: str, summary: Summary) -> Headline:
+    """Return recall at its k of a run that ranked."""
     name = label("recall", summary.k)
-    before = summary.metrics.get(name, Estimate(None, None, None, 0))
-    rows = [row for row, question_id in enumerate(summary.question_ids) if question_id not in without]
-    removed = summary.n - len(rows)
+    return Headline(run, name, summary.question_ids, summary.scores[name], summary.clusters, summary.metrics[name])
+
+
+def effect(headline: Headline, without: Collection[str]) -> Effect:
+    """Measure a headline score with all its questions, and without those with these ids."""
+    rows = [row for row, question_id in enumerate(headline.question_ids) if question_id not in without]
+    removed = len(headline.question_ids) - len(rows)
     if not removed:
-        return Effect(run, name, before, before, 0)
-    clusters = summary.clusters.take(rows) if rows else None
-    return Effect(run, name, before, intervals.estimate(summary.scores[name][rows], clusters), removed)
+        return Effect(headline.run, headline.metric, headline.whole, headline.whole, 0)
+    clusters = headline.clusters.take(rows) if rows else None
+    after = intervals.estimate(headline.values[rows], clusters)
+    return Effect(headline.run, headline.metric, headline.whole, after, removed)
 
 
 def words(found: Effect) -> str:
     """Say the score without the questions, and how far it is from that with them.
 
     >>> words(Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.75, 0.6, 0.9, 8), 2))
-    '0.75 [0.60, 0.90] n = 8 (−0.05)'
+    '0.750 [0.600, 0.900] n = 8 (−0.050)'
     """
     if found.before.mean is None:
         return "not measured"
@@ -46,19 +91,47 @@ def words(found: Effect) -> str:
         return "unchanged"
     if found.after.mean is None:
         return "no question is left"
-    change = round(found.after.mean - found.before.mean, 2)
-    signed = f"{change:+.2f}".replace("-", "−") if change else "no change"
+    change = round(found.after.mean - found.before.mean, DIGITS)
+    signed = f"{change:+.{DIGITS}f}".replace("-", "−") if change else "no change"
     return f"{score_words(found.after)} ({signed})"
+
+
+def all_words(found: Sequence[Effect]) -> str:
+    """Say what becomes of all headline scores of a run, the names of those after the first before them.
+
+    >>> without = Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.6, 0.9, 8), 2)
+    >>> all_words([without, Effect("r", "faithfulness", Estimate(0.5, 0.4, 0.6, 9), Estimate(0.5, 0.4, 0.6, 9), 0)])
+    '0.800 [0.600, 0.900] n = 8 (no change); Faithfulness unchanged'
+    >>> all_words([])
+    'no run has asked them'
+    """
+    if not found:
+        return "no run has asked them"
+    if not any(each.removed for each in found):
+        return "unchanged"
+    first, *others = found
+    return "; ".join([words(first), *(f"{title_of(each.metric)} {words(each)}" for each in others)])
+
+
+def heads(found: Sequence[Effect]) -> str:
+    """Say the headline scores of a run, of which there are some, with all questions.
+
+    >>> heads([Effect("first", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.7, 0.9, 10), 0)])
+    'Recall@3 of first 0.800 [0.700, 0.900] n = 10'
+    """
+    first, *others = found
+    told = [f"{title_of(first.metric)} of {first.run} {score_words(first.before)}"]
+    return "; ".join([*told, *(f"{title_of(each.metric)} {score_words(each.before)}" for each in others)])
 
 
 def score_words(score: Estimate) -> str:
     """Write a mean with its interval and n.
 
     >>> score_words(Estimate(0.8, 0.7, 0.9, 10))
-    '0.80 [0.70, 0.90] n = 10'
+    '0.800 [0.700, 0.900] n = 10'
     >>> score_words(Estimate(1.0, 0.2, 1.0, 1))
-    '1.00 no interval n = 1'
+    '1.000 no interval n = 1'
     """
     if score.mean is None:
         return "not measured"
-    return f"{score.mean:.2f} {score.interval_words()} n = {score.n:,}"
+    return f"{score.mean:.{DIGITS}f} {score.interval_words(DIGITS)} n = {score.n:,}"

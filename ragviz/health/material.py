@@ -21,6 +21,7 @@ from ragviz.index import damage
 from ragviz.metrics import ranking
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
+from ragviz.questions import staleness
 from ragviz.records import Chunk, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
@@ -104,8 +105,9 @@ def nothing_read(chunk_ids: Sequence[str]) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """What the checks read. Questions that are rejected or in quarantine are not looked at.
+    """What the checks read. Questions that are rejected or in quarantine are not looked at, but for `set_aside`.
 
+    `set_aside` are the questions that are in quarantine because their evidence is gone.
     `lexical` are the first chunks of BM25 for each question, by id, `rivals` those for question and answer together;
     both are empty without an index. `texts` reads chunks by their ids. `verdicts` are pooled ones, by question id.
     `vectors` are the embeddings of questions that are cached, by id. `planned` counts the questions that the set's plan
@@ -126,6 +128,7 @@ class Material:
     documents: tuple[Area, ...] = ()
     sections: tuple[Area, ...] = ()
     planned: Mapping[str, int] | None = None
+    set_aside: tuple[Question, ...] = ()
 
 
 @lru_cache(maxsize=4_096)
@@ -152,7 +155,8 @@ def read_material(
     The time grows with the questions, the chunks of the index, and the documents.
     """
     store = workspace.store
-    questions = [question for question in store.questions(question_set.id) if question.asked]
+    every = store.questions(question_set.id)
+    questions = [question for question in every if question.asked]
     documents = [d for d in store.documents(question_set.corpus_id) if d.status == "ok"]
     progress(0, None, "", "Reading the questions")
     cuts = store.cuts(index.build, index.documents) if index is not None and index.build else {}
@@ -187,6 +191,7 @@ def read_material(
         _cached_vectors(workspace, index, questions),
         *_areas(workspace, question_set.corpus_id, documents, questions),
         planned_types(plan_record.records_of(store, question_set.id)),
+        tuple(question for question in every if staleness.is_set_aside(question)),
     )
 
 

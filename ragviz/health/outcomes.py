@@ -5,6 +5,7 @@ from __future__ import annotations
 from ragviz.generation import verification
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material
+from ragviz.questions import staleness
 
 LEAST_RUNS = 2
 """Runs that rank in different ways, below which nothing is said to separate them or not."""
@@ -56,7 +57,11 @@ def separates_nothing(material: Material) -> Found:
 
 
 def stale(material: Material) -> Found:
-    """Find questions with evidence whose words no longer stand in its document."""
+    """Find questions with evidence whose words no longer stand in its document, those that were set aside for it too.
+
+    What is measured of one that was set aside is how many of its passages are gone: none, where it is the answer that
+    is doubted in the new words.
+    """
     findings = []
     for subject in material.subjects:
         spans = [span for group in subject.question.evidence for span in group]
@@ -64,7 +69,20 @@ def stale(material: Material) -> Found:
         if gone:
             words = f"{gone} of {len(spans)} passages no longer stand in their documents"
             findings.append(Finding(subject.id, float(gone), words))
-    return Found(tuple(findings))
+    for question in material.set_aside:
+        lost = sum(span.stale for group in question.evidence for span in group)
+        findings.append(Finding(question.id, float(lost), f"set aside: {staleness.why(question)}"))
+    return Found(tuple(findings), "", _set_aside_words(len(material.set_aside)))
+
+
+def _set_aside_words(count: int) -> str:
+    if not count:
+        return ""
+    are = "1 question is" if count == 1 else f"{count:,} questions are"
+    return (
+        f"{are} set aside, and asked by no run until the evidence is mended: `ragviz questions mend SET` lists where "
+        "its words may stand now."
+    )
 
 
 def doubtful(material: Material) -> Found:

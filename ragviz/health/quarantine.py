@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ragviz.errors import UsageError
 from ragviz.health.checks import CHECKS
+from ragviz.health.findings import Found
 from ragviz.records import Edit, Question, QuestionSet
 from ragviz.workspace import Workspace
 
@@ -30,6 +31,11 @@ def held_by(questions: Iterable[Question], check: str) -> list[Question]:
     """Return the questions that a check put into quarantine."""
     reason = reason_of(check)
     return [question for question in questions if question.status == "quarantined" and question.reason == reason]
+
+
+def concerned(questions: Iterable[Question], check: str, found: Found) -> frozenset[str]:
+    """Return the ids of the questions that a check found, and of those that it put into quarantine."""
+    return frozenset(question.id for question in held_by(questions, check)) | {f.question_id for f in found.findings}
 
 
 def quarantine(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from ragviz.analysis import pooled
+from ragviz.generation import verified_by_rules
 from ragviz.health import words
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
@@ -23,8 +24,6 @@ ANSWERED = 0.8
 """Share of the weight of an answer's words that another chunk holds when it holds the answer; of its numbers, all."""
 ABOUT = 0.7
 """Share of the weight of a question's words that another chunk holds when it is about the same."""
-NEEDED = 0.05
-"""Share of the weight of the words of question and answer that a passage holds, below which they do not need it."""
 WINDOW = 3
 """Sentences, items or rows in a row within which another chunk has to answer."""
 BATCH = 256
@@ -217,33 +216,83 @@ def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozense
 
 
 def asks_too_much(material: Material) -> Found:
-    """Find questions of several passages one of which neither the question nor the answer needs."""
-    findings, looked_at = [], 0
-    for subject in material.subjects:
-        if len(subject.evidence) < 2:
-            continue
-        looked_at += 1
-        useless = [number for number, _ in enumerate(subject.evidence) if _is_useless(subject, number, material)]
-        if useless:
-            listed = ", ".join(str(number + 1) for number in useless)
-            passages = f"passage{'s' * (len(useless) > 1)} {listed} of {len(subject.evidence)}"
-            words_of_it = f"neither question nor answer has words of {passages}"
-            findings.append(Finding(subject.id, float(len(useless)), words_of_it))
-    return Found(tuple(findings), "", f"{looked_at:,} questions need several passages.")
+    """Find questions of several passages one of which is not needed: by a judge, else by leaving each out in turn."""
+    several = [subject for subject in material.subjects if len(subject.evidence) > 1]
+    vain = _vain(several, material)
+    findings = []
+    for subject in several:
+        judged = [_judged_useful(subject, number, material) for number in range(len(subject.evidence))]
+        by_judge = [number for number, useful in enumerate(judged) if useful is False]
+        by_words = [number for number in vain.get(subject.id, ()) if judged[number] is None]
+        told = [f"a judge finds {_passages(by_judge, subject)} not useful to the question"] if by_judge else []
+        if by_words:
+            hold = "hold" if len(by_words) > 1 else "holds"
+            told.append(f"{_passages(by_words, subject)} {hold} no word of question or answer that the others lack")
+        if told:
+            findings.append(Finding(subject.id, float(len(by_judge) + len(by_words)), "; ".join(told)))
+    return Found(tuple(findings), "", f"{len(several):,} questions need several passages.")
 
 
-def _is_useless(subject: Subject, number: int, material: Material) -> bool:
-    """Return whether a passage holds next to nothing of question and answer; a judge's "useful" decides first."""
+def _passages(numbers: Sequence[int], subject: Subject) -> str:
+    listed = ", ".join(str(number + 1) for number in numbers)
+    return f"passage{'s' * (len(numbers) > 1)} {listed} of {len(subject.evidence)}"
+
+
+def _judged_useful(subject: Subject, number: int, material: Material) -> bool | None:
+    """Return whether a judge found a gold chunk of a passage useful; None where not all of them were judged."""
     verdicts = material.verdicts.get(subject.id)
     gold = frozenset(subject.gold[number]) if number < len(subject.gold) else frozenset[str]()
-    if verdicts is not None and gold and gold <= verdicts.chunks.keys():
-        return not any(verdicts.chunks[i].useful for i in gold)
+    if verdicts is None or not gold or not gold <= verdicts.chunks.keys():
+        return None
+    return any(verdicts.chunks[i].useful for i in gold)
+
+
+def _vain(subjects: Sequence[Subject], material: Material) -> dict[str, list[int]]:
+    """Return the passages that words do not need, by id: neither what was quoted of them, nor their gold chunks."""
+    suspects = [(subject, vain) for subject in subjects if (vain := _dispensable(subject, subject.evidence))]
+    found = {}
+    for start in range(0, len(suspects), BATCH):
+        batch = suspects[start : start + BATCH]
+        ids = list(dict.fromkeys(i for subject, _ in batch for group in subject.gold for i in group))
+        texts = dict(zip(ids, material.texts(ids), strict=True))
+        for subject, vain in batch:
+            around = [_around(subject, number, texts, material) for number in range(len(subject.evidence))]
+            found[subject.id] = sorted({*vain} & {*_dispensable(subject, around)})
+    return found
+
+
+def _around(subject: Subject, number: int, texts: Mapping[str, str], material: Material) -> tuple[str, frozenset[str]]:
+    """Return the text and the words of a passage with those of its gold chunks."""
     text, own = subject.evidence[number]
-    if not _same_script(subject.question.text, text) or not own:
-        return False
+    for chunk_id in subject.gold[number] if number < len(subject.gold) else ():
+        more, its_words, stated = _read(texts[chunk_id], material.chunk_language(chunk_id))
+        text, own = f"{text}\n{more}", own | its_words | stated
+    return text, own
+
+
+def _dispensable(subject: Subject, passages: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
+    """Return the places of the passages, given with their words, without which question and answer lose no word.
+
+    Nothing is said of a passage in another script, of one that is found whenever another is, and where no passage
+    holds a word. Which version holds is known only beside the other ones: there a passage is needed that holds any.
+    """
     wanted = subject.words | subject.answer
-    share = material.weights.share(wanted, standing(wanted, own, text))
-    return share is not None and share < NEEDED and not _counts_towards(subject, number)
+    held = [standing(wanted, own, text) for text, own in passages]
+    if not any(held):
+        return []
+    is_version = subject.question.type == "version"
+    vain = [n for n, mine in enumerate(held) if not mine] if is_version else verified_by_rules.dispensable(held)
+    readable = [_same_script(subject.question.text, text) and bool(own) for text, own in passages]
+    return [
+        n for n in vain if readable[n] and not _is_found_with_another(subject, n) and not _counts_towards(subject, n)
+    ]
+
+
+def _is_found_with_another(subject: Subject, number: int) -> bool:
+    """Return whether a passage is found whenever another is: it costs nothing that it is asked for."""
+    groups = subject.gold or subject.question.evidence
+    mine = set(groups[number])
+    return any(group and set(group) <= mine for place, group in enumerate(groups) if place != number)
 
 
 def _counts_towards(subject: Subject, number: int) -> bool:

@@ -138,6 +138,11 @@ def is_set_aside(question: Question) -> bool:
     return question.status == "quarantined" and question.reason.startswith(REASON)
 
 
+def why(question: Question) -> str:
+    """Return why a question was set aside: what is gone, or doubted."""
+    return question.reason.removeprefix(REASON)
+
+
 def refresh(store: Store, corpus: Corpus, added: Collection[str] = ()) -> list[Refreshed]:
     """Set the stale questions of a corpus aside, and release those whose evidence is found again: one version a set.
 

@@ -14,6 +14,7 @@ from ragviz.health.checks import CHECKS
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
+from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain
@@ -114,19 +115,19 @@ def _questions(of: State) -> dict[str, Question]:
 
 
 @st.cache_data(show_spinner="Measuring without the questions found", max_entries=16)
-def _effects(of: State, state: str) -> dict[str, Effect]:
-    """Return the effect on a run of what every check found, or holds in quarantine, by key.
+def _effects(of: State, state: str) -> dict[str, list[Effect]]:
+    """Return the effects on the headline scores of a run of what every check found, or holds in quarantine, by key.
 
     `of` is the state of the run and the set, `state` that of the examination.
     """
     opened = cache.workspace()
     run, question_set = opened.store.run(of.ids[0]), opened.store.question_set(of.ids[1])
-    made, summary = examination.kept(opened, question_set), cache.summary(run)
+    made, headlines = examination.kept(opened, question_set), list(effects.headlines(opened, run, cache.summary(run)))
     questions = _questions(cache.state(question_set.id)).values()
     measured = {}
-    for key, found in (made.found if made is not None and made.state == state and summary.n else {}).items():
-        held = {question.id for question in quarantine.held_by(questions, key)}
-        measured[key] = effects.effect(run.name, summary, held | {each.question_id for each in found.findings})
+    for key, found in (made.found if made is not None and made.state == state else {}).items():
+        concerned = quarantine.concerned(questions, key, found)
+        measured[key] = [effects.effect(headline, concerned) for headline in headlines]
     return measured
 
 
@@ -152,32 +153,33 @@ def _checks(
         with widgets.nothing(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
     with st.container(gap="xxsmall", key="health-checks"):
-        _head(newest[0] if newest else None, next(iter(measured.values()), None))
+        _head(next(iter(measured.values()), []))
         for key in CHECKS:
-            _row(question_set, key, made.found.get(key, Found()), measured.get(key), questions)
+            _row(question_set, key, made.found.get(key, Found()), measured.get(key, []), questions)
     if not newest:
         with widgets.nothing("No run has asked this set: what a check does to the scores is not known."):
             address.link("run", "Make a run", set=question_set.name)
     chosen = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
     if chosen:
-        others = [each[chosen] for each in by_run if chosen in each]
+        others = [effect for each in by_run for effect in each.get(chosen, [])]
         _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions, others)
 
 
-def _head(run: Run | None, effect: Effect | None) -> None:
+def _head(whole: Sequence[Effect]) -> None:
     what, count, changed, _ = st.columns(WIDTHS, vertical_alignment="bottom")
     what.caption("Check")
     count.caption("Found")
-    whole = f"{effects.score_words(effect.before)}; without them" if effect else "with them and without"
-    changed.caption(f"Recall@{run.config.k} of {plain(run.name)}: {whole}" if run else "Effect on the score")
+    changed.caption(f"{plain(effects.heads(whole))}; without them" if whole else "Effect on the score")
 
 
 def _row(
-    question_set: QuestionSet, key: str, found: Found, effect: Effect | None, questions: Mapping[str, Question]
+    question_set: QuestionSet, key: str, found: Found, measured: Sequence[Effect], questions: Mapping[str, Question]
 ) -> None:
     """Draw one check: its name lists its questions, its button puts them into quarantine, or releases them."""
     check = CHECKS[key]
-    ids = [f.question_id for f in found.findings if f.question_id in questions and questions[f.question_id].asked]
+    listed = [questions[f.question_id] for f in found.findings if f.question_id in questions]
+    ids = [question.id for question in listed if question.asked]
+    aside = sum(map(staleness.is_set_aside, listed))
     held = quarantine.held_by(questions.values(), key)
     what, count, changed, action = st.columns(WIDTHS, vertical_alignment="center")
     with what:
@@ -186,14 +188,17 @@ def _row(
             on_click=lambda: address.put(check=key, question=None),
         )  # fmt: skip
     with count:
-        st.markdown("?" if found.unknown else f"**{len(ids):,}**" if ids else "0")
+        st.markdown("?" if found.unknown else f"**{len(ids) + aside:,}**" if ids or aside else "0")
     with changed:
-        st.markdown(plain("click to see how to know it" if found.unknown else effects.words(effect) if effect else "–"))
+        told = effects.all_words(measured) if measured else "–"
+        st.markdown(plain("click to see how to know it" if found.unknown else told))
     with action, st.container(horizontal=True, gap="xsmall"):
         if ids:
             _quarantine_button(question_set, key, ids)
         if held:
             _release_button(question_set, key, len(held))
+        if aside:
+            address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")
 
 
 def _quarantine_button(question_set: QuestionSet, key: str, ids: Sequence[str]) -> None:
@@ -217,7 +222,7 @@ def _list(
     key: str,
     found: Found,
     questions: Mapping[str, Question],
-    by_run: Sequence[Effect],
+    measured: Sequence[Effect],
 ) -> None:
     """Draw what a check is, and the questions that it found, beside the one that is chosen."""
     check = CHECKS[key]
@@ -227,8 +232,8 @@ def _list(
     st.markdown(f"{check.what} *How:* {plain(check.how)}")
     if said := " ".join(filter(None, (found.unknown, found.note))):
         st.caption(plain(said))
-    if any(effect.removed for effect in by_run):
-        st.caption(plain(" · ".join(_effect_of(effect) for effect in by_run)))
+    if any(effect.removed for effect in measured):
+        st.caption(plain(" · ".join(_effect_of(effect) for effect in measured)))
     held = {question.id for question in quarantine.held_by(questions.values(), key)}
     words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
     words |= {question_id: "put into quarantine by this check" for question_id in held if question_id not in words}
