@@ -503,3 +503,33 @@ def test_a_row_that_goes_on_or_stands_in_another_table_has_no_one_value():
 def test_what_a_table_does_not_tell_is_not_asked(body, expected):
     found = claims_of(document(f"# Harbour berths\n\n{body}"))
     assert {claim.question.split(", ", 1)[-1] for claim in found if claim.type in ("table", "list")} == expected
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        ("The Kestrel pump has a length of 12 feet.", "what is the length of the Kestrel pump?", "12 feet"),
+        ("The length of the Kestrel pump is 12 feet.", "what is the length of the Kestrel pump?", "12 feet"),
+        ("The default value of MAX_CONN is 100.", "what is the default value of MAX_CONN?", "100"),
+        ("The timeout of the Heron daemon is at most 30 seconds.", "what is the timeout of the Heron daemon?",
+         "at most 30 seconds"),
+        ("The fee for a fishing licence is $25 per year.", "what is the fee for a fishing licence?", "$25 per year"),
+        # Of several amounts, of what is not said, of a count, under a condition, or not of this thing alone: nothing.
+        ("The Oslo lock has a length of 120 metres and a width of 14 metres.", None, None),
+        ("The pressure of the pump is 12 bar.", None, None),
+        ("The number of the Kestrel pumps is 12 pieces.", None, None),
+        ("In winter, the maximum pressure of the Kestrel pump is 9 bar.", None, None),
+        ("The maximum pressure of the Kestrel pump is 12 bar higher than before.", None, None),
+        ("The maximum pressure of the Kestrel pump is 12 bar after a repair.", None, None),
+        ("The maximum pressure of the Kestrel pump is not 12 bar.", None, None),
+        ("The maximum pressure of its pump is 12 bar.", None, None),
+    ],
+)  # fmt: skip
+def test_a_measured_attribute_is_asked_for(sentence, question, answer):
+    found = [
+        (claim.question.split(", ", 1)[-1], claim.answer)
+        for claim in claims_of(document(f"# Harbour rules\n\n{sentence}\n"))
+        if claim.question.split(", ", 1)[-1].startswith("what is the")
+    ]
+    assert found == ([(question, answer)] if question else [])

@@ -38,6 +38,15 @@ def asked(body, head=HEAD):
             "Existing ropes are left in the red shed behind the old quay.",
             "Hemp ropes are left in the red shed behind the old quay.",
         ),
+        (
+            "Like all boats of Oslo, the northern ferry is kept in the red harbour shed.",
+            "The northern ferry of Oslo is kept in the red harbour shed.",
+        ),
+        ("On some days the Oslo lock is not open to small boats.", "The Oslo lock is not open to small boats."),
+        (  # what an option does
+            "-n, --no-owner\n\nDo not write the owners of boats into the list.",
+            "Rules of the desk\n\nDo not write the owners of boats into the list.",
+        ),
         (  # one of several
             "One popular way to moor a boat is to tie the bow rope to the northern ring.",
             "The usual way to moor a boat is to tie the bow rope to the northern ring.",
@@ -92,6 +101,19 @@ def asked(body, head=HEAD):
 def test_no_question_beside_one(refused, kept):
     assert asked(f"{refused}\n") == []
     assert asked(f"{kept}\n")
+
+
+@pytest.mark.parametrize(
+    ("first", "verb"),
+    [
+        ("Discard received harbour packets with probability 0.1 of the northern lock.", "discard"),
+        ("Deny tide(1) queries which attempt to change the state of the northern lock.", "deny"),
+    ],
+)
+def test_a_command_is_not_about_a_name(first, verb):
+    """The parser takes the first word for a name, which the document knows as a common word only."""
+    assert asked(f"{first}\n\nGuards {verb} boats.\n") == []
+    assert asked(f"{first}\n\nOur {verb.title()} and his friends {verb} boats.\n") != []
 
 
 def test_keys_of_a_release_name_nothing():

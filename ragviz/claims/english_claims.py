@@ -17,6 +17,7 @@ from ragviz.claims import (
     english_coordination,
     english_gate,
     english_phrases,
+    english_quantities,
     english_standalone,
     english_structure,
 )
@@ -89,6 +90,8 @@ _NO_BAN = candidate.word_set("be forget hesitate worry feel let fear mind")
 _LIGHT = candidate.word_set("keep take make have get give do put set pay")
 _CAUSING = candidate.word_set("enable allow permit cause force require encourage ask help lead get invite tell order")
 """Verbs whose object is the subject of the infinitive after it."""
+_ALLOWING = candidate.word_set("allow enable permit")
+"""Verbs whose object is one of many: what a thing makes possible."""
 _LONGEST_SUBJECT = 9
 """Words of a subject that is asked for at most."""
 _ROLES = candidate.word_set(
@@ -240,6 +243,8 @@ def _of_sentence(
     topic = about[sentence.path]
     if clause is None or not english_gate.agrees(tree, clause) or _is_labelled(sentence.text, usage):
         return
+    if _is_command_misread(tree, clause, usage):
+        return
     if not _is_sound(tree, clause, topic):
         return
     if not clause.subject and english_structure.RELEASES.search(f"{document.name} {sentence.path}"):
@@ -247,7 +252,8 @@ def _of_sentence(
     goes_on = _goes_on(document.text, sentence.start)
     if goes_on and _is_plain_plural(tree, clause, topic):
         return
-    for draft in [*_exceptions(tree, clause, topic)] or [*_facts(tree, clause, topic, usage)]:
+    is_described = english_standalone.describes_an_option(document.text, sentence.start)
+    for draft in [*_exceptions(tree, clause, topic, is_described=is_described)] or _facts(tree, clause, topic, usage):
         is_fit = english_gate.is_short(draft.question) and not english_gate.is_cut(f"{draft.question} {draft.answer}")
         is_fit = is_fit and not (draft.question.endswith("as well?") and " as well as " in sentence.text)
         question = topic.led(draft.question, draft.known)
@@ -257,6 +263,16 @@ def _of_sentence(
             continue
         if draft.score >= ENOUGH and is_fit and not english_phrases.gives(question, draft.answer):
             yield draft
+
+
+def _is_command_misread(tree: Tree, clause: Clause, usage: _Usage) -> bool:
+    """Return whether the first word of a sentence was taken for a name that the document knows as a common word only.
+
+    "Discard received packets" and "Deny queries which …" are commands.
+    """
+    first = tree.words[0]
+    is_name = bool(clause.subject) and clause.subject[0] == 0 and first.tag == "NNP" and first.text.istitle()
+    return is_name and first.text.lower() in usage.common and first.text not in usage.names
 
 
 def _is_introduced(document: Document, sentence: _Sentence, draft: _Draft, topic: Topic) -> bool:
@@ -348,7 +364,7 @@ def _is_sound(tree: Tree, clause: Clause, topic: Topic) -> bool:
         return False
     if _speaks_of_itself(tree, clause) or _is_narrated(tree, clause):
         return False
-    if clause.before and words[clause.before[-1]].tag in ("CC", "IN"):
+    if clause.before and (words[clause.before[-1]].tag in ("CC", "IN") or tree.low(0) in ("like", "unlike")):
         return False
     if len(clause.before) == 1 or (words[0].text == "As" and words[1].tag == "VBN"):  # "As mentioned, …"
         return False
@@ -488,7 +504,10 @@ def _told(tree: Tree, question: str) -> frozenset[str]:
 
 def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[_Draft]:
     """Yield definitions, numbers, times, places, persons and objects."""
-    found = list(_definitions(tree, clause, topic))
+    found = [*_definitions(tree, clause, topic), *_quantities(tree, clause, topic)]
+    if any(draft.type == "number" for draft in found):
+        yield from found
+        return
     for asked in english.asked_of(tree):
         kind = _type(asked)
         if not kind or (found and tree.words[clause.verb].lemma == "be") or not _is_precise(tree, asked, kind):
@@ -510,6 +529,22 @@ def _facts(tree: Tree, clause: Clause, topic: Topic, usage: _Usage) -> Iterator[
     yield from others.values()
     if facts and not others:  # several facts of one sentence would stand and fall together
         yield max(facts, key=lambda draft: (not draft.doubt, draft.score))
+
+
+def _quantities(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
+    """Ask for an attribute that is measured: "what is the length of the Oslo lock?"."""
+    found = english_quantities.quantity_of(tree, clause)
+    if found is None or not _is_specific(tree, found.thing) or _is_known(tree, found.thing, topic):
+        return
+    words = [*found.thing, *found.attribute]
+    if any(_refers(tree, p) for p in words) or _is_compared(tree, words):
+        return
+    thing = english.inside(tree, found.thing, tree.joined(found.thing))
+    attribute = tree.joined(found.attribute)
+    yield _Draft(
+        f"what is the {attribute} {found.joint} {thing}?", tree.text(found.amount), "number", _bare(tree, found.thing),
+        attribute, _known(tree, words), 7.0,
+    )  # fmt: skip
 
 
 def _without_capital(tree: Tree, question: str, usage: _Usage) -> str:
@@ -812,6 +847,8 @@ def _asks_for_object(tree: Tree, asked: Asked) -> bool:
     subject_head = _head(tree, clause.subject)
     is_called = tree.words[clause.verb].lemma == "be" and tree.words[_head(tree, asked.answer)].dep == "attr"
     is_remark = tree.low(asked.answer[0]) in ("a", "an") or tree.words[clause.subject[0]].tag == "NNS"
+    if tree.words[clause.verb].lemma in _ALLOWING:
+        return False  # "what does the desk allow?": much
     if is_called and is_remark:  # "the loss of the boat is a cause of worry", "walks on quays are the key to health"
         return False
     if is_called and not any(tree.words[c].dep == "prep" for c in tree.children[subject_head]):
@@ -914,14 +951,14 @@ def _bare(tree: Tree, places: Indices) -> str:
     return tree.text(kept) if kept else ""
 
 
-def _exceptions(tree: Tree, clause: Clause, topic: Topic) -> Iterator[_Draft]:
+def _exceptions(tree: Tree, clause: Clause, topic: Topic, *, is_described: bool) -> Iterator[_Draft]:
     """Yield what is not so: "unless …", "except …", and what a negated verb denies."""
     unless = next((c for c in tree.children[clause.verb] if _mark(tree, c) == "unless"), None)
     negated = tree.child(clause.verb, "neg")
     if unless is not None:
         yield from _unless(tree, clause, unless, negated)
     elif negated is not None and tree.low(negated) in ("not", "n't", "n’t", "never"):
-        yield from _denied(tree, clause, negated, topic)
+        yield from _denied(tree, clause, negated, topic, is_described=is_described)
 
 
 def _mark(tree: Tree, place: int) -> str:
@@ -931,11 +968,12 @@ def _mark(tree: Tree, place: int) -> str:
 
 _SCOPED = candidate.word_set(
     "until just only necessarily always all every each everyone because since but than as any either anymore"
+    " some many most few several"
 )
 
 
-def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[_Draft]:
-    """Ask whether what is denied is so; the answer is no, and the claim."""
+def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic, *, is_described: bool) -> Iterator[_Draft]:
+    """Ask whether what is denied is so; the answer is no, and the claim. What an option does is no advice."""
     places = [*clause.before, *clause.subject, *clause.between, clause.verb, *clause.rest]
     if any(word.text.lower() in _SCOPED or word.text.lower() in _HEDGED for word in tree.words):
         return
@@ -946,7 +984,7 @@ def _denied(tree: Tree, clause: Clause, negated: int, topic: Topic) -> Iterator[
     modal = any(tree.words[p].tag == "MD" for p in clause.between) or tree.words[clause.verb].lemma in ("need", "have")
     if any(tree.low(p) == "you" for p in clause.subject) and not modal:  # what the reader is or does
         return
-    if not clause.subject and tree.words[clause.verb].lemma in _NO_BAN:
+    if not clause.subject and (tree.words[clause.verb].lemma in _NO_BAN or is_described):
         return
     if clause.before and tree.low(clause.before[0]) in ("though", "although", "while", "whereas"):
         return

@@ -17,6 +17,8 @@ _ENGLISH = candidate.word_set(
 _LOWER = re.compile(r"(?<![\w.@/])[^\W\d_]+(?![\w@/])")
 _SIGN_LABEL = re.compile(r"(?:[-*+•>]?[ \t])*(?![-•>][ \t])[^\w\s]+[ \t]+[-–—:=][ \t]")
 """A line that begins with a sign and what it means: "* - The letter before …"."""
+_OPTION = re.compile(r"[\s>*+`•]*(?:-\s+)?`?--?[A-Za-z]")
+"""How a line begins that names an option."""
 _VAGUE_THINGS = candidate.word_set("something anything everything somewhere similar alike such actual")
 _PARTS = candidate.word_set("step figure example table chapter section page line item part listing paragraph appendix")
 """What parts of a document are called: with a number they are known in that document only."""
@@ -44,6 +46,16 @@ def is_foreign(sentence: str) -> bool:
 def explains_a_sign(text: str, start: int) -> bool:
     """Return whether the line of `start` begins with a sign and a dash, so that its sentence is about the sign."""
     return _SIGN_LABEL.match(text, text.rfind("\n", 0, start + 1) + 1) is not None
+
+
+def describes_an_option(text: str, start: int) -> bool:
+    r"""Return whether the line with text above a sentence is a command's option, which the sentence may describe.
+
+    >>> describes_an_option("-q, --quiet\n\nDo not print.", 13), describes_an_option("Rules\n\nDo not run.", 7)
+    (True, False)
+    """
+    line = text[max(0, start - 300) : text.rfind("\n", 0, start) + 1].rstrip().rpartition("\n")[2]
+    return _OPTION.match(line) is not None
 
 
 def is_bound(tree: Tree, clause: Clause, known: frozenset[str]) -> bool:

@@ -75,13 +75,15 @@ def _agree(groups: Iterable[Sequence[str]]) -> bool:
 def way(table: Table) -> Way:
     """Return which way a table is read: by the label of the row where each row, but not each column, is of one kind.
 
-    Where all cells of several rows and columns are amounts of one kind, as in a table of fares, neither says it alone.
+    At least half of the rows have to show it by two values or more, no texts. Where all cells of several rows and
+    columns are amounts of one kind, as in a table of fares, neither says it alone.
     """
     rows = [row.cells[1:] for row in table.rows]
     columns = list(zip(*rows, strict=True))
     if len(columns) > 1 and len(rows) > 1:
         if _is_one_kind(cell for row in rows for cell in row):
             return "cross"
-        if _agree(rows) and not _agree(columns) and any(_is_one_kind(row) for row in rows):
+        shown = sum(sum(map(bool, map(kind, row))) > 1 and _is_one_kind(row) for row in rows)
+        if _agree(rows) and not _agree(columns) and 2 * shown >= len(rows):
             return "rows"
     return "columns"
