@@ -153,16 +153,20 @@ def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     >>> unasked_words({"nothing": {"menu.md": "yields no claim: 3 lines, no sentence"}, "unplanned": 2, "limit": 9})
     ['No question is about menu.md: yields no claim: 3 lines, no sentence.', 'No question is planned about 2 more \
 documents: the limit of 9 does not reach for all.']
+    >>> unasked_words({"nothing": {"a.md": "it is empty", "b.md": "it is empty"}}, 1)[1]
+    'No question is about 1 more document for which some were planned.'
     """
     nothing, unplanned = result.get("nothing", {}), result.get("unplanned", 0)
     lines = [f"No question is about {name}: {reason}." for name, reason in list(nothing.items())[:most]]
     if len(nothing) > most:
-        lines.append(f"No question is about {len(nothing) - most:,} more documents for which some were planned.")
+        more = len(nothing) - most
+        noun = "document" if more == 1 else "documents"
+        lines.append(f"No question is about {more:,} more {noun} for which some were planned.")
     if unplanned:
         noun = "document" if unplanned == 1 else "documents"
-        more = " more" if nothing else ""
+        too = " more" if nothing else ""
         lines.append(
-            f"No question is planned about {unplanned:,}{more} {noun}: the limit of {result['limit']:,} does not reach "
+            f"No question is planned about {unplanned:,}{too} {noun}: the limit of {result['limit']:,} does not reach "
             "for all."
         )
     return lines

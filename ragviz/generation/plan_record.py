@@ -489,7 +489,7 @@ class Shown:
     """What all generations into a set planned and made: rows of cells and of types, and documents without questions.
 
     `nothing` says of each of these documents, by name, why. `plans` are the generations, the newest last; the set asks
-    `asked` questions, and `set_aside` of those that the plans count are in quarantine.
+    `asked` questions, and `quarantined` ones of those that the plans count are in quarantine.
     """
 
     cells: list[dict[str, Any]]
@@ -497,7 +497,7 @@ class Shown:
     nothing: dict[str, str]
     plans: list[Plan]
     asked: int = 0
-    set_aside: int = 0
+    quarantined: int = 0
 
     @property
     def words(self) -> str:
@@ -506,15 +506,15 @@ class Shown:
         >>> Shown([], [], {}, [Plan(30, 28, fill=False)], asked=28).words
         '28 of 30 planned questions exist.'
         >>> plans = [Plan(30, 28, fill=False), Plan(90, 6, fill=True)]
-        >>> print(Shown([], [], {}, plans, asked=37, set_aside=2).words)
+        >>> print(Shown([], [], {}, plans, asked=37, quarantined=2).words)
         34 of 120 planned questions exist: 28 of 30, and 6 of 90 that fill gaps. The set asks 37, without 2 of \
-these that are set aside, and with 5 beyond the plans, written by hand or imported.
+these that are quarantined, and with 5 beyond the plans, written by hand or imported.
         """
         exist, planned = sum(plan.exist for plan in self.plans), sum(plan.planned for plan in self.plans)
         each = [f"{plan.exist:,} of {plan.planned:,}{' that fill gaps' * plan.fill}" for plan in self.plans]
         listed = f": {', '.join(each[:-1])}, and {each[-1]}" if len(each) > 1 else ""
-        beyond = self.asked - (exist - self.set_aside)
-        why = [f"without {self.set_aside:,} of these that are set aside"] if self.set_aside else []
+        beyond = self.asked - (exist - self.quarantined)
+        why = [f"without {self.quarantined:,} of these that are quarantined"] if self.quarantined else []
         why += [f"with {beyond:,} beyond the plans, written by hand or imported"] if beyond > 0 else []
         asks = f" The set asks {self.asked:,}, {', and '.join(why)}." if why else ""
         return f"{exist:,} of {planned:,} planned questions exist{listed}.{asks}"
