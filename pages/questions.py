@@ -174,7 +174,6 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
 if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
-generation_tab.outcome(corpus, question_set.name if sets else None)
 import_tab.outcome(corpus)
 banks_outcome()
 generation_tab.newest(corpus.id)
@@ -204,10 +203,13 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
 }
 NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Reviewers", "Versions")
 NEEDS_QUESTIONS = ("Review", "Find evidence", "Split", "Reviewers")
+SHOW_GENERATED = ("Review", "Generate")  # what the newest generation made
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
 for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
     if tab.open:
         with tab, widgets.errors_shown():
+            if tab_name in SHOW_GENERATED:
+                generation_tab.outcome(corpus, question_set.name if sets else None)
             if tab_name in NEEDS_QUESTIONS and not question_set.total:
                 empty_set(question_set)
             else:

@@ -14,7 +14,8 @@ from ragviz.config import Settings
 from ragviz.documents import corpora
 from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.generation import pipeline, plan_record, verification
-from ragviz.generation.making import hopeless
+from ragviz.generation.indexed_documents import IndexedDocuments
+from ragviz.generation.making import ASKED_ABOUT, hopeless
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row, planned
 from ragviz.index import indexing
@@ -336,6 +337,94 @@ def test_only_what_has_no_questions_is_filled(workspace, server):
     calls = len(requests_to(server))
     again = facts(workspace, 3, fill=True)
     assert (again.proposed, again.limit, len(requests_to(server))) == (0, 0, calls), "every section has a question"
+
+
+GUIDE = """# Rooms of the library
+
+| Room | Seats | Floor |
+|---|---|---|
+| East hall | 12 | 1 |
+| West hall | 30 | 2 |
+| North hall | 18 | 3 |
+
+# Terms
+
+- **SMT** - Senior Management Team, which meets in the east hall on Mondays
+- **Quiet hour** - The hour after noon in which nobody may speak in the west hall
+
+# Opening
+
+The visitor desk of the northern hall opens at 9 am. Visitors pay Ann Lee for the blue day ticket on Friday.
+"""
+
+
+def sections_of(workspace: Workspace, questions: list[Question], index: str) -> set[str]:
+    documents = IndexedDocuments(workspace, workspace.store.index(index))
+    spans = [span for question in questions for group in question.evidence for span in group]
+    return {documents.section_of(span.document_id, span.start) for span in spans}
+
+
+def replaced(workspace: Workspace, name: str, file: str, text: str) -> None:
+    corpora.add_file(workspace, workspace.store.corpus(name), file, text.encode(), replace=True)
+    build(workspace, name, {})
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("replace_first", [False, True], ids=["as it was", "replaced"])
+def test_gaps_are_filled_nowhere_else(workspace, command_line, replace_first):
+    """Rooms and opening are asked about; the terms yield fewer than are planned: the rest is missing."""
+    build(workspace, "guide", {"guide.md": [GUIDE]})
+    pipeline.generate_questions(workspace, "guide", "q", kinds={"table": 1, "number": 1})
+    if replace_first:
+        replaced(workspace, "guide", "guide.md", f"This page was rewritten in spring.\n\n{GUIDE}")
+    before = {question.id for question in questions_of(workspace)}
+    made = pipeline.generate_questions(workspace, "guide", "q", limit=20, fill=True)
+    fresh = [question for question in questions_of(workspace) if question.id not in before and question.asked]
+    assert len(fresh) == made.usable == made.proposed > 0
+    assert sections_of(workspace, fresh, "guide") == {"Terms"}
+    assert made.limit > made.usable
+    assert made.reasons[f"all else of the kind is {ASKED_ABOUT}"] > 0
+    said = pipeline.shortfall(asdict(made))
+    assert said.startswith(f"{made.usable} of the {made.limit} questions that were planned this time exist; ")
+    exist = 2 + made.usable
+    told = f"{exist} of {2 + made.limit} planned questions exist: 2 of 2, and {made.usable} of {made.limit} that fill"
+    assert told in " ".join(command_line("questions", "plan", "q")[1].split())
+    assert pipeline.generate_questions(workspace, "guide", "q", limit=20, fill=True).proposed == 0
+
+
+@pytest.mark.model
+def test_what_was_rejected_is_not_stored_again_when_its_document_is_replaced(workspace):
+    terms = "- **SMT** - Senior Management Team\n- **QHR** - Quiet hour rule\n- **BDT** - Blue day ticket\n"
+    build(workspace, "terms", {"glossary.md": [terms]})
+    first = pipeline.generate_questions(workspace, "terms", "q", kinds={"definition": 3})
+    assert first.rejections == {"the question is too short": 3}
+    replaced(workspace, "terms", "glossary.md", f"This page was rewritten in spring.\n\n{terms}")
+    again = pipeline.generate_questions(workspace, "terms", "q", kinds={"definition": 3})
+    assert (again.total, again.rejected) == (3, 0)
+    assert again.reasons == {"the question is too short": 3}
+    assert record_of(workspace).yields["definition"].made == 3
+
+
+def test_a_model_fills_no_gap_with_what_is_asked_about(workspace, monkeypatch):
+    """One chunk holds both sections; what the model writes about the second is of the first, which has a question."""
+    text = "# North\n\nPump 1 is red.\n\n# South\n\nPump 2 is blue."
+    build(workspace, "two", {"two.md": [text]})
+    [document] = workspace.store.documents(workspace.store.corpus("two").id)
+    start = text.index("Pump 1")
+    evidence = ((Span(document.id, start, start + 14, "Pump 1 is red."),),)
+    question_set = workspace.store.create_question_set(document.corpus_id, "q")
+    own = Question("own", "Which colour has pump 1?", "red", evidence, "hand", "accepted")
+    workspace.store.put_questions(question_set.id, [own])
+    wrong = {"claims": [{"passage": 1, "quote": "Pump 1 is red.", "statement": "Pump 1 is red."}]}
+    wrong |= {"question": "What is the colour of the first pump?", "answer": "red"}
+    right = {"claims": [{"passage": 1, "quote": "Pump 2 is blue.", "statement": "Pump 2 is blue."}]}
+    right |= {"question": "What is the colour of the second pump?", "answer": "blue"}
+    replies = iter([wrong, right])
+    replying(monkeypatch, lambda body: next(replies, None) if is_writing(body) else None)
+    made = facts(workspace, 1, index="two", fill=True, verify=False)
+    assert made.rejections == {ASKED_ABOUT: 1}
+    [fresh] = [question for question in questions_of(workspace) if question.asked and question.id != "own"]
+    assert (fresh.answer, sections_of(workspace, [fresh], "two")) == ("blue", {"South"})
 
 
 class Killed(BaseException):

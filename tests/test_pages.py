@@ -258,6 +258,9 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     assert "nothing more there for the kind “which version holds” (3)" in shown
     told = show("questions", corpus="rooms", set="made", tab="Generate")
     assert "2 of 5 planned questions exist" in words(told)
+    [notes] = [each for each in told.expander if "missing are" in words(each)]
+    assert notes.label == ":orange[▲] 2 of 5 planned questions exist", "the reasons are folded away"
+    assert "generated into made" not in words(show("questions", corpus="rooms", set="made", tab="Write"))
     cells = next(table.value for table in told.dataframe if "Why" in table.value)
     assert list(cells[["Document", "Kind", "Missing"]].iloc[0]) == ["rooms.md", "which version holds", 3]
     job = workspace.store.create_job("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})

@@ -18,6 +18,7 @@ from ragviz.records import Corpus, GeneratorName
 
 if TYPE_CHECKING:
     from ragviz.generation.pipeline import Preview
+    from ragviz.generation.plan_record import Shown
     from ragviz.workspace import Workspace
 
 LISTED = 40
@@ -72,9 +73,10 @@ def questions_generate(
             console.err.print(console.printable(paid), highlight=False)
 
     def draw() -> None:
-        line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
-        console.out.print(f"'{escape(set_name)}': " + line.format(**result))
-        _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name)).yields)
+        made = plan_record.shown(workspace.store, workspace.store.question_set(set_name))
+        line = "{total} questions in the set, {asked} of them asked; this time {proposed} proposed, {rejected} rejected"
+        console.out.print(f"'{escape(set_name)}': " + line.format(**result, asked=made.asked))
+        _draw_yields(made)
 
     console.show(result, as_json, draw)
     if missing := pipeline.shortfall(result):
@@ -105,7 +107,7 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
     def draw() -> None:
         _draw_cells([row for row in made.cells if row["missing"] or row["elsewhere"]], "not made where planned")
         _draw_by_document(made.cells, question_set.name)
-        _draw_yields(made.yields)
+        _draw_yields(made)
         for line in pipeline.unasked_words({"nothing": made.nothing}):
             console.out.print(console.printable(line), highlight=False)
 
@@ -149,11 +151,12 @@ def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str) -> None:
         console.out.print(f"and {len(rows) - LISTED:,} more cells: --json lists all")
 
 
-def _draw_yields(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print what came of the plan of each kind, what it yielded, and what it cost."""
+def _draw_yields(made: Shown) -> None:
+    """Print what came of all plans, of each kind, what it yielded, and what it cost."""
+    console.out.print(made.words, highlight=False)
     names = ("type", "planned", "in place", "elsewhere", "other kinds", "missing")
     written = ("made", "kept", "rejected", "unverified", "calls")
-    drawn = [(*(row[name] for name in (*names, *written)), _cost(row), row["reasons"]) for row in rows]
+    drawn = [(*(row[name] for name in (*names, *written)), _cost(row), row["reasons"]) for row in made.yields]
     console.table((*names, "written", *written[1:], "cost", "rejected because"), drawn)
 
 

@@ -37,7 +37,8 @@ _CLOSING = " \t\r\n\"'*_`)]}»”’」』）】"  # what may follow the mark th
 class Source(Generic[Material]):
     """What one question of the type `asked` can be made of, and the place in whose cell it counts.
 
-    `key` tells it from all other sources of its type. Of sources of one `group`, the copies 0, 1 … of one material, a
+    `key` tells it from all other sources of its type. `spans` are its evidence, or what a question's evidence is taken
+    from. Of sources of one `group`, the copies 0, 1 … of one material, a
     later one waits until the questions of the earlier ones are made; "" is no group. A `doubtful` one is used where no
     other is left.
     """
@@ -49,6 +50,7 @@ class Source(Generic[Material]):
     start: int
     end: int
     material: Material
+    spans: tuple[Span, ...]
     group: str = ""
     copy: int = 0
     doubtful: bool = False
@@ -264,10 +266,11 @@ class Extractive:
         section = self._documents.section_of(at.document_id, at.start)
         question = replace(question, reason=f"{verification.DOUBT}{doubt}") if doubt else question
         draft = _Draft(question, context, section)
-        is_doubtful = bool(doubt)
+        spans = tuple(span for group in question.evidence for span in group)
         return Source(
-            question.type, question.id, at.document_id, section, at.start, at.end, draft, doubtful=is_doubtful
-        )
+            question.type, question.id, at.document_id, section, at.start, at.end, draft,
+            (Span(at.document_id, at.start, at.end), *spans), doubtful=bool(doubt),
+        )  # fmt: skip
 
     def question_id(self, order: Order[_Draft]) -> str:
         """Return the id of a claim's question in a style."""

@@ -34,6 +34,8 @@ SHARE_OF_STORING = 0.05
 """Share of the time that is spent on storing the record of a generation, at most, once it is long."""
 
 
+ASKED_ABOUT = "asked about already"
+"""Why a generation that fills gaps makes no question of what a set asks about."""
 ALL, KEPT = "all", ""
 """Key of the outcomes of all types; outcome of a question that is kept."""
 Item = TypeVar("Item")
@@ -57,6 +59,8 @@ class Making(SourceSearch):
         self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
         self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
         self._texts = {rejection.normal(question.query) for question in existing if question.text}
+        rejected = (question for question in existing if question.status == "rejected" and question.text)
+        self._rejected_texts = {rejection.normal(question.query) for question in rejected}
         self.made: list[Question] = []
         self._waiting: list[Question] = []
         self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)  # reasons, KEPT for none, by type
@@ -84,7 +88,7 @@ class Making(SourceSearch):
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
         for row in self.record.rows:
-            if (row.missing or row.moved) and not row.reasons:
+            if (row.missing or row.moved) and (not row.reasons or row.cell.type in self.left_out):
                 row.reasons[self._why_not(row.cell.type)] = row.missing + row.moved
         unasked = self.record.unasked()
         self.record.nothing = {
@@ -103,6 +107,8 @@ class Making(SourceSearch):
         title = TYPES[asked].title
         if self._is_useless(asked):
             return f"given up: nearly all questions of the kind “{title}” were rejected"
+        if asked in self.left_out:
+            return f"all else of the kind is {ASKED_ABOUT}"
         lacking = f"{joined_claims.LACKING[asked]}; " if asked in joined_claims.LACKING else ""
         return f"{lacking}nothing more there for the kind “{title}”"
 
@@ -137,7 +143,8 @@ class Making(SourceSearch):
             if made.other_styles:
                 self.used.discard((order.source.asked, order.source.key))
             return
-        self.record.yielded(made.type).count(_why_rejected(made))
+        made = self._not_asked_about(made)
+        self._keep(made)
         if made.status == "rejected":
             row.reasons[kind_of_reason(made.reason)] += 1
         else:
@@ -145,10 +152,25 @@ class Making(SourceSearch):
         if not made.reason.startswith(FAILED):
             self._known[made.id] = made
             self.about[order.source.asked, order.source.group].append(made.text)
-        self.made.append(made)
-        self._waiting.append(made)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
         self._count_use(made)
+
+    def _not_asked_about(self, made: Question) -> Question:
+        """Return a question that was made, rejected where its evidence is in a place that is not to be asked about."""
+        spans = (span for group in made.evidence for span in group)
+        if self.asked is None or not made.asked or not self.asked.hold(spans):
+            return made
+        return replace(made, status="rejected", reason=ASKED_ABOUT, verified_by="")
+
+    def _keep(self, made: Question) -> None:
+        """Count a question and have it stored with those that wait, unless one in its words was rejected before."""
+        if made.status == "rejected" and made.text:
+            if (words := rejection.normal(made.query)) in self._rejected_texts:
+                return
+            self._rejected_texts.add(words)
+        self.record.yielded(made.type).count(_why_rejected(made))
+        self.made.append(made)
+        self._waiting.append(made)
 
     def _count_use(self, made: Question) -> None:
         """Count a try at a type of questions; raise ModelError when a model's tries at all types are useless."""

@@ -81,7 +81,8 @@ class ModelMaker:
             whole = Span(document_id, section.start, section.end)
             for chunk in map(self._documents.chunk, self._documents.holding(((whole,),))):
                 at, key = max(chunk.start, section.start), f"{chunk.id} {section.start}"
-                found.append(Source(asked, key, document_id, section.path, at, chunk.end, (chunk,), chunk.id))
+                spans = (Span(document_id, at, min(chunk.end, section.end)),)
+                found.append(Source(asked, key, document_id, section.path, at, chunk.end, (chunk,), spans, chunk.id))
         wanted = self._documents.places_of(document_id, asked)
         tables = [] if wanted else self._documents.places_of(document_id, "table")
 
@@ -99,7 +100,8 @@ class ModelMaker:
         for passages in self._related_passages(asked):
             first, group = passages[0], "+".join(chunk.id for chunk in passages)
             section = self._documents.section_of(first.document_id, first.start)
-            source = Source(asked, group, first.document_id, section, first.start, first.end, passages, group)
+            spans = tuple(Span(chunk.document_id, chunk.start, chunk.end) for chunk in passages)
+            source = Source(asked, group, first.document_id, section, first.start, first.end, passages, spans, group)
             found[first.document_id].append(source)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
@@ -15,12 +15,13 @@ from ragviz.answers import contexts
 from ragviz.errors import UsageError
 from ragviz.generation import drafts, makers, model_questions, plan_record, verification, verifying
 from ragviz.generation import plan as planned_cells
+from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
 from ragviz.generation.makers import Maker, Order
 from ragviz.generation.making import Making
 from ragviz.generation.model_maker import ModelMaker
 from ragviz.generation.model_questions import Task
-from ragviz.generation.plan import Cell, Place
+from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.generation.source_search import SourceSearch
 from ragviz.generation.verification import Candidate, Context
@@ -102,8 +103,8 @@ class Generated:
     generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
     planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
     documents. Of the usable ones, `unverified` are verified by nothing, of these `doubtful` were made with a doubt.
-    `calls` and `dollars` are what all generations into the
-    set have paid, this one included; dollars count the calls whose model has a price.
+    `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
+    whose model has a price. With `fill`, what is planned and usable is of this generation alone.
     """
 
     questions: str
@@ -121,6 +122,7 @@ class Generated:
     nothing: Mapping[str, str] = field(default_factory=dict)
     unplanned: int = 0
     doubtful: int = 0
+    fill: bool = False
 
 
 def unverified_words(result: Mapping[str, Any]) -> list[str]:
@@ -151,16 +153,20 @@ def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     >>> unasked_words({"nothing": {"menu.md": "yields no claim: 3 lines, no sentence"}, "unplanned": 2, "limit": 9})
     ['No question is about menu.md: yields no claim: 3 lines, no sentence.', 'No question is planned about 2 more \
 documents: the limit of 9 does not reach for all.']
+    >>> unasked_words({"nothing": {"a.md": "it is empty", "b.md": "it is empty"}}, 1)[1]
+    'No question is about 1 more document for which some were planned.'
     """
     nothing, unplanned = result.get("nothing", {}), result.get("unplanned", 0)
     lines = [f"No question is about {name}: {reason}." for name, reason in list(nothing.items())[:most]]
     if len(nothing) > most:
-        lines.append(f"No question is about {len(nothing) - most:,} more documents for which some were planned.")
+        more = len(nothing) - most
+        noun = "document" if more == 1 else "documents"
+        lines.append(f"No question is about {more:,} more {noun} for which some were planned.")
     if unplanned:
         noun = "document" if unplanned == 1 else "documents"
-        more = " more" if nothing else ""
+        too = " more" if nothing else ""
         lines.append(
-            f"No question is planned about {unplanned:,}{more} {noun}: the limit of {result['limit']:,} does not reach "
+            f"No question is planned about {unplanned:,}{too} {noun}: the limit of {result['limit']:,} does not reach "
             "for all."
         )
     return lines
@@ -175,14 +181,17 @@ def shortfall(result: Mapping[str, Any]) -> str:
 documents or ask for other kinds.
     >>> shortfall(result | {"usable": 9}), shortfall({})
     ('', '')
+    >>> print(shortfall(result | {"fill": True}).partition(";")[0])
+    4 of the 9 questions that were planned this time exist
     """
     usable, limit = result.get("usable", 0), result.get("limit", 0)
     if usable >= limit:
         return ""
     missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
     why = plan_record.reason_words(result["reasons"], REASONS)
+    planned = f"the {limit:,} questions that were planned this time" if result.get("fill") else ""
     return (
-        f"{usable:,} of {limit:,} planned questions exist; missing are {missing}. "
+        f"{usable:,} of {planned or f'{limit:,} planned questions'} exist; missing are {missing}. "
         f"{f'Tries failed because: {why}. ' if why else ''}For more, add documents or ask for other kinds."
     )
 
@@ -274,6 +283,7 @@ def _result(
         plan_record.nothing_of([record], names, questions),
         0 if record.fill else _unplanned(record, documents),
         sum(verification.is_doubtful(question) and not question.verified_by for question in kept),
+        record.fill,
     )  # fmt: skip
 
 
@@ -371,35 +381,12 @@ def _record(
         choices.styles,
         seed=choices.seed,
         known=STRUCTURAL,
-        asked=_asked_places(documents, existing) if choices.fill else None,
+        asked=AskedPlaces(documents, existing).counts if choices.fill else None,
         chunks=documents.chunk_places() if choices.every_chunk else (),
     )
     if not cells and not choices.fill:
         raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
     return plan_record.planned(record, cells, earlier, kept)
-
-
-def _asked_places(documents: IndexedDocuments, questions: Iterable[Question]) -> Counter[Place]:
-    """Count the questions about each place, those that are rejected left out."""
-    return Counter(
-        (document_id, documents.section_of(document_id, start))
-        for question in questions
-        if question.status != "rejected"
-        for document_id, start in dict.fromkeys(_starts(question))
-        if document_id in documents.by_id
-    )
-
-
-def _starts(question: Question) -> Iterator[tuple[str, int]]:
-    """Yield document and character of each piece of evidence; of a question without any, of its source chunks."""
-    for group in question.evidence:
-        for span in group:
-            if not span.stale:
-                yield span.document_id, span.start
-    if not question.evidence:
-        for chunk_id in question.source_chunks:
-            if place := Chunk.parse_id(chunk_id):
-                yield place[:2]
 
 
 def _maker(

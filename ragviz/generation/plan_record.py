@@ -476,15 +476,48 @@ def nothing_of(
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """How many questions a generation planned, and how many of them exist; `fill`: only what had none was asked."""
+
+    planned: int
+    exist: int
+    fill: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What all generations into a set planned and made: rows of cells and of types, and documents without questions.
 
-    `nothing` says of each of these documents, by name, why.
+    `nothing` says of each of these documents, by name, why. `plans` are the generations, the newest last; the set asks
+    `asked` questions, and `quarantined` ones of those that the plans count are in quarantine.
     """
 
     cells: list[dict[str, Any]]
     yields: list[dict[str, Any]]
     nothing: dict[str, str]
+    plans: list[Plan]
+    asked: int = 0
+    quarantined: int = 0
+
+    @property
+    def words(self) -> str:
+        """How many of the planned questions exist, by generation, and why the set asks more or fewer.
+
+        >>> Shown([], [], {}, [Plan(30, 28, fill=False)], asked=28).words
+        '28 of 30 planned questions exist.'
+        >>> plans = [Plan(30, 28, fill=False), Plan(90, 6, fill=True)]
+        >>> print(Shown([], [], {}, plans, asked=37, quarantined=2).words)
+        34 of 120 planned questions exist: 28 of 30, and 6 of 90 that fill gaps. The set asks 37, without 2 of \
+these that are quarantined, and with 5 beyond the plans, written by hand or imported.
+        """
+        exist, planned = sum(plan.exist for plan in self.plans), sum(plan.planned for plan in self.plans)
+        each = [f"{plan.exist:,} of {plan.planned:,}{' that fill gaps' * plan.fill}" for plan in self.plans]
+        listed = f": {', '.join(each[:-1])}, and {each[-1]}" if len(each) > 1 else ""
+        beyond = self.asked - (exist - self.quarantined)
+        why = [f"without {self.quarantined:,} of these that are quarantined"] if self.quarantined else []
+        why += [f"with {beyond:,} beyond the plans, written by hand or imported"] if beyond > 0 else []
+        asks = f" The set asks {self.asked:,}, {', and '.join(why)}." if why else ""
+        return f"{exist:,} of {planned:,} planned questions exist{listed}.{asks}"
 
 
 def _lost(record: PlanRecord, questions: Mapping[str, Question]) -> dict[str, str]:
@@ -511,4 +544,10 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
         record.drop(_lost(record, questions))
         record.count_unverified(questions)
     names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
-    return Shown(cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()))
+    counted = {question_id for record in records for question_id in record.places}
+    return Shown(
+        cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()),
+        [Plan(record.planned, record.usable, record.fill) for record in records],
+        sum(question.asked for question in questions.values()),
+        sum(not questions[question_id].asked for question_id in counted),
+    )  # fmt: skip

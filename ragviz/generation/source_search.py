@@ -1,6 +1,6 @@
 """Finding what the questions that a plan lacks can be made of: in their cells, in their documents, anywhere.
 
-Doubtful sources are used last, of all documents by turns.
+Doubtful sources are used last, of all documents by turns. What fills gaps uses none in a place that is asked about.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import zip_longest
 from typing import Any
 
+from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Order, Source
 from ragviz.generation.model_questions import FAILED
@@ -24,11 +25,14 @@ class SourceSearch:
     """Finds the sources of the questions that a plan lacks."""
 
     def __init__(
-        self, record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Iterable[Question]
+        self, record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Sequence[Question]
     ) -> None:
         self.record, self.maker, self.documents = record, maker, documents
         self.used: set[tuple[str, str]] = set()
         self.unasked: Collection[str] = ()  # documents without a question when the present search began
+        earlier = (question for question in existing if question.id not in record.places)
+        self.asked = AskedPlaces(documents, earlier) if record.fill else None  # what is not to be asked about
+        self.left_out: set[QuestionType] = set()  # types with sources that were not used for that
         self._queues: dict[tuple[Any, ...], _Queue] = {}
         self.about: dict[tuple[str, str], list[str]] = defaultdict(list)
         for question in existing:
@@ -64,6 +68,10 @@ class SourceSearch:
             group = (source.asked, source.group)
             asked_already = len(self.about[group]) if source.group else 0
             if (source.asked, source.key) in self.used or source.copy < asked_already:
+                queue.take()
+                continue
+            if self.asked is not None and self.asked.hold(source.spans):
+                self.left_out.add(source.asked)
                 queue.take()
                 continue
             if source.group and (group in busy or source.copy > asked_already):

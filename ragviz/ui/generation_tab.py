@@ -12,7 +12,7 @@ from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
-from ragviz.records import Corpus, IndexInfo, QuestionSet
+from ragviz.records import Corpus, IndexInfo, Job, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, heading, job_panel, person, presses, review_tab, widgets, wording
 
@@ -231,7 +231,7 @@ def planned_and_made(question_set: QuestionSet) -> None:
     planned, missing = sum(row["planned"] for row in cells), sum(row["missing"] for row in cells)
     here, moved = sum(row["made"] for row in cells), sum(row["elsewhere"] for row in cells)
     st.markdown(
-        f"{planned - missing:,} of {planned:,} planned questions exist. {planned:,} planned = {here:,} made in their "
+        f"{made.words} {planned:,} planned = {here:,} made in their "
         f"cells + {moved:,} made elsewhere + {missing:,} missing."
     )
     if made.nothing:
@@ -371,25 +371,31 @@ def newest(corpus_id: str) -> None:
 def outcome(corpus: Corpus, set_name: str | None) -> None:
     """Draw the outcome of the newest generation, if it is into the set that is shown.
 
-    It says how many questions were made, why not all that were planned, and what is next.
+    It says how many questions were made and what is next, and on demand why not all that were planned.
     """
     job = job_panel.finished_job("questions", corpus.id)
     if job is None or "proposed" not in job.result or job.result["questions"] != set_name:
         return
     result = job.result
     made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
+    rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
+    notes = _notes(job)
     with st.container(border=True):
-        rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
-        st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.")
-        if missing := pipeline.shortfall(result):
-            st.markdown(f":orange[▲] {plain(missing)}")
-        for line in pipeline.unasked_words(result, 3):
-            st.markdown(f":orange[▲] {plain(line)}")
-        for line in pipeline.unverified_words(result) if job.arguments.get("verify", True) else ():
-            st.markdown(f":orange[▲] {line}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            address.link("questions", "Review the questions", set=result["questions"], tab="Review")
+            st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.", width="stretch")
+            if st.query_params.get("tab") == "Generate":
+                address.link("questions", "Review the questions", set=result["questions"], tab="Review")
             address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")
             if st.button("Close", key="close-generated", type="tertiary"):
                 job_panel.dismiss(job)
                 st.rerun()
+        if notes:
+            with st.expander(f":orange[▲] {plain(notes[0].partition(';')[0].rstrip('.'))}"):
+                st.markdown("\n".join(f"- {plain(note)}" for note in notes))
+
+
+def _notes(job: Job) -> list[str]:
+    """Say what is missing of a generation and why, and what is to be done about its questions."""
+    result = job.result
+    unverified = pipeline.unverified_words(result) if job.arguments.get("verify", True) else []
+    return [*filter(None, [pipeline.shortfall(result)]), *pipeline.unasked_words(result, 3), *unverified]
