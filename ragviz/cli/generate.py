@@ -96,7 +96,11 @@ def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
     return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
 
 
-def questions_plan(set_name: str, as_json: Json = False) -> None:
+def questions_plan(
+    set_name: str,
+    every_cell: Annotated[bool, typer.Option("--cells", help="List every cell, made or not.")] = False,
+    as_json: Json = False,
+) -> None:
     """Show planned against made, cell by cell, with why the rest was not made, and what each kind yielded and cost."""
     workspace = console.open_workspace()
     question_set = workspace.store.question_set(set_name)
@@ -105,7 +109,11 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
         raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
 
     def draw() -> None:
-        _draw_cells([row for row in made.cells if row["missing"] or row["elsewhere"]], "not made where planned")
+        if every_cell:
+            _draw_cells(made.cells, "every cell", len(made.cells))
+        else:
+            lacking = [row for row in made.cells if row["missing"] or row["elsewhere"]]
+            _draw_cells(lacking, "not made where planned", LISTED)
         _draw_by_document(made.cells, question_set.name)
         _draw_yields(made)
         for line in pipeline.unasked_words({"nothing": made.nothing}):
@@ -124,6 +132,7 @@ def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None
         console.show(body, as_json, lambda: None)
         return
     _draw_by_document(cells, "planned")
+    _draw_cells(cells, "cell by cell", LISTED, ("document", "section", "type", "style", "planned"))
     show_forecast(preview.forecast, as_json, preview.assumed)
 
 
@@ -141,14 +150,17 @@ def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:
         console.out.print(f"and {len(ordered) - LISTED:,} more documents: --json lists all")
 
 
-def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str) -> None:
-    names = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "where", "reasons")
+_OF_CELL = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "where", "reasons")
+
+
+def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str, most: int, names: Sequence[str] = _OF_CELL) -> None:
+    """Print the first cells of a plan, at most so many, with these of their values."""
     titles = {"made": "made here", "where": "made elsewhere in", "reasons": "why not here"}
     if rows:
         columns = [titles.get(name, name) for name in names]
-        console.table(columns, [tuple(row[name] for name in names) for row in rows[:LISTED]], title)
-    if len(rows) > LISTED:
-        console.out.print(f"and {len(rows) - LISTED:,} more cells: --json lists all")
+        console.table(columns, [tuple(row[name] for name in names) for row in rows[:most]], title)
+    if len(rows) > most:
+        console.out.print(f"and {len(rows) - most:,} more cells: --json lists all")
 
 
 def _draw_yields(made: Shown) -> None:

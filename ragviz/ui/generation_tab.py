@@ -204,7 +204,10 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
             widgets.forecast_tiles(forecast)
     if preview.assumed:
         st.caption(preview.assumed)
-    _by_document(plan_record.cell_rows([record], _names(corpus.id)), "plan-preview")
+    cells = plan_record.cell_rows([record], _names(corpus.id))
+    _by_document(cells, "plan-preview")
+    with st.expander(f"Cell by cell: {wording.counted(len(cells), 'cell')} of documents, sections, kinds and styles"):
+        _table_of_cells(cells, ("Document", "Section", "Kind", "Style", "Planned"), "plan-preview-cells")
 
 
 def _names(corpus_id: str) -> dict[str, str]:
@@ -241,9 +244,7 @@ def planned_and_made(question_set: QuestionSet) -> None:
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words({"nothing": made.nothing})))
     _yields(made.yields)
     _by_document(cells, "plan-made")
-    lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
-    if lacking:
-        _lacking(lacking, question_set.name)
+    _every_cell(cells, question_set.name)
 
 
 def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
@@ -281,33 +282,46 @@ def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
     )
 
 
-def _lacking(cells: Sequence[Mapping[str, Any]], name: str) -> None:
-    """Draw the cells that did not yield what was planned, with the reasons."""
-    rows = pd.DataFrame(
-        {
-            "Document": [row["document"] for row in cells],
-            "Section": [row["section"] for row in cells],
-            "Kind": [TYPE_TITLES[row["type"]] for row in cells],
-            "Planned": [row["planned"] for row in cells],
-            "Made here": [row["made"] for row in cells],
-            "Why": [row["reasons"] for row in cells],
-            "Elsewhere": [row["elsewhere"] for row in cells],
-            "Missing": [row["missing"] for row in cells],
-            "Made elsewhere in": [row["where"] for row in cells],
-            "Style": [STYLE_TITLES[row["style"]] for row in cells],
-        }
-    )
-    columns: dict[str, Any] = {
-        "Document": st.column_config.TextColumn(width=150),
-        "Section": st.column_config.TextColumn(width=150),
-        "Why": st.column_config.TextColumn(width=420),
-        "Made elsewhere in": st.column_config.TextColumn(width="large"),
+def _every_cell(cells: Sequence[Mapping[str, Any]], name: str) -> None:
+    """Draw every cell of the plan with what came of it, or those alone that did not yield what was planned."""
+    lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
+    heading.section("Cell by cell")
+    choices = {f"Not made where planned ({len(lacking):,})": lacking, f"All cells ({len(cells):,})": cells}
+    chosen = st.segmented_control(
+        "Cells", list(choices), default=list(choices)[0 if lacking else 1], key=f"plan-cells-{len(lacking)}",
+        required=True, label_visibility="collapsed",
+    )  # fmt: skip
+    _table_of_cells(choices[chosen], _CELL_COLUMNS, f"{name}-cells")
+
+
+_CELL_COLUMNS = (
+    "Document", "Section", "Kind", "Style", "Planned", "Made here", "Elsewhere", "Missing", "Why", "Made elsewhere in",
+)  # fmt: skip
+
+
+def _table_of_cells(cells: Sequence[Mapping[str, Any]], columns: Sequence[str], key: str) -> None:
+    """Draw cells of a plan, a row each, with the columns that are named."""
+    values = {
+        "Document": [row["document"] for row in cells],
+        "Section": [row["section"] for row in cells],
+        "Kind": [TYPE_TITLES[row["type"]] for row in cells],
+        "Style": [STYLE_TITLES[row["style"]] for row in cells],
+        "Planned": [row["planned"] for row in cells],
+        "Made here": [row["made"] for row in cells],
+        "Elsewhere": [row["elsewhere"] for row in cells],
+        "Missing": [row["missing"] for row in cells],
+        "Why": [row["reasons"] for row in cells],
+        "Made elsewhere in": [row["where"] for row in cells],
     }
-    with widgets.above_table("plan-lacking"):
-        st.markdown(f"{wording.counted(len(rows), 'cell')} of the plan did not yield what was planned", width="stretch")
-        widgets.table_button(rows, f"{name}-not-made", "plan-lacking-file")
-    height = widgets.height_of(len(rows), 6, widgets.TWO_LINES)
-    widgets.table(rows, "plan-lacking", columns=columns, height=height, row_height=widgets.TWO_LINES)
+    rows = pd.DataFrame({name: values[name] for name in columns})
+    widths: dict[str, Any] = {"Document": 190, "Section": 190, "Kind": 95, "Style": 110, "Why": 300}
+    widths |= dict.fromkeys(("Planned", "Made here", "Elsewhere", "Missing"), 78)
+    config = {name: st.column_config.Column(width=widths.get(name, "large")) for name in columns}
+    with widgets.above_table(key):
+        st.markdown(wording.counted(len(rows), "cell"), width="stretch")
+        widgets.table_button(rows, key, f"{key}-file")
+    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
+    widgets.table(rows, key, columns=config, height=height, row_height=widgets.TWO_LINES, alt="Cells of the plan")
 
 
 _OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
