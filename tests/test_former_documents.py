@@ -95,3 +95,15 @@ def test_the_case_of_an_earlier_run_shows_the_text_that_was_replaced_since(home)
     assert "(removed since)" in shown
     assert "The text of this chunk is gone: its document was removed" in shown
     assert "in no document any more" not in shown
+
+
+def test_the_results_of_a_run_name_the_version_of_the_questions_it_asked(asked, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(asked.settings.home))
+    assert "3 questions of 'asked', version 1 of the set" in " ".join(command_line("results", "earlier")[1].split())
+    body = json.loads(command_line("results", "earlier", "--json")[1])
+    assert (body["questions"], body["questions_version"]) == ("asked", 1)
+
+
+def test_the_results_page_names_the_version_of_the_questions_a_run_asked(home):  # noqa: F811
+    version = open_workspace().store.run("told").provenance["questions_version"]
+    assert f"questions told, version {version}" in words(show("results", run="told"))
