@@ -189,7 +189,7 @@ if sets:
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
-    "Review": lambda: review_tab.show(question_set, questions, names),
+    "Review": lambda: review_tab.show(question_set, questions, store.document_names(corpus.id)),
     "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, suggested),
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else suggested, None

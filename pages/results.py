@@ -138,11 +138,10 @@ def settings_line(run: Run) -> str:
         if cut
         else "Imported: retrieved and judged elsewhere"
     )
-    asked = f"questions {run.provenance['questions']}"
+    asked = f"questions {measurements.version_words(run)}"
     if config.split:
-        asked = (
-            f"{measurements.asked_words(run)} of {run.provenance['questions']}, split {run.provenance['split']['kind']}"
-        )
+        of = measurements.version_words(run)
+        asked = f"{measurements.asked_words(run)} of {of}, split {run.provenance['split']['kind']}"
     return f"{over} · {asked} · depth {config.depth}{by} · {wording.ago(run.created)}"
 
 

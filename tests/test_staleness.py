@@ -167,7 +167,7 @@ def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, co
         row["question"]: [(p["how"], names[p["span"]["document_id"]], p["span"]["start"]) for p in row["proposals"]]
         for row in rows
     }
-    assert {row["document"] for row in rows} == {None}
+    assert {row["document"] for row in rows} == {"one.md (removed since)"}
     piers = [("exact", "more.md", 8), ("exact", "new.md", ONE.index("north pier"))]
     assert proposed == dict.fromkeys(("boats", "either", "both", "rejected"), piers) | {
         "tides": [("exact", "new.md", 0), ("exact", "new.md", len(ONE) + 1)]

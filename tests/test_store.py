@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.records import (
     Answer,
+    Chunk,
     Document,
     EvaluatedAnswer,
     IndexConfig,
@@ -131,6 +132,70 @@ def test_replaced_text_stays_while_an_index_needs_it(store):
         store.document(corpus.id, old.id)
 
 
+def named_by_a_run(store, corpus, document):
+    """A run one of whose chunks is of the document."""
+    run = store.create_run(document.id, corpus.id, RunConfig("i", "s"), "f", {})
+    found = Retrieved("q", Ranking((Chunk.make_id(document.id, 0, 3),), (1.0,)), ())
+    store.put_results(run.id, [(0, Question("q", "What?", "", (), "hand"), found)])
+    return run
+
+
+def about(document):
+    return Question("q", "What?", "", ((Span(document.id, 0, 3, document.text[:3]),),), "hand")
+
+
+def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
+    corpus = store.create_corpus("one")
+    old, new = make_document(text="old"), make_document(text="new")
+    store.add_document(corpus.id, old)
+    runs = [named_by_a_run(store, corpus, old), store.create_run("other", corpus.id, RunConfig("i", "s"), "f", {})]
+    store.replace_results(runs[1].id, [(0, about(old), Retrieved("q", Ranking((), ()), ()))])
+    store.add_document(corpus.id, new)
+    store.settle(corpus.id)
+    for run in runs:
+        assert store.document(corpus.id, old.id).text == "old"
+        assert store.document_names(corpus.id) == {old.id: "a.txt (replaced since)", new.id: "a.txt"}
+        assert store.holdings(corpus.id)["documents"] == 1
+        store.delete_run(run.id)
+    assert list(store.document_texts(corpus.id, [old.id])) == []
+    assert store.document_names(corpus.id, [old.id, new.id]) == {new.id: "a.txt"}
+
+
+def test_of_a_removed_document_the_name_alone_stays_as_long_as_a_run_names_it(store):
+    corpus = store.create_corpus("one")
+    old, new, unnamed = make_document(text="old"), make_document(text="new"), make_document("b.txt")
+    for document in (old, new, unnamed):
+        store.add_document(corpus.id, document)
+    runs = [named_by_a_run(store, corpus, document) for document in (old, new)]
+    store.settle(corpus.id)
+    store.delete_documents(corpus.id, [new.id, unnamed.id])
+    store.settle(corpus.id)
+    removed = {old.id: "a.txt (removed since)", new.id: "a.txt (removed since)"}
+    assert store.document_names(corpus.id) == removed
+    assert list(store.document_texts(corpus.id, [old.id, new.id])) == [], "the earlier text was removed with it"
+    assert store.documents(corpus.id, replaced=True) == []
+    store.delete_run(runs[0].id)
+    assert store.document_names(corpus.id) == {new.id: removed[new.id]}
+    store.add_document(corpus.id, new)
+    assert store.document_names(corpus.id) == {new.id: "a.txt"}
+
+
+def test_the_name_of_a_document_stays_as_long_as_a_version_of_a_question_set_names_it(store):
+    corpus = store.create_corpus("one")
+    texts = [make_document(text=text) for text in ("one", "one two", "three")]
+    store.add_document(corpus.id, texts[0])
+    question_set = store.create_question_set(corpus.id, "s")
+    store.put_questions(question_set.id, [about(texts[0])])
+    for text in texts[1:]:
+        store.add_document(corpus.id, text)
+        store.settle(corpus.id)
+    replaced = {text.id: "a.txt (replaced since)" for text in texts[:2]}
+    assert store.document_names(corpus.id) == replaced | {texts[2].id: "a.txt"}
+    assert [d.id for d in store.documents(corpus.id, replaced=True)] == [texts[2].id], "only names are kept"
+    store.delete_question_set(question_set.id)
+    assert store.document_names(corpus.id) == {texts[2].id: "a.txt"}
+
+
 def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_is_passed_over(store, monkeypatch):
     corpus = store.create_corpus("one")
     first, second, third = (make_document(text=text) for text in ("a fact", "Now a fact", "Here is a fact"))
@@ -152,6 +217,13 @@ def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_i
     [question] = store.questions(question_set.id)
     assert question.evidence == ((Span(third.id, 8, 14, "a fact"),),)
     assert [d.id for d in store.documents(corpus.id, replaced=True)] == [third.id]
+
+
+def test_a_passage_of_an_imported_run_is_not_replaced_by_a_document_of_its_name(store):
+    corpus = store.create_corpus("one")
+    store.add_passage(corpus.id, make_document(text="passage"))
+    store.add_document(corpus.id, make_document(text="document"))
+    assert sorted(d.status for d in store.documents(corpus.id, replaced=True)) == ["ok", "passage"]
 
 
 def test_going_back_to_an_earlier_text_makes_it_the_current_one(store):

@@ -1,5 +1,6 @@
 """Versions of a question set: what each replaced, what differs between two, what taking one back restores."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 from ragviz.documents import corpora
 from ragviz.errors import UsageError
 from ragviz.questions import authoring, versions
-from ragviz.records import Edit, Question, Span, Split
+from ragviz.records import Edit, Question, RunConfig, Span, Split
+from ragviz.runs import measurements
 from ragviz.store import codecs
+from ragviz.ui import versions_tab
 from ragviz.workspace import Workspace
 
 
@@ -240,3 +243,26 @@ def test_what_followed_from_documents_is_not_taken_back(workspace, question_set)
     assert versions.undo(store, latest(workspace, question_set)).number == 1
     with pytest.raises(UsageError, match="no edit of 'asked'"):
         versions.undo(store, latest(workspace, question_set))
+
+
+def test_what_asked_each_version_is_told_by_names_that_may_have_commas(
+    workspace, question_set, command_line, monkeypatch
+):
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    store = workspace.store
+    store.put_questions(question_set.id, [question("a")])
+    config = RunConfig("i", question_set.id)
+    for name, version in (("g", 1), ("g, again", 1), ("before there were versions", None)):
+        made = {"questions": "asked", "questions_version": version, "n": 1}
+        store.create_run(name, question_set.corpus_id, config, "f", made)
+    runs = measurements.runs_by_version(workspace, question_set)
+    assert runs == {1: ["g, again", "g"]}
+    assert list(versions_tab.version_rows(store.history.versions(question_set.id), runs)["Asked by"]) == [
+        "“g, again”, “g”"
+    ]
+    assert [row["asked_by"] for row in json.loads(command_line("questions", "versions", "asked", "--json")[1])] == [
+        ["g, again", "g"]
+    ]
+    assert "“g, again”, “g”" in command_line("questions", "versions", "asked")[1]
+    told = [measurements.version_words(store.run(name)) for name in ("g", "before there were versions")]
+    assert told == ["asked, version 1", "asked"]

@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from ragviz.runs import what_if as what_if
     from ragviz.runs import what_if_words as what_if_words
     from ragviz.store import codecs as codecs
+    from ragviz.text import former_documents as former_documents
 
 
 class _Lazy:
@@ -135,6 +136,7 @@ if not TYPE_CHECKING:
     exports = _Lazy("runs.exports")
     forecast = _Lazy("judging.forecast")
     foreign = _Lazy("runs.foreign")
+    former_documents = _Lazy("text.former_documents")
     exchange = _Lazy("questions.exchange")
     pipeline = _Lazy("generation.pipeline")
     grid = _Lazy("experiments.grid")

@@ -15,6 +15,7 @@ from ragviz.cli.lazy import (
     authoring,
     codecs,
     evaluate,
+    former_documents,
     interchange,
     occurrences,
     question_types,
@@ -159,7 +160,7 @@ def questions_show(
         console.one_of("kind", kind, evaluate.KINDS)
     if split:
         console.one_of("side", split, (*SIDES, "neither"))
-    names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)} if document else {}
+    names = store.document_names(question_set.corpus_id) if document else {}
     words = find.casefold()
     questions = [
         q
@@ -169,7 +170,7 @@ def questions_show(
         and split in ("", q.split or "neither")
         and question_type in ("", q.type or _NOT_SAID)
         and style in ("", q.style or _NOT_SAID)
-        and (not document or document in interchange.documents_of(q, names))
+        and (not document or former_documents.is_among(document, interchange.documents_of(q, names)))
         and (words in q.text.casefold() or words in q.answer.casefold())
     ]
     divided = ("split",) if question_set.split else ()
@@ -493,7 +494,7 @@ def _proposals(
     """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
     store, corpus_id = workspace.store, question_set.corpus_id
     named = [authoring.document_of(store, corpus_id, name).id for name in documents]
-    known = {info.id for info in store.documents(corpus_id, replaced=True)}
+    known = {info.id for info in store.documents(corpus_id)}
     deleted = set() if named else {each.span.text for each in pieces if each.span.document_id not in known}
     anywhere = authoring.proposals_anywhere(store, corpus_id, deleted)
 
@@ -507,7 +508,7 @@ def _proposals(
 
 
 def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
-    names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id, replaced=True)}
+    names = workspace.store.document_names(question_set.corpus_id)
     pieces = authoring.stale(workspace.store.questions(question_set.id))
     rows: list[dict[str, Any]] = [
         {
@@ -536,9 +537,10 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
             console.out.print("No evidence is stale.")
         if len(doubted) == len(rows):
             return
+        unknown = former_documents.UNKNOWN
         console.table(
             ("question", "place", "document", "text"),
-            [(r["question"], r["place"], r["document"] or "(deleted)", r["text"]) for r in rows if "now" not in r],
+            [(r["question"], r["place"], r["document"] or unknown, r["text"]) for r in rows if "now" not in r],
         )
         for row in [row for row in rows if "now" not in row]:
             proposals = [

@@ -97,6 +97,7 @@ def _results_body(
         body["reranking"] = chosen | dict(run.provenance.get("reranking", {}))
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
+    body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
     body |= {"chosen_by": run.provenance.get("chosen_by")}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
@@ -114,8 +115,7 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    if run.config.split:
-        console.out.print(console.printable(_asked(run)), highlight=False)
+    console.out.print(console.printable(_asked(run)), highlight=False)
     if unranked := measurements.unranked_words(run):
         console.err.print(unranked, highlight=False)
     else:
@@ -157,8 +157,9 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
 
 
 def _asked(run: Run) -> str:
-    kind = run.provenance["split"]["kind"]
-    return f"{measurements.asked_words(run)} of '{run.provenance['questions']}', whose split is {kind}"
+    split = f", whose split is {run.provenance['split']['kind']}" if run.config.split else ""
+    version = f", version {number} of the set" if (number := measurements.version_of(run)) else ""
+    return f"{measurements.asked_words(run)} of '{run.provenance['questions']}'{split}{version}"
 
 
 def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str], depth: int) -> None:
@@ -301,7 +302,7 @@ def _draw_inspected(
 
 
 def _beginning(hit: search.ChunkHit) -> str:
-    return " ".join(hit.chunk.text.split())[:100] if hit.chunk else "(its document was deleted)"
+    return " ".join(hit.chunk.text.split())[:100] if hit.chunk else "(its document was removed)"
 
 
 def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import authoring, reviewing, versions
+from ragviz.cli.lazy import authoring, measurements, reviewing, versions
 from ragviz.cli.questions import questions_app
 from ragviz.errors import UsageError
 
@@ -18,12 +18,19 @@ By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON
 
 @questions_app.command("versions")
 def questions_versions(set_name: str, as_json: Json = False) -> None:
-    """List the versions of a set, the newest first: who changed what, and when."""
-    store = console.open_workspace().store
-    question_set = store.question_set(set_name)
-    rows = [versions.version_row(version) for version in store.history.versions(question_set.id)]
-    drawn = [(r["version"], console.when(r["created"]), r["author"], r["action"], r["questions"]) for r in rows]
-    console.show(rows, as_json, lambda: console.table(("version", "when", "who", "what", "questions"), drawn))
+    """List the versions of a set, the newest first: who changed what, and when, and which runs asked each."""
+    workspace = console.open_workspace()
+    question_set = workspace.store.question_set(set_name)
+    runs = measurements.runs_by_version(workspace, question_set)
+    listed = workspace.store.history.versions(question_set.id)
+    rows = [versions.version_row(each) | {"asked_by": runs.get(each.number, [])} for each in listed]
+    drawn = [
+        (r["version"], console.when(r["created"]), r["author"], r["action"], r["questions"], asked_by)
+        for r in rows
+        for asked_by in [measurements.names_words(r["asked_by"])]
+    ]
+    columns = ("version", "when", "who", "what", "questions", "asked by")
+    console.show(rows, as_json, lambda: console.table(columns, drawn))
 
 
 @questions_app.command("diff")
@@ -36,7 +43,7 @@ def questions_diff(
     """Show what differs between two versions of a set: each changed field before and after."""
     store = console.open_workspace().store
     question_set = store.question_set(set_name)
-    names = {info.id: info.name for info in store.documents(question_set.corpus_id, replaced=True)}
+    names = store.document_names(question_set.corpus_id)
     rows: list[dict[str, Any]] = [
         {
             "id": each.question.id,

@@ -19,6 +19,7 @@ from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import Question, QuestionSet, QuestionType
 from ragviz.store import codecs
 from ragviz.store.store import Store
+from ragviz.text.former_documents import UNKNOWN
 
 FACT = "plan"
 """Name of the set fact."""
@@ -341,12 +342,12 @@ def _shown(row: Row, instead: Mapping[Cell, int], names: Mapping[str, str]) -> d
     """Return a row for display: planned = made + elsewhere + missing; `instead` is what was made elsewhere, where."""
     cell = row.cell
     where = [
-        {"document": names.get(other.document_id, "(deleted)"), "section": other.section, "type": other.type,
+        {"document": names.get(other.document_id, UNKNOWN), "section": other.section, "type": other.type,
          "style": other.style, "count": count}
         for other, count in sorted(instead.items(), key=lambda item: (-item[1], _key(item[0])))
     ]  # fmt: skip
     shown = {
-        "document": names.get(cell.document_id, "(deleted)"),
+        "document": names.get(cell.document_id, UNKNOWN),
         "section": cell.section,
         "type": cell.type,
         "style": cell.style,
@@ -543,7 +544,7 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
     for record in records:
         record.drop(_lost(record, questions))
         record.count_unverified(questions)
-    names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
+    names = store.document_names(question_set.corpus_id)
     counted = {question_id for record in records for question_id in record.places}
     return Shown(
         cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()),

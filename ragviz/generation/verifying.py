@@ -21,6 +21,7 @@ from ragviz.retrieval import gold, search
 from ragviz.retrieval.retriever import Retriever
 from ragviz.store import codecs
 from ragviz.text import language, words
+from ragviz.text.former_documents import unmarked
 from ragviz.workspace import Workspace
 
 CANDIDATES = 20
@@ -293,7 +294,7 @@ def _candidates(
         chunks = search.with_chunks(workspace, info.corpus_id, list(hits.values()))
         yield (
             question.id,
-            Context(candidates=tuple(Candidate(c.document_name, c.chunk.text) for c in chunks if c.chunk)),
+            Context(candidates=tuple(Candidate(unmarked(c.document_name), c.chunk.text) for c in chunks if c.chunk)),
         )
 
 

@@ -107,8 +107,8 @@ def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress 
     fact = f"{INDEXED}{earlier.id}"
     set_id = earlier.config.questions
     if store.set_fact(set_id, fact) is None and searched_again.index_of(workspace, earlier) is not None:
-        names = measurements.document_names(workspace, earlier)
-        held = sorted(names[document_id] for document_id in info.documents if document_id in names)
+        indexed = set(info.documents)
+        held = sorted(d.name for d in store.documents(info.corpus_id, replaced=True) if d.id in indexed)
         store.put_set_fact(set_id, fact, held, counted=False)
     indexing.build_index(workspace, store.corpus(earlier.corpus_id), info.name, info.config, progress=progress)
     config = replace(earlier.config, answerer="none", model="", judge="", metrics=(), instructions="")

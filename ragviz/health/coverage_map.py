@@ -26,6 +26,7 @@ from ragviz.records import IndexInfo, Question, Retrieved, Run
 from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements
 from ragviz.store.codecs import Cuts
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float32]
@@ -87,8 +88,8 @@ def coverage_map(
     shown = sampled(states, most)
     vectors, basis = _vectors(workspace, info, cuts, [ids[row] for row in shown])
     xy, explained = placed(vectors)
-    names = {d.id: d.name for d in workspace.store.documents(info.corpus_id, replaced=True)}
-    owners = [names.get(i, "(deleted)") for i, rows in cuts.items() for _ in range(len(rows))]
+    names = workspace.store.document_names(info.corpus_id)
+    owners = [names.get(i, UNKNOWN) for i, rows in cuts.items() for _ in range(len(rows))]
     return CoverageMap(
         tuple(ids[row] for row in shown), xy, states[shown], tuple(owners[row] for row in shown),
         (counts[0], counts[1], counts[2]), basis, explained, run.name if run else "", run.config.k if run else 0,

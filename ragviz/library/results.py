@@ -114,7 +114,7 @@ class QuestionSet(Shown):
         """
         store = self.workspace.store
         question_set = store.question_set(self.name)
-        names = {d.id: d.name for d in store.documents(question_set.corpus_id, replaced=True)}
+        names = store.document_names(question_set.corpus_id)
         rows = [
             {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind, "type": q.type}
             | {"style": q.style}

@@ -204,10 +204,10 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
     """Return a question set in a format, with sentences on what it does not hold; UsageError for no such format."""
     write = registry.writer(file_format)
     questions = workspace.store.questions(question_set.id)
-    documents = workspace.store.documents(question_set.corpus_id, replaced=True)
+    names = workspace.store.document_names(question_set.corpus_id)
     known = CorpusDocuments(workspace, question_set.corpus_id)
     has_sides = question_set.split is not None
-    written = write(Outgoing(questions, known, has_sides, {d.id: d.name for d in documents}), file_format)
+    written = write(Outgoing(questions, known, has_sides, names), file_format)
     return replace(written, notes=(*written.notes, NEVER_EXPORTED))
 
 

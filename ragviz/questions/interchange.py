@@ -61,6 +61,7 @@ from ragviz.records import (
 )
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
@@ -743,9 +744,9 @@ def _member(span: Span, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def documents_of(question: Question, names: Mapping[str, str]) -> list[str]:
-    """Return the names of the documents of a question's evidence; an id where there is no name."""
+    """Return the names of the documents of a question's evidence; `UNKNOWN` for those without one."""
     ids = dict.fromkeys(span.document_id for group in question.evidence for span in group)
-    return [names.get(document_id, document_id) for document_id in ids]
+    return list(dict.fromkeys(names.get(document_id, UNKNOWN) for document_id in ids))
 
 
 def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

@@ -34,7 +34,7 @@ def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -
 
 def export_questions(workspace: Workspace, question_set: QuestionSet, file_format: str) -> bytes:
     """Return a question set as "csv" or "jsonl", from which an import makes the same questions."""
-    names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id, replaced=True)}
+    names = workspace.store.document_names(question_set.corpus_id)
     return interchange.write_questions(workspace.store.questions(question_set.id), names, file_format)
 
 

@@ -196,7 +196,7 @@ def _moves(
     Left out is what stands there in other words or at several places, and what an added document holds too few words of
     a removed one for: a few words are in documents that have nothing else in common.
     """
-    known = {document.id for document in store.documents(corpus.id, replaced=True)}
+    known = {document.id for document in store.documents(corpus.id)}
     quotes = {
         (span.document_id, span.text)
         for question_set in store.question_sets(corpus.id)

@@ -11,6 +11,7 @@ from ragviz.questions import reviewing
 from ragviz.records import Edit, Question, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.history import UNDO
 from ragviz.store.store import Store
+from ragviz.text.former_documents import UNKNOWN
 
 FIELDS = {
     "text": "question", "answer": "answer", "status": "status", "reason": "reason", "evidence": "evidence",
@@ -61,7 +62,7 @@ def changes_of(difference: Difference, names: Mapping[str, str]) -> list[dict[st
     """Return what a changed question had in each field that differs, {"field", "before", "after"}, as JSON can hold it.
 
     `names` are those of documents by id: evidence is groups of {"document", "quote", "start", "end", "stale"},
-    with None as the document that is gone. Empty for a question that was added or removed.
+    and a document that was replaced or removed since is named so. Empty for a question that was added or removed.
     """
     before, after = difference.change.before, difference.change.after
     if before is None or after is None:
@@ -77,8 +78,8 @@ def _value(question: Question, name: str, names: Mapping[str, str]) -> Any:
     if name == "evidence":
         return [
             [
-                {"document": names.get(span.document_id), "quote": span.text, "start": span.start, "end": span.end}
-                | {"stale": span.stale}
+                {"document": names.get(span.document_id, UNKNOWN), "quote": span.text}
+                | {"start": span.start, "end": span.end, "stale": span.stale}
                 for span in group
             ]
             for group in question.evidence
@@ -97,7 +98,7 @@ def value_words(field: str, value: Any) -> str:
 
 
 def _piece_words(piece: Mapping[str, Any]) -> str:
-    where = f"{piece['document'] or 'a deleted document'}, from {piece['start']:,}"
+    where = f"{piece['document']}, from {piece['start']:,}"
     return f"“{piece['quote']}” ({where}{', stale' if piece['stale'] else ''})"
 
 

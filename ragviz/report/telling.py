@@ -15,6 +15,7 @@ from ragviz.records import Question, Run
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search
 from ragviz.runs import judgements, measurements, overviews, replays, rescue_words, summaries
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
 from ragviz.workspace import Workspace
 
@@ -118,7 +119,7 @@ def _reference(question: Question, names: dict[str, str]) -> list[Html]:
     for group in question.evidence[:3]:
         if group:
             span = group[0]
-            texts.append((f"Evidence, in {names.get(span.document_id, 'a deleted document')}", _cut(span.text)))
+            texts.append((f"Evidence, in {names.get(span.document_id, UNKNOWN)}", _cut(span.text)))
     return [
         part
         for title, text in texts
@@ -150,7 +151,7 @@ def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.O
                 " " if found.hit.chunk_id in gold else None,
                 element("span", "★ evidence", class_="star") if found.hit.chunk_id in gold else None,
             ),
-            element("p", _cut(found.chunk.text) if found.chunk else "(its document was deleted)", dir="auto"),
+            element("p", _cut(found.chunk.text) if found.chunk else "(its document was removed)", dir="auto"),
             class_="chunk gold" if found.hit.chunk_id in gold else "chunk",
         )
         for found in hits

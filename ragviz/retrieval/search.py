@@ -16,6 +16,7 @@ from ragviz.retrieval import rerankers
 from ragviz.retrieval.reranking import AskMany, Parts, Report, Training, reranked
 from ragviz.retrieval.retriever import Retriever, Sources, Texts
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChunkHit:
-    """A hit with its chunk and the name of its document; `chunk` is None when the document is gone."""
+    """A hit with its chunk and the name of its document; `chunk` is None when the text of the document is gone.
+
+    The name of a document that was replaced or removed since says so.
+    """
 
     hit: Hit
     document_name: str
@@ -132,10 +136,13 @@ def with_chunks(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> li
     places = [_place_of(hit.chunk_id) for hit in hits]
     ids = list(dict.fromkeys(document_id for document_id, _, _ in places))
     documents = {document.id: document for document in workspace.store.document_texts(corpus_id, ids)}
+    names = workspace.store.document_names(corpus_id, ids)
     return [
-        ChunkHit(hit, document.name, chunking.cut_out(document, start, end, 0))
-        if (document := documents.get(document_id))
-        else ChunkHit(hit, "(deleted)", None)
+        ChunkHit(
+            hit,
+            names.get(document_id, UNKNOWN),
+            chunking.cut_out(documents[document_id], start, end, 0) if document_id in documents else None,
+        )
         for hit, (document_id, start, end) in zip(hits, places, strict=True)
     ]
 

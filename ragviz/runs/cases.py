@@ -23,6 +23,7 @@ from ragviz.judging.controls import Controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
 from ragviz.records import Chunk, EvaluatedAnswer, Hit, Question, Retrieved, Score
+from ragviz.text.former_documents import is_among, unmarked
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ def chosen(
         and kind in ("", case.question.kind)
         and question_type in ("", case.question.type)
         and style in ("", case.question.style)
-        and (not document or document in case.documents)
+        and (not document or is_among(document, case.documents))
         and any(words in text.casefold() for text in (case.question.text, case.question.answer, case.answer[0]))
     ]
 
@@ -280,8 +281,9 @@ def _dataset(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> byt
     """Write questions as an import reads them; `chunk_id` names every chunk once, `evidence` groups them."""
     rest = [column for column in COLUMNS if column not in ("id", "question", "answer", "document")]
     rows = []
+    files = {document_id: unmarked(name) for document_id, name in names.items()}  # which an import looks for
     for case in run_cases:
-        row = question_row(case.question, names)
+        row = question_row(case.question, files)
         row["chunk_id"] = " ".join(dict.fromkeys(case.question.source_chunks or sorted(case.gold)))
         rows.append([row[column] for column in ("id", "question", "answer", "chunk_id", "document", *rest)])
     return csv_of(("id", "question", "answer", "chunk_id", "document", *rest), rows)

@@ -116,7 +116,7 @@ def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:
     doubt = controlled.sentence if controlled is not None and not controlled.reliable else ""
     measure, scores = partial(_measured, current, sources), sources.overview(current).answers
     asked = measurements.asked_words(current)
-    version = current.provenance.get("questions_version")
+    version = measurements.version_of(current)
     named = {"questions": f"version {version} of {current.provenance['questions']}"} if version else {}
     return RunSide(current.name, choices | index, parts, measure, scores, doubt, asked, named)
 

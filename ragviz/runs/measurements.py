@@ -8,7 +8,7 @@ from dataclasses import replace
 from ragviz.analysis import evaluate
 from ragviz.errors import UsageError
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Question, Retrieved, Run, Score
+from ragviz.records import Question, QuestionSet, Retrieved, Run, Score
 from ragviz.workspace import Workspace
 
 
@@ -70,8 +70,8 @@ def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] |
 
 
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
-    """Return the names of the documents of a run's corpus by id, replaced ones too."""
-    return {d.id: d.name for d in workspace.store.documents(current.corpus_id, replaced=True)}
+    """Return the names of the documents of a run's corpus by id, with those replaced or removed since."""
+    return workspace.store.document_names(current.corpus_id)
 
 
 def asked_words(current: Run) -> str:
@@ -90,6 +90,32 @@ def set_words(current: Run) -> str:
     name, side = current.provenance["questions"], current.config.split
     marks = [*filter(None, [side]), *(["chosen on it"] if current.provenance.get("chosen_by") else [])]
     return f"{name} ({', '.join(marks)})" if marks else str(name)
+
+
+def version_of(current: Run) -> int | None:
+    """Return the version of its question set that a run asked; None where it was made before there were versions."""
+    number = current.provenance.get("questions_version")
+    return number if isinstance(number, int) else None
+
+
+def version_words(current: Run) -> str:
+    """Return the name of a run's question set, with the version that the run asked: "asked, version 2"."""
+    name, version = current.provenance["questions"], version_of(current)
+    return f"{name}, version {version}" if version else str(name)
+
+
+def runs_by_version(workspace: Workspace, question_set: QuestionSet) -> dict[int, list[str]]:
+    """Return the names of the runs that asked each version of a set, the newest first."""
+    runs: dict[int, list[str]] = {}
+    for run in workspace.store.runs(question_set.corpus_id):
+        if run.config.questions == question_set.id and (number := version_of(run)) is not None:
+            runs.setdefault(number, []).append(run.name)
+    return runs
+
+
+def names_words(names: Sequence[str]) -> str:
+    """Return names of runs, which may have commas of their own: “one”, “one, again”."""
+    return ", ".join(f"“{name}”" for name in names)
 
 
 def chosen_words(current: Run) -> str:

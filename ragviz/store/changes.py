@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -63,6 +63,7 @@ def delete_question_set(connection: Connection, set_id: str) -> None:
         schema.set_facts, schema.set_versions, schema.question_changes, schema.reviews, schema.comments,
     ):  # fmt: skip
         connection.execute(table.delete().where(table.c.set_id == set_id))
+    connection.execute(schema.mentions.delete().where(schema.mentions.c.owner_id == set_id))
     connection.execute(schema.question_sets.delete().where(schema.question_sets.c.id == set_id))
     drop_revision(connection, set_id)
 
@@ -92,6 +93,7 @@ def delete_run(connection: Connection, run_id: str) -> None:
         schema.former_names,
     ):
         connection.execute(table.delete().where(table.c.run_id == run_id))
+    connection.execute(schema.mentions.delete().where(schema.mentions.c.owner_id == run_id))
     connection.execute(schema.runs.delete().where(schema.runs.c.id == run_id))
     drop_revision(connection, run_id)
 
@@ -123,6 +125,69 @@ def keep_summary(connection: Connection, run_id: str) -> None:
 
 class Overtaken(Exception):
     """Another process changed the data that a change was computed from."""
+
+
+def documents_in(questions: Iterable[Question], chunk_ids: Iterable[str] = ()) -> set[str]:
+    """Return the ids of the documents that questions, by evidence and source chunks, and other chunks name."""
+    found = set[str]()
+    chunks = set(chunk_ids)
+    for question in questions:
+        found.update(span.document_id for group in question.evidence for span in group)
+        chunks.update(question.source_chunks)
+    return found | {place[0] for place in map(Chunk.parse_id, chunks) if place}
+
+
+def mention(connection: Connection, owner_id: str, document_ids: Collection[str]) -> None:
+    """Record which documents a run or a version of a question set names: their names are kept as long as it is."""
+    rows = [{"owner_id": owner_id, "document_id": document_id} for document_id in sorted(document_ids)]
+    insert = inserted(connection, schema.mentions).on_conflict_do_nothing()
+    for batch in batches(rows):
+        connection.execute(insert, batch)
+
+
+def is_mentioned(documents: sa.Table, *owners: sa.Table) -> sa.ColumnElement[bool]:
+    """Return the condition that one of the `owners`, of its corpus, mentions a document."""
+    mentions = schema.mentions.c
+    named = [
+        sa.exists().where(
+            mentions.document_id == documents.c.id,
+            mentions.owner_id == owner.c.id,
+            owner.c.corpus_id == documents.c.corpus_id,
+        )
+        for owner in owners
+    ]
+    return sa.or_(*named)
+
+
+def is_forgotten(corpus_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition for the former documents of a corpus that no run and no question set names any more."""
+    former = schema.former_documents
+    return sa.and_(former.c.corpus_id == corpus_id, ~is_mentioned(former, schema.runs, schema.question_sets))
+
+
+def is_spare(corpus_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition for the replaced documents of a corpus that no run names."""
+    table = schema.documents
+    replaced = sa.and_(table.c.corpus_id == corpus_id, table.c.status == "replaced")
+    return sa.and_(replaced, ~is_mentioned(table, schema.runs))
+
+
+def delete_texts(connection: Connection, documents: sa.ColumnElement[bool]) -> None:
+    """Delete documents; their names stay until `settle` finds that nothing names them."""
+    table, columns = schema.documents, ["corpus_id", "id", "name"]
+    names = sa.select(*(table.c[name] for name in columns)).where(documents)
+    former = inserted(connection, schema.former_documents).from_select(columns, names)
+    connection.execute(former.on_conflict_do_nothing())
+    connection.execute(table.delete().where(documents))
+
+
+def delete_documents(connection: Connection, corpus_id: str, ids: Sequence[str]) -> None:
+    """Delete files of a corpus, with the earlier texts of theirs that are kept for runs: their names stay."""
+    table = schema.documents
+    here = table.c.corpus_id == corpus_id
+    names = connection.execute(sa.select(table.c.name).where(here, table.c.id.in_(ids))).scalars().all()
+    earlier = sa.and_(table.c.status == "replaced", table.c.name.in_(names))
+    delete_texts(connection, sa.and_(here, sa.or_(table.c.id.in_(ids), earlier)))
 
 
 _MOVE = sa.text("UPDATE questions SET body = :new WHERE set_id = :set AND id = :question AND body = :old")
@@ -164,9 +229,10 @@ def settle(
     unneeded: Sequence[str],
     moves: Sequence[Mapping[str, str]],
 ) -> None:
-    """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` documents.
+    """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` replaced documents.
 
-    A question set whose evidence is moved has a new version.
+    A question set whose evidence is moved has a new version. Texts stay that a run names, and names that a run or a
+    version of a set names.
     """
     for batch in batches(moves):
         if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
@@ -174,15 +240,18 @@ def settle(
     for ids in batches(marks):
         connection.execute(schema.moves.delete().where(moves_of(corpus_id), schema.moves.c.document_id.in_(ids)))
     for ids in batches(unneeded):
-        replaced = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.status == "replaced")
-        connection.execute(schema.documents.delete().where(replaced, schema.documents.c.id.in_(ids)))
+        delete_texts(connection, sa.and_(is_spare(corpus_id), schema.documents.c.id.in_(ids)))
     moved: dict[str, dict[str, str]] = {}
+    named: dict[str, set[str]] = {}
     for values in moves:
         moved.setdefault(values["set"], {})[values["question"]] = values["old"]
+        named.setdefault(values["set"], set()).update(documents_in([codecs.question_from_json(values["new"])]))
     for set_id, before in moved.items():
         count_change(connection, set_id)
         edit = Edit(action="evidence moved with its documents", key=f"{SYSTEM}{new_id()}")
         record_version(connection, set_id, edit, before)
+        mention(connection, set_id, named[set_id])
+    connection.execute(schema.former_documents.delete().where(is_forgotten(corpus_id)))
 
 
 def record_version(connection: Connection, set_id: str, edit: Edit, before: Mapping[str, str]) -> None:

@@ -170,6 +170,22 @@ ALTER TABLE jobs ADD COLUMN press VARCHAR(64) NOT NULL DEFAULT '';
 CREATE INDEX ix_jobs_press ON jobs (press);
 """
 
+# What was stored before names no documents: each run and set may name any document of its corpus.
+_FORMER_DOCUMENTS = """
+CREATE TABLE former_documents (
+    corpus_id VARCHAR(64) NOT NULL, id VARCHAR(64) NOT NULL, name TEXT NOT NULL, PRIMARY KEY (corpus_id, id)
+);
+CREATE TABLE mentions (
+    owner_id VARCHAR(64) NOT NULL, document_id VARCHAR(64) NOT NULL, PRIMARY KEY (owner_id, document_id)
+);
+CREATE INDEX ix_mentions_document_id ON mentions (document_id);
+INSERT INTO mentions (owner_id, document_id)
+    SELECT runs.id, documents.id FROM runs JOIN documents ON documents.corpus_id = runs.corpus_id;
+INSERT INTO mentions (owner_id, document_id)
+    SELECT question_sets.id, documents.id FROM question_sets
+    JOIN documents ON documents.corpus_id = question_sets.corpus_id;
+"""
+
 MIGRATIONS = (
     _FIRST,
     _JUDGEMENTS_AND_SCORES,
@@ -185,6 +201,7 @@ MIGRATIONS = (
     _VERDICTS,
     _VERSIONS_AND_REVIEWS,
     _PRESSES,
+    _FORMER_DOCUMENTS,
 )
 """Each brings the schema from version i to i + 1."""
 

@@ -43,6 +43,19 @@ moves = sa.Table(  # replaced or deleted documents that evidence may still be in
     sa.Column("corpus_id", identifier, primary_key=True),
     sa.Column("document_id", identifier, primary_key=True),
 )
+former_documents = sa.Table(  # documents whose texts are gone, and that a run or a version of a set names
+    "former_documents",
+    _meta,
+    sa.Column("corpus_id", identifier, primary_key=True),
+    sa.Column("id", identifier, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+)
+mentions = sa.Table(  # the documents that the rankings of a run, and the questions of a run or a set, name or named
+    "mentions",
+    _meta,
+    sa.Column("owner_id", identifier, primary_key=True),
+    sa.Column("document_id", identifier, primary_key=True, index=True),
+)
 indexes = sa.Table(
     "indexes",
     _meta,

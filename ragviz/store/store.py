@@ -56,6 +56,7 @@ from ragviz.store.database import reading, repeated, writing
 from ragviz.store.history import StoreHistory
 from ragviz.store.migrations import MIGRATIONS, statements
 from ragviz.store.reviews import StoreReviews
+from ragviz.text.former_documents import marked
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
@@ -182,6 +183,15 @@ class Store:
         except sa.exc.IntegrityError:
             raise _taken(kind, row["name"]) from None
 
+    def _corpus_of(self, table: sa.Table, owner_id: str) -> list[str]:
+        """Return the id of the corpus of a run or a question set; [] when there is none with this id."""
+        return [row.corpus_id for row in self._rows(sa.select(table.c.corpus_id).where(table.c.id == owner_id))]
+
+    @repeated
+    def _delete(self, owner_id: str, delete: Callable[[Connection, str], None]) -> None:
+        with self._write() as connection:
+            delete(connection, owner_id)
+
     # Revisions
 
     def revisions(self, *owner_ids: str) -> tuple[int, ...]:
@@ -270,7 +280,7 @@ class Store:
             ):
                 for row in connection.execute(sa.select(rows.c.id).where(rows.c.corpus_id == corpus_id)).all():
                     delete(connection, row.id)
-            for table in (schema.documents, schema.moves):
+            for table in (schema.documents, schema.former_documents, schema.moves):
                 connection.execute(table.delete().where(table.c.corpus_id == corpus_id))
             mine = schema.jobs.c.corpus_id == corpus_id
             job_ids = [*connection.execute(sa.select(schema.jobs.c.id).where(mine)).scalars()]
@@ -317,7 +327,8 @@ class Store:
             connection.execute(schema.documents.delete().where(same_name, schema.documents.c.status == "error"))
             connection.execute(schema.documents.delete().where(here, schema.documents.c.id == row["id"]))
             changes.mark_moves(connection, row["corpus_id"], connection.execute(readable).scalars().all())
-            connection.execute(schema.documents.update().where(same_name).values(status="replaced"))
+            former = schema.documents.update().where(same_name, schema.documents.c.status == "ok")
+            connection.execute(former.values(status="replaced"))
             connection.execute(schema.documents.insert().values(**row))
 
     def documents(self, corpus_id: str, *, replaced: bool = False) -> list[DocumentInfo]:
@@ -329,6 +340,35 @@ class Store:
         if not replaced:
             query = query.where(schema.documents.c.status.not_in(_NO_FILES))
         return [codecs.document_info(row) for row in self._rows(query)]
+
+    def document_names(self, corpus_id: str, ids: Sequence[str] | None = None) -> dict[str, str]:
+        """Return the names of the documents of a corpus (or of some of them) by id.
+
+        Those that were replaced or removed are marked, and named as long as an index, a run or a version of a question
+        set does: "pumps.md (replaced since)".
+        """
+        rows = list[Row[Any]]()
+        for table, status in (
+            (schema.former_documents, sa.literal("removed")),
+            (schema.documents, schema.documents.c.status),
+        ):
+            query = sa.select(table.c.id, table.c.name, status.label("status")).where(table.c.corpus_id == corpus_id)
+            for batch in [None] if ids is None else changes.batches(ids):
+                rows += self._rows(query if batch is None else query.where(table.c.id.in_(batch)))
+        gone = {row.name for row in rows if row.status in ("removed", "replaced")}
+        current = self._current_names(corpus_id, list(gone))
+        return {
+            row.id: marked(row.name, "replaced" if row.name in current else "removed")
+            if row.status in ("removed", "replaced")
+            else row.name
+            for row in rows
+        }
+
+    def _current_names(self, corpus_id: str, names: Sequence[str]) -> set[str]:
+        """Return those of `names` that a readable document has."""
+        readable = sa.and_(schema.documents.c.corpus_id == corpus_id, schema.documents.c.status == "ok")
+        query, name = sa.select(schema.documents.c.name).where(readable), schema.documents.c.name
+        return {row.name for batch in changes.batches(names) for row in self._rows(query.where(name.in_(batch)))}
 
     def document(self, corpus_id: str, document_id: str) -> Document:
         """Return a document with its text, or raise NotFoundError."""
@@ -358,17 +398,16 @@ class Store:
 
     @repeated
     def delete_documents(self, corpus_id: str, ids: Sequence[str]) -> None:
-        """Delete files from a corpus, their text included; evidence in them becomes stale with `settle`."""
+        """Delete files from a corpus, with all their texts; evidence in them becomes stale with `settle`."""
         with self._change(corpus_id, "corpus") as connection:
             for batch in changes.batches(ids):
-                here = schema.documents.c.corpus_id == corpus_id
                 changes.mark_moves(connection, corpus_id, batch)
-                connection.execute(schema.documents.delete().where(here, schema.documents.c.id.in_(batch)))
+                changes.delete_documents(connection, corpus_id, batch)
 
     # Evidence of replaced documents
 
     def settle(self, corpus_id: str) -> None:
-        """Move evidence out of replaced or deleted documents, and delete replaced texts that no index needs.
+        """Move evidence out of replaced or deleted documents, and delete replaced texts that no index and no run needs.
 
         Evidence moves to where its exact text is now, else it is marked stale. Outstanding moves are recorded with the
         replacement or deletion, and cleared with the move: those that a kill left are done when the store is opened
@@ -398,8 +437,10 @@ class Store:
         columns = (schema.documents.c.id, schema.documents.c.name, schema.documents.c.status)
         rows = self._rows(sa.select(*columns).where(schema.documents.c.corpus_id == corpus_id))
         needed = {d for index in self.indexes(corpus_id) for d in index.documents}
-        unneeded = [row.id for row in rows if row.status == "replaced" and row.id not in needed]
-        if not marks and not unneeded:
+        spare = self._rows(sa.select(schema.documents.c.id).where(changes.is_spare(corpus_id)))
+        unneeded = [row.id for row in spare if row.id not in needed]
+        forgotten = sa.select(schema.former_documents.c.id).where(changes.is_forgotten(corpus_id)).limit(1)
+        if not marks and not unneeded and not self._rows(forgotten):
             return
         moves = list(self._moves_of(corpus_id, rows, everything="" in marks))
         number = sa.select(schema.revisions.c.number).where(schema.revisions.c.owner_id == corpus_id)
@@ -571,11 +612,11 @@ class Store:
         row = self._named("questions", name)
         return self._question_sets([row])[0] if row else None
 
-    @repeated
     def delete_question_set(self, set_id: str) -> None:
         """Delete a question set; its runs stay, with their copies of the questions."""
-        with self._write() as connection:
-            changes.delete_question_set(connection, set_id)
+        for corpus_id in self._corpus_of(schema.question_sets, set_id):
+            self._delete(set_id, changes.delete_question_set)
+            self.settle(corpus_id)
 
     @repeated
     def put_questions(
@@ -640,6 +681,7 @@ class Store:
                 if before[question.id] != rows[-1]["body"]:
                     changed[question.id] = before[question.id]
             connection.execute(schema.questions.insert(), rows)
+            changes.mention(connection, set_id, changes.documents_in(some))
             stored(number * changes.BATCH + len(some))
         changes.record_version(connection, set_id, edit, changed)
         if split:
@@ -718,6 +760,7 @@ class Store:
                 if codecs.question_to_json(question) != row.body:
                     changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
+                changes.mention(connection, set_id, changes.documents_in([question]))
         return done.rowcount == 1, question if done.rowcount else current
 
     @repeated
@@ -932,11 +975,11 @@ class Store:
             insert = changes.inserted(connection, schema.summaries).values(run_id=run_id, **row)
             connection.execute(insert.on_conflict_do_update(index_elements=[schema.summaries.c.run_id], set_=row))
 
-    @repeated
     def delete_run(self, run_id: str) -> None:
-        """Delete a run with its results, and the passages of an imported one."""
-        with self._write() as connection:
-            changes.delete_run(connection, run_id)
+        """Delete a run with its results, the passages of an imported one, and replaced texts that only it names."""
+        for corpus_id in self._corpus_of(schema.runs, run_id):
+            self._delete(run_id, changes.delete_run)
+            self.settle(corpus_id)
 
     @repeated
     def put_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -948,6 +991,7 @@ class Store:
         with self._change(run_id, "run") as connection:
             for batch in changes.batches(rows):
                 connection.execute(changes.inserted(connection, schema.results).on_conflict_do_nothing(), batch)
+            changes.mention(connection, run_id, _documents_of(results))
 
     @repeated
     def replace_results(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
@@ -960,6 +1004,7 @@ class Store:
                     connection.execute(table.delete().where(mine))
             for rows_batch in changes.batches(rows):
                 connection.execute(schema.results.insert(), rows_batch)
+            changes.mention(connection, run_id, _documents_of(results))
 
     def answered(self, run_id: str) -> set[str]:
         """Return the ids of the questions that a run has results of."""
@@ -1418,6 +1463,12 @@ def _result_rows(run_id: str, results: Sequence[tuple[int, Question, Retrieved]]
         }
         for position, question, result in results
     ]
+
+
+def _documents_of(results: Sequence[tuple[int, Question, Retrieved]]) -> set[str]:
+    """Return the ids of the documents that results name: those of chunks in rankings, and of evidence."""
+    ranked = {chunk_id for _, _, result in results for chunk_id in result.ranking.ids}
+    return changes.documents_in((question for _, question, _ in results), ranked)
 
 
 def _named_query(kind: Kind, name: str, *columns: str) -> sa.Select[Any]:

@@ -189,7 +189,7 @@ def _rows(
         classes = "row" + " gold" * (hit.chunk_id in gold) + " below" * (last <= k < hit.rank and last > 0)
         name = html.escape(visible(without_middle(each.document_name, 34)))
         page = f", page {each.chunk.page}" if each.chunk and each.chunk.page else ""
-        text = html.escape(visible(shortened(each.chunk.text, 120))) if each.chunk else "The document was deleted."
+        text = html.escape(visible(shortened(each.chunk.text, 120))) if each.chunk else "Its document was removed."
         star = "★ " if hit.chunk_id in gold else ""
         lang = f' lang="{html.escape(language)}"' if language else ""
         rows.append(

@@ -30,6 +30,7 @@ from ragviz.runs import (
     verdicts,
 )
 from ragviz.runs.overviews import Overview
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace, open_workspace
 
 
@@ -98,9 +99,9 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _documents_of(of: State) -> dict[str, Sequence[str]]:
     store, (run_id, corpus_id) = workspace().store, of.ids
-    names = {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
+    names = store.document_names(corpus_id)
     return {
-        q.id: list(dict.fromkeys(names.get(s.document_id, "(deleted)") for group in q.evidence for s in group))
+        q.id: list(dict.fromkeys(names.get(s.document_id, UNKNOWN) for group in q.evidence for s in group))
         for q in questions(store.run(run_id)).values()
     }
 

@@ -211,8 +211,7 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
 
 
 def _names(corpus_id: str) -> dict[str, str]:
-    store = cache.workspace().store
-    return {d.id: d.name for d in store.documents(corpus_id, replaced=True)}
+    return cache.workspace().store.document_names(corpus_id)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)

@@ -12,7 +12,8 @@ from ragviz.judging.texts import sentences_of
 from ragviz.records import Chunk, ClaimVerdict, Document, Evidence, Hit, Question, Retrieved, Span, digest
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
-from ragviz.text.markup import Stance, around, badges, highlighted, score_bar
+from ragviz.text.former_documents import UNKNOWN, unmarked
+from ragviz.text.markup import Stance, around, badges, highlighted, plain, score_bar
 from ragviz.ui import address, cache, wording
 
 
@@ -125,7 +126,13 @@ def link_to(document_name: str, chunk: Chunk) -> None:
 
 
 def _link(label: str, document_name: str, start: int, end: int) -> None:
-    """Draw a link to a place in a document, the name of which tells it from other places in that document."""
+    """Draw a link to a place in a document, the name of which tells it from other places in that document.
+
+    A text that was replaced since is on no page: its place is named only.
+    """
+    if unmarked(document_name) != document_name:
+        st.caption(plain(f"{label} · {start:,}–{end:,}"))
+        return
     address.link("documents", f"{label} · {start:,}–{end:,}", document=document_name, at=f"{start}-{end}")
 
 
@@ -133,7 +140,7 @@ def _chunk_text(each: ChunkHit, evidence: Evidence, note: Note) -> None:
     if note.badges:
         st.html(badges(note.badges))
     if each.chunk is None:
-        st.caption("The text of this chunk was removed: its document was deleted.")
+        st.caption(plain(f"The text of this chunk is gone: its document was removed, {each.document_name}."))
         return
     link_to(each.document_name, each.chunk)
     lit = lit_in(each.chunk.text, note.claim_verdict)
@@ -196,12 +203,15 @@ def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:
 
 def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], language: str, *, fold: int | None) -> None:
     """Draw a span with the text around it, and which part of it the given chunks hold."""
-    document = next(iter(cache.workspace().store.document_texts(corpus_id, [span.document_id])), None)
+    store = cache.workspace().store
+    document = next(iter(store.document_texts(corpus_id, [span.document_id])), None)
+    name = store.document_names(corpus_id, [span.document_id]).get(span.document_id, UNKNOWN)
     if span.stale or document is None:
-        st.caption("Stale: this text is in no document any more.")
+        gone = f"The document of this text was removed: {name}."
+        st.caption("Stale: this text is in no document any more." if span.stale else plain(gone))
         st.html(highlighted(span.text, language=language))
         return
-    _link(document.name, document.name, span.start, span.end)
+    _link(name, name, span.start, span.end)
     with st.container(border=True):
         st.html(in_document(document, span, chunk_ids, fold=fold))
 

@@ -23,6 +23,7 @@ from ragviz.records import (
 )
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, heading, person, widgets
 from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
@@ -101,9 +102,10 @@ def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) ->
 
 
 def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place: tuple[int, int], span: Span) -> None:
-    g, m = place
+    (g, m), store = place, cache.workspace().store
     with st.container(horizontal=True, vertical_alignment="center"):
-        where = names.get(span.document_id, "a deleted document")
+        former = {} if span.document_id in names else store.document_names(corpus.id, [span.document_id])
+        where = (names | former).get(span.document_id, UNKNOWN)
         st.caption(f":orange[▲ Stale]: was in {plain(where)}" if span.stale else plain(where), width="stretch")
         help_text = "Shows it in the document."
         if not span.stale and st.button("Show", type="tertiary", key=f"{name}/show-{g}-{m}", help=help_text):
@@ -115,7 +117,7 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
             st.rerun()
     st.html(markup.highlighted(span.text, [] if span.stale else [(0, len(span.text))], fold=200))
     if span.stale and span.document_id in names:
-        [document] = cache.workspace().store.document_texts(corpus.id, [span.document_id])
+        [document] = store.document_texts(corpus.id, [span.document_id])
         _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
     elif span.stale:
         _offer(draft, _anywhere(cache.state(corpus.id), span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)

@@ -16,6 +16,7 @@ from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.records import AnswerStatus, Run, Score
 from ragviz.runs import judgements, measurements, rescue_words
+from ragviz.text.former_documents import is_among
 from ragviz.ui import address, cache
 from ragviz.ui.cache import State
 
@@ -205,7 +206,7 @@ def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the document, kind, type and style of the address."""
     documents = cache.documents_of(run)
     if name := address.readable("document", partial(_document_of, run), "a document of this corpus"):
-        rows = rows[_mask(rows, (name in documents[i] for i in rows["Id"]))]
+        rows = rows[_mask(rows, (is_among(name, documents[i]) for i in rows["Id"]))]
     named: dict[str, Collection[str]] = {"kind": evaluate.KINDS, "type": TYPES, "style": STYLES}
     for part, names in named.items():
         column = part.capitalize()
@@ -239,7 +240,7 @@ def _within(scores: pd.Series[float], low: float, high: float) -> pd.Series[bool
 def _document_of(run: Run, name: str) -> str | None:
     """Return `name` if it is a document of the corpus, or one that the run's evidence was in."""
     exists = cache.workspace().store.document_named(run.corpus_id, name) is not None
-    return name if exists or any(name in names for names in cache.documents_of(run).values()) else None
+    return name if exists or any(is_among(name, names) for names in cache.documents_of(run).values()) else None
 
 
 def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:

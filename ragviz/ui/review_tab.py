@@ -14,6 +14,7 @@ from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
 from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVerdict, SetVersion
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
+from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -56,7 +57,7 @@ UNASKED = "(no question could be generated from this chunk)"
 def _rows_of(question_set: QuestionSet, questions: Sequence[Question], names: Mapping[str, str]) -> pd.DataFrame:
     def documents(question: Question) -> str:
         spans = [s for group in question.evidence for s in group]
-        return ", ".join(dict.fromkeys(names.get(s.document_id, "(deleted)") for s in spans))
+        return ", ".join(dict.fromkeys(names.get(s.document_id, UNKNOWN) for s in spans))
 
     return pd.DataFrame(
         {

@@ -10,7 +10,8 @@ import streamlit as st
 
 from ragviz.questions import versions
 from ragviz.questions.versions import Difference
-from ragviz.records import Question, QuestionSet, Run, SetVersion
+from ragviz.records import Question, QuestionSet, SetVersion
+from ragviz.runs import measurements
 from ragviz.text.differences import differing
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import address, cache, heading, person, widgets, wording
@@ -57,7 +58,7 @@ def show(question_set: QuestionSet) -> None:
     if not listed:
         st.markdown("No edits yet. Each edit, import and generation makes a version, which can be compared and undone.")
         return
-    asked_by = runs_by_version(question_set)
+    asked_by = measurements.runs_by_version(cache.workspace(), question_set)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Version **{question_set.version}** · {wording.counted(len(listed), 'edit')}")
         undo_button(question_set, "undo-version")
@@ -79,24 +80,9 @@ def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -
             "Who": [version.author for version in listed],
             "What": [version.action for version in listed],
             "Questions": [version.questions for version in listed],
-            "Asked by": [", ".join(asked_by.get(version.number, ())) for version in listed],
+            "Asked by": [measurements.names_words(asked_by.get(version.number, ())) for version in listed],
         }
     )
-
-
-def runs_by_version(question_set: QuestionSet) -> dict[int, list[str]]:
-    """Return the names of the runs that asked each version of a set, the newest first."""
-    runs: dict[int, list[str]] = {}
-    for run in cache.workspace().store.runs(question_set.corpus_id):
-        if run.config.questions == question_set.id and (number := version_of(run)) is not None:
-            runs.setdefault(number, []).append(run.name)
-    return runs
-
-
-def version_of(run: Run) -> int | None:
-    """Return the version of its question set that a run asked; None where it was made before there were versions."""
-    number = run.provenance.get("questions_version")
-    return number if isinstance(number, int) else None
 
 
 def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:

@@ -1,0 +1,109 @@
+"""Runs and versions of question sets stay readable when documents are replaced and removed: they name them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from ragviz.documents import corpora
+from ragviz.index import indexing
+from ragviz.questions import versions
+from ragviz.records import IndexConfig, Question, RunConfig, Span
+from ragviz.runs import cases, exports, running
+from ragviz.workspace import Workspace, open_workspace
+from tests.test_freshness import deleted, rebuilt
+from tests.test_inspect import home, judged, server  # noqa: F401 - fixtures
+from tests.test_pages import MARKED, built, show, words  # noqa: F401 - a fixture
+
+NOTES = {
+    "north.md": "The north pump moves 300 litres an hour.",
+    "south.md": "The south pump moves 500 litres an hour.",
+    "east.md": "The east pump was sold in May.",
+}
+
+
+@pytest.fixture
+def asked(workspace: Workspace) -> Workspace:
+    """A run of a question about each of three files, the first of which is replaced, the second removed since."""
+    store, corpus = workspace.store, workspace.store.create_corpus("notes")
+    for name, text in NOTES.items():
+        corpora.add_file(workspace, corpus, name, text.encode())
+    indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
+    info = store.index("words")
+    question_set = store.create_question_set(corpus.id, "asked")
+    spans = {d.name: Span(d.id, 0, 10, NOTES[d.name][:10]) for d in store.documents(corpus.id)}
+    questions = [Question(name, f"What of {name}?", "It moves.", ((span,),), "hand") for name, span in spans.items()]
+    store.put_questions(question_set.id, [replace(each, status="accepted") for each in questions])
+    running.run(workspace, "earlier", RunConfig(info.id, question_set.id, retriever="bm25", depth=5, k=3))
+    corpora.add_file(workspace, corpus, "north.md", f"Of late. {NOTES['north.md']}".encode(), replace=True)
+    corpora.delete_documents(workspace, corpus, [spans["south.md"].document_id])
+    indexing.build_index(workspace, corpus, "words", info.config)
+    return workspace
+
+
+def test_the_parts_and_cases_of_an_earlier_run_name_its_documents(asked):
+    run = asked.store.run("earlier")
+    by_document = [part.name for part in exports.breakdown_of(asked, run) if part.by == "document"]
+    assert sorted(by_document) == ["east.md", "north.md (replaced since)", "south.md (removed since)"]
+    found = {case.question.id: case for case in exports.cases_of(asked, run)}
+    assert found["north.md"].documents == ("north.md (replaced since)",)
+    texts = {chunk.text for case in found.values() for chunk in case.chunks.values()}
+    assert texts == {NOTES["north.md"], NOTES["east.md"]}, "of what was removed there is no text"
+    assert [case.question.id for case in cases.chosen(found.values(), document="south.md")] == ["south.md"]
+    written = exports.export_run(asked, run, files=["dataset.csv"])["dataset.csv"].decode()
+    assert "north.md" in written
+    assert "since)" not in written, "an import looks for the file"
+
+
+def test_a_difference_of_versions_names_what_was_replaced_and_removed(asked):
+    store = asked.store
+    question_set = store.question_set("asked")
+    names = store.document_names(question_set.corpus_id)
+    told = [
+        versions.value_words(change["field"], change["before"])
+        for each in versions.differences(store, question_set, 1)
+        for change in versions.changes_of(each, names)
+        if change["field"] == "evidence"
+    ]
+    assert sorted(told) == [
+        "“The north ” (north.md (replaced since), from 0)",
+        "“The south ” (south.md (removed since), from 0)",
+    ]
+
+
+def test_the_command_line_never_prints_the_id_of_a_document(asked, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(asked.settings.home))
+    north, south = "north.md (replaced since)", "south.md (removed since)"
+    printed = command_line("results", "earlier", "--by", "document")[1]
+    assert north in printed
+    assert south in printed
+    rows = json.loads(command_line("runs", "questions", "earlier", "--json")[1])
+    assert {name for row in rows for name in row["documents"]} == {north, south, "east.md"}
+
+
+def test_the_case_of_an_earlier_run_shows_the_text_that_was_replaced_since(home):  # noqa: F811
+    workspace = open_workspace()
+    rebuilt(workspace)
+    shown = words(show("inspect", run="told", question="q7"))
+    assert "(replaced since)" in shown
+    assert "was removed" not in shown
+    assert "in no document any more" not in shown
+    deleted(workspace)
+    shown = words(show("inspect", run="told", question="q7"))
+    assert "(removed since)" in shown
+    assert "The text of this chunk is gone: its document was removed" in shown
+    assert "in no document any more" not in shown
+
+
+def test_the_results_of_a_run_name_the_version_of_the_questions_it_asked(asked, command_line, monkeypatch):
+    monkeypatch.setenv("RAGVIZ_HOME", str(asked.settings.home))
+    assert "3 questions of 'asked', version 1 of the set" in " ".join(command_line("results", "earlier")[1].split())
+    body = json.loads(command_line("results", "earlier", "--json")[1])
+    assert (body["questions"], body["questions_version"]) == ("asked", 1)
+
+
+def test_the_results_page_names_the_version_of_the_questions_a_run_asked(home):  # noqa: F811
+    version = open_workspace().store.run("told").provenance["questions_version"]
+    assert f"questions told, version {version}" in words(show("results", run="told"))
