@@ -114,6 +114,35 @@ def test_copied_words(copy, passage, own):
     assert CHECKS["copies"].find(read).note == "BM25 alone ranks the evidence of 1 of 2 questions first."
 
 
+def test_words_are_copied_from_the_sentence_in_which_the_evidence_stands(workspace):
+    """The evidence of both is "2021" alone; the sentence after it holds the other words."""
+    text = f"# Valve\n\nIt is of brass. {VALVE} The stopcock lies near the pump of the canteen.\n"
+    document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
+    start = text.index("2021")
+    assert material.sentences_around(document, start, start + 4) == VALVE
+    corpus = workspace.store.create_corpus("plant")
+    corpora.add_file(workspace, corpus, "d.md", text.encode())
+    rows = [
+        {"question": f"When was the {words}?", "answer": "2021", "document": "d.md", "quote": "2021"}
+        for words in ("north valve of the boiler replaced by the firm Halden", "stopcock near the pump of the canteen")
+    ]
+    exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
+    read = material.read_material(workspace, workspace.store.question_set("asked"), None)
+    assert [each.value for each in found("copies", read).values()] == [1.0]
+    assert list(found("copies", read)) == [read.subjects[0].id]
+
+
+def test_what_is_asked_for_counts_little_where_no_chunk_names_it():
+    asked = question(0, "In which calendar year was the north valve replaced?", "2021", VALVE)
+    assert found("copies", material_of(asked))["q0"].value == 1.0, "no chunk speaks of calendar or year"
+    without_index = Material(subjects(asked))
+    assert not found("copies", without_index), "3 of 5 words stand there, and no chunk tells how rare the others are"
+    other = replace(
+        asked, text="In which calendar year did the contractor swap the north stopcock valve of the boiler?"
+    )
+    assert not found("copies", material_of(other)), "most of its words stand in no chunk: it is in other words"
+
+
 def test_answerable_without_the_documents():
     known, unknown = question(0, "Capital of France?", "Paris", VALVE), question(1, "Who fitted it?", "Halden", VALVE)
     refused = question(2, "Who was the first?", "", generator="hand")

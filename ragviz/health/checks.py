@@ -21,8 +21,9 @@ _ALL = (
         "copies",
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
-        f"Content words of the question that stand in its evidence, weighted by how rare they are in the index "
-        f"(BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them.",
+        "Content words of the question that stand in the sentences of its evidence, weighted by how rare they are in "
+        f"the index (BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them. Words that stand "
+        "in no chunk are left out, where most of the others do stand there.",
         ("index",),
         wording.copies,
     ),
