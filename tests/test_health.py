@@ -195,6 +195,38 @@ def test_duplicates():
     assert found("duplicates", material_of(first, contradicting))["q1"].words.endswith("with another answer")
 
 
+def test_other_words_ask_the_same_where_answer_and_evidence_are_the_same():
+    """Two of three content words are shared, and all weigh the same: 0.67."""
+    rule = "You may keep a borrowed book for 30 days."
+    first = question(0, "How long can I keep a book?", "30 days", rule)
+    other = question(1, "For how long may I keep a borrowed book?", "30 days", rule)
+    read = Material(subjects(first, other))
+    assert found("duplicates", read)["q1"].value == pytest.approx(2 / 3)
+    part = replace(
+        other, evidence=((replace(first.evidence[0][0], start=8, text="keep a borrowed book for 30 days"),),)
+    )
+    assert found("duplicates", Material(subjects(first, part))), "a part of the same passage"
+    longer = replace(other, answer="30 days, or 60 in summer")
+    assert not found("duplicates", Material(subjects(first, longer)))
+    elsewhere = replace(other, evidence=((Span("e", 0, 9, "30 days of the museum"),),))
+    assert not found("duplicates", Material(subjects(first, elsewhere)))
+    gold, vectors = ((("c",),), (("c",),)), {"q0": np.array([1.0, 0.0]), "q1": np.array([0.847, 0.5316])}
+    asked = replace(other, text="After what time has a loan to be returned?")
+    assert found("duplicates", Material(subjects(first, asked, gold=gold), vectors=vectors))
+    assert not found(
+        "duplicates", Material(subjects(first, replace(asked, answer="a month"), gold=gold), vectors=vectors)
+    )
+
+
+def test_questions_with_one_answer_are_compared_though_they_share_few_words():
+    rule = "You may keep a borrowed book for 30 days."
+    asked = [
+        question(n, text, "30 days", rule) for n, text in enumerate(("How long is a loan?", "When is a book due?"))
+    ]
+    asked[1] = replace(asked[1], evidence=asked[0].evidence)
+    assert duplicates.pairs(Material(subjects(*asked))) == {(0, 1)}
+
+
 def test_near_duplicates_by_cached_vectors_of_questions_about_one_chunk():
     first = question(0, "When did they put in the north valve?", "2021", VALVE)
     other_words = question(1, "Installation year, northern stop cock", "2021", VALVE)

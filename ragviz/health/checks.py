@@ -52,7 +52,9 @@ _ALL = (
         "It counts one question twice, and its interval is too narrow.",
         f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
         f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers, "
-        "with the same numbers and from the same passages where there are several. "
+        "with the same numbers and from the same passages where there are several; "
+        f"{duplicates.SAME[0]:.0%} (cosine {duplicates.SAME[1]}) where the answer is the same and the evidence "
+        "overlaps. "
         "The earlier one is not listed.",
         (),
         duplicates.duplicates,
