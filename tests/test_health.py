@@ -155,6 +155,9 @@ def test_answerable_without_the_documents():
     verified = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt")))
     assert not verified.unknown
     assert "1 of 1" in verified.note
+    partly = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt"), unknown, refused))
+    assert partly.unknown.startswith("Not known of 2 questions: run the set with context “none”")
+    assert partly.note.startswith("1 of 3 questions were verified by a model")
     by_rules = CHECKS["closed-book"].find(material_of(replace(known, verified_by="rules")))
     assert "--context none" in by_rules.unknown, "rules know nothing but the documents"
 
@@ -847,7 +850,7 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     store.finish_run(run.id, "done")
     made = examination.examine(workspace, store.question_set("asked"))
     assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
-    assert made.found["closed-book"].note == "3 questions were asked without documents, by closed."
+    assert made.found["closed-book"].note == "3 of 3 questions were asked without documents, by closed."
 
 
 def test_types_are_counted_over_the_plans_of_all_generations():

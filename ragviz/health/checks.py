@@ -31,7 +31,8 @@ _ALL = (
         "closed-book",
         "Answerable without the documents",
         "A model knows the answer: a right answer does not show that retrieval worked.",
-        "Answered rightly by a run with context “none”; verification by a model rejects such questions.",
+        "Answered rightly by a run with context “none”; verification by a model rejects such questions. Without such "
+        "a run it is not known while a question is left that no model has verified.",
         ("closed-book run or verification",),
         outcomes.without_documents,
     ),
@@ -39,10 +40,11 @@ _ALL = (
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
-        f"A chunk that is not gold, among BM25's first for question and answer, holds the answer (all its numbers, "
-        f"{wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the question's words, the answer "
-        f"within {wording.WINDOW} sentences with what the evidence says of the question; or a judge found the whole "
-        "reference in one, in any run.",
+        "Of a question with one passage: a chunk that is not gold, among BM25's first for question and answer, holds "
+        f"the answer (all its numbers, {wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the "
+        f"question's words, the answer within {wording.WINDOW} sentences with what the evidence says of the question; "
+        "or, of any question, a judge found the whole reference in one, in any run. Questions with several passages "
+        "are looked at only where a judge was asked.",
         ("index", "verdicts"),
         wording.answered_elsewhere,
     ),
@@ -54,8 +56,7 @@ _ALL = (
         f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers, "
         "with the same numbers and from the same passages where there are several; "
         f"{duplicates.SAME[0]:.0%} (cosine {duplicates.SAME[1]}) where the answer is the same and the evidence "
-        "overlaps. "
-        "The earlier one is not listed.",
+        "overlaps. The earlier one is not listed.",
         (),
         duplicates.duplicates,
     ),
