@@ -114,6 +114,35 @@ def test_copied_words(copy, passage, own):
     assert CHECKS["copies"].find(read).note == "BM25 alone ranks the evidence of 1 of 2 questions first."
 
 
+def test_words_are_copied_from_the_sentence_in_which_the_evidence_stands(workspace):
+    """The evidence of both is "2021" alone; the sentence after it holds the other words."""
+    text = f"# Valve\n\nIt is of brass. {VALVE} The stopcock lies near the pump of the canteen.\n"
+    document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
+    start = text.index("2021")
+    assert material.sentences_around(document, start, start + 4) == VALVE
+    corpus = workspace.store.create_corpus("plant")
+    corpora.add_file(workspace, corpus, "d.md", text.encode())
+    rows = [
+        {"question": f"When was the {words}?", "answer": "2021", "document": "d.md", "quote": "2021"}
+        for words in ("north valve of the boiler replaced by the firm Halden", "stopcock near the pump of the canteen")
+    ]
+    exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
+    read = material.read_material(workspace, workspace.store.question_set("asked"), None)
+    assert [each.value for each in found("copies", read).values()] == [1.0]
+    assert list(found("copies", read)) == [read.subjects[0].id]
+
+
+def test_what_is_asked_for_counts_little_where_no_chunk_names_it():
+    asked = question(0, "In which calendar year was the north valve replaced?", "2021", VALVE)
+    assert found("copies", material_of(asked))["q0"].value == 1.0, "no chunk speaks of calendar or year"
+    without_index = Material(subjects(asked))
+    assert not found("copies", without_index), "3 of 5 words stand there, and no chunk tells how rare the others are"
+    other = replace(
+        asked, text="In which calendar year did the contractor swap the north stopcock valve of the boiler?"
+    )
+    assert not found("copies", material_of(other)), "most of its words stand in no chunk: it is in other words"
+
+
 def test_answerable_without_the_documents():
     known, unknown = question(0, "Capital of France?", "Paris", VALVE), question(1, "Who fitted it?", "Halden", VALVE)
     refused = question(2, "Who was the first?", "", generator="hand")
@@ -126,6 +155,9 @@ def test_answerable_without_the_documents():
     verified = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt")))
     assert not verified.unknown
     assert "1 of 1" in verified.note
+    partly = CHECKS["closed-book"].find(material_of(replace(known, verified_by="gpt"), unknown, refused))
+    assert partly.unknown.startswith("Not known of 2 questions: run the set with context “none”")
+    assert partly.note.startswith("1 of 3 questions were verified by a model")
     by_rules = CHECKS["closed-book"].find(material_of(replace(known, verified_by="rules")))
     assert "--context none" in by_rules.unknown, "rules know nothing but the documents"
 
@@ -164,6 +196,38 @@ def test_duplicates():
     assert caught["q2"].words == "nearly the same as q0"
     contradicting = replace(again, answer="1999")
     assert found("duplicates", material_of(first, contradicting))["q1"].words.endswith("with another answer")
+
+
+def test_other_words_ask_the_same_where_answer_and_evidence_are_the_same():
+    """Two of three content words are shared, and all weigh the same: 0.67."""
+    rule = "You may keep a borrowed book for 30 days."
+    first = question(0, "How long can I keep a book?", "30 days", rule)
+    other = question(1, "For how long may I keep a borrowed book?", "30 days", rule)
+    read = Material(subjects(first, other))
+    assert found("duplicates", read)["q1"].value == pytest.approx(2 / 3)
+    part = replace(
+        other, evidence=((replace(first.evidence[0][0], start=8, text="keep a borrowed book for 30 days"),),)
+    )
+    assert found("duplicates", Material(subjects(first, part))), "a part of the same passage"
+    longer = replace(other, answer="30 days, or 60 in summer")
+    assert not found("duplicates", Material(subjects(first, longer)))
+    elsewhere = replace(other, evidence=((Span("e", 0, 9, "30 days of the museum"),),))
+    assert not found("duplicates", Material(subjects(first, elsewhere)))
+    gold, vectors = ((("c",),), (("c",),)), {"q0": np.array([1.0, 0.0]), "q1": np.array([0.847, 0.5316])}
+    asked = replace(other, text="After what time has a loan to be returned?")
+    assert found("duplicates", Material(subjects(first, asked, gold=gold), vectors=vectors))
+    assert not found(
+        "duplicates", Material(subjects(first, replace(asked, answer="a month"), gold=gold), vectors=vectors)
+    )
+
+
+def test_questions_with_one_answer_are_compared_though_they_share_few_words():
+    rule = "You may keep a borrowed book for 30 days."
+    asked = [
+        question(n, text, "30 days", rule) for n, text in enumerate(("How long is a loan?", "When is a book due?"))
+    ]
+    asked[1] = replace(asked[1], evidence=asked[0].evidence)
+    assert duplicates.pairs(Material(subjects(*asked))) == {(0, 1)}
 
 
 def test_near_duplicates_by_cached_vectors_of_questions_about_one_chunk():
@@ -786,7 +850,7 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     store.finish_run(run.id, "done")
     made = examination.examine(workspace, store.question_set("asked"))
     assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
-    assert made.found["closed-book"].note == "3 questions were asked without documents, by closed."
+    assert made.found["closed-book"].note == "3 of 3 questions were asked without documents, by closed."
 
 
 def test_types_are_counted_over_the_plans_of_all_generations():

@@ -21,8 +21,9 @@ _ALL = (
         "copies",
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
-        f"Content words of the question that stand in its evidence, weighted by how rare they are in the index "
-        f"(BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them.",
+        "Content words of the question that stand in the sentences of its evidence, weighted by how rare they are in "
+        f"the index (BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them. Words that stand "
+        "in no chunk are left out, where most of the others do stand there.",
         ("index",),
         wording.copies,
     ),
@@ -30,7 +31,8 @@ _ALL = (
         "closed-book",
         "Answerable without the documents",
         "A model knows the answer: a right answer does not show that retrieval worked.",
-        "Answered rightly by a run with context “none”; verification by a model rejects such questions.",
+        "Answered rightly by a run with context “none”; verification by a model rejects such questions. Without such "
+        "a run it is not known while a question is left that no model has verified.",
         ("closed-book run or verification",),
         outcomes.without_documents,
     ),
@@ -38,10 +40,11 @@ _ALL = (
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
-        f"A chunk that is not gold, among BM25's first for question and answer, holds the answer (all its numbers, "
-        f"{wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the question's words, the answer "
-        f"within {wording.WINDOW} sentences with what the evidence says of the question; or a judge found the whole "
-        "reference in one, in any run.",
+        "Of a question with one passage: a chunk that is not gold, among BM25's first for question and answer, holds "
+        f"the answer (all its numbers, {wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the "
+        f"question's words, the answer within {wording.WINDOW} sentences with what the evidence says of the question; "
+        "or, of any question, a judge found the whole reference in one, in any run. Questions with several passages "
+        "are looked at only where a judge was asked.",
         ("index", "verdicts"),
         wording.answered_elsewhere,
     ),
@@ -51,8 +54,9 @@ _ALL = (
         "It counts one question twice, and its interval is too narrow.",
         f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
         f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers, "
-        "with the same numbers and from the same passages where there are several. "
-        "The earlier one is not listed.",
+        "with the same numbers and from the same passages where there are several; "
+        f"{duplicates.SAME[0]:.0%} (cosine {duplicates.SAME[1]}) where the answer is the same and the evidence "
+        "overlaps. The earlier one is not listed.",
         (),
         duplicates.duplicates,
     ),

@@ -24,6 +24,8 @@ NEAR = 0.8
 """Weighted Jaccard of the content words of two questions from which they are nearly the same."""
 CLOSE = 0.9
 """Cosine of the embeddings of two questions about the same chunk from which they are nearly the same."""
+SAME = (0.6, 0.8)
+"""The same two bars where the answers are the same and the evidence overlaps: other words can only ask the same."""
 ALIKE = 0.5
 """Weighted Jaccard of their answers from which they ask for the same, where their evidence is not the same."""
 HASHES, BANDS = 64, 16
@@ -75,15 +77,22 @@ def nearness(left: Subject, right: Subject, material: Material) -> float | None:
         return None  # "And in winter?" is another question in another conversation
     if not _same_passages(left, right) or _other_numbers(left.question.answer, right.question.answer):
         return None
+    least, close_enough = SAME if _answer_the_same(left, right) else (NEAR, CLOSE)
     near = material.weights.overlap(left.words, right.words)
     if left.id in material.vectors and right.id in material.vectors and left.gold_chunks & right.gold_chunks:
         close = cosine(material.vectors[left.id], material.vectors[right.id])
-        near = max(near, close if close >= CLOSE else 0.0)
-    if near < NEAR:
+        near = max(near, close if close >= close_enough else 0.0)
+    if near < least:
         return None
     unanswered = not left.answer and not right.answer
     alike = material.weights.overlap(left.answer, right.answer) >= ALIKE
     return near if alike or (unanswered and left.question.evidence == right.question.evidence) else None
+
+
+def _answer_the_same(left: Subject, right: Subject) -> bool:
+    """Return whether two questions have one answer, in the same words, from the same places."""
+    answers = _normal(left.question.answer), _normal(right.question.answer)
+    return bool(answers[0]) and answers[0] == answers[1] and bool(left.evidence) and _overlap(left, right)
 
 
 def _same_passages(left: Subject, right: Subject) -> bool:
@@ -95,7 +104,12 @@ def _same_passages(left: Subject, right: Subject) -> bool:
         return True
     if len(left.evidence) != len(right.evidence):
         return False
-    return len(left.evidence) < 2 or all(
+    return len(left.evidence) < 2 or _overlap(left, right)
+
+
+def _overlap(left: Subject, right: Subject) -> bool:
+    """Return whether each passage of one question is one of the other's."""
+    return all(
         any(_same_passage(left, i, right, j) for j in range(len(right.evidence))) for i in range(len(left.evidence))
     )
 
@@ -123,13 +137,22 @@ def _other_numbers(left: str, right: str) -> bool:
 
 
 def pairs(material: Material) -> set[tuple[int, int]]:
-    """Return the places of questions that may be near: those that share a band of hashes, or a gold chunk."""
+    """Return the places of questions that may be near.
+
+    They share a band of hashes, a gold chunk, or a document and the words of their answer.
+    """
     words = [subject.words for subject in material.subjects]
     found = set(_bucketed(_bands(words)))
     by_chunk = (
         (chunk, n) for n, s in enumerate(material.subjects) if s.id in material.vectors for chunk in s.gold_chunks
     )
-    return found | set(_bucketed(by_chunk))
+    by_answer = (
+        ((answer, document_id), n)
+        for n, subject in enumerate(material.subjects)
+        if (answer := _normal(subject.question.answer))
+        for document_id in dict.fromkeys(span.document_id for group in subject.question.evidence for span in group)
+    )
+    return found | set(_bucketed(by_chunk)) | set(_bucketed(by_answer))
 
 
 def _bands(words: Sequence[frozenset[str]]) -> Iterator[tuple[Hashable, int]]:

@@ -22,12 +22,12 @@ from ragviz.metrics import ranking
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
 from ragviz.questions import staleness
-from ragviz.records import Chunk, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
+from ragviz.records import Chunk, Document, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
 from ragviz.runs import contexts, judgements, measurements, verdicts
 from ragviz.store.codecs import Cuts
-from ragviz.text import language, numerals
+from ragviz.text import language, numerals, segmentation
 from ragviz.workspace import Workspace
 
 DEPTH = 10
@@ -36,6 +36,8 @@ REPORTED = 500
 """Questions, or documents, after which the progress is reported: a cancellation is heard then."""
 SAMPLED = 5_000
 """Chunks from which the rarity of words is estimated, evenly spread over the documents."""
+REACH = 600
+"""Characters before and after a piece of evidence within which the sentence in which it stands is read."""
 MOST_RUNS = 8
 """Runs that are looked at, the newest of each way of ranking."""
 
@@ -45,8 +47,9 @@ class Subject:
     """A question as the checks read it: its content words and those of its answer and of its evidence.
 
     The words of a follow-up are those of its whole conversation, as it is searched for.
-    `evidence` holds the text and the words of each group, of the member that shares most with question and answer.
-    `gold` are its gold chunks in the index, by group.
+    `evidence` holds the text and the words of each group, of the member that shares most with question and answer;
+    `sentences` are the words of the sentences in which they stand, of all groups. `gold` are its gold chunks in the
+    index, by group.
     """
 
     question: Question
@@ -54,6 +57,7 @@ class Subject:
     answer: frozenset[str]
     evidence: tuple[tuple[str, frozenset[str]], ...]
     gold: tuple[tuple[str, ...], ...] = ()
+    sentences: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
@@ -137,14 +141,22 @@ def _evidence_words(text: str, of_question: str) -> frozenset[str]:
     return words.content(text, language.of_short(text, of_question)) | numerals.stated_numbers(text)
 
 
-def subject_of(question: Question, read: Callable[[Span], str], gold: Sequence[Sequence[str]] = ()) -> Subject:
-    """Read a question in words; `read` returns the text of a span."""
+def subject_of(
+    question: Question,
+    read: Callable[[Span], str],
+    gold: Sequence[Sequence[str]] = (),
+    around: Callable[[Span], str] | None = None,
+) -> Subject:
+    """Read a question in words; `read` returns the text of a span, `around` that of its sentences, else the same."""
     own, answer = words.content(question.query, question.language), words.content(question.answer, question.language)
-    groups = []
+    groups, within = [], frozenset[str]()
     for group in question.evidence:
-        members = [(text, _evidence_words(text, question.language)) for text in map(read, group)]
-        groups.append(max(members, key=lambda member: len(member[1] & (own | answer)), default=("", frozenset[str]())))
-    return Subject(question, own, answer, tuple(groups), tuple(map(tuple, gold)))
+        members = [(span, text, _evidence_words(text, question.language)) for span in group for text in [read(span)]]
+        if members:
+            span, text, its_words = max(members, key=lambda member: len(member[2] & (own | answer)))
+            within |= its_words | _evidence_words((around or read)(span), question.language)
+        groups.append((text, its_words) if members else ("", frozenset[str]()))
+    return Subject(question, own, answer, tuple(groups), tuple(map(tuple, gold)), within)
 
 
 def read_material(
@@ -161,16 +173,19 @@ def read_material(
     progress(0, None, "", "Reading the questions")
     cuts = store.cuts(index.build, index.documents) if index is not None and index.build else {}
     golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
-    texts = _span_texts(workspace, question_set.corpus_id, questions)
+    quotes = _quotes(workspace, question_set.corpus_id, questions)
 
     def read(span: Span) -> str:
-        return span.text or texts.get((span.document_id, span.start, span.end), "")
+        return span.text or quotes.get((span.document_id, span.start, span.end), ("", ""))[0]
+
+    def around(span: Span) -> str:
+        return "" if span.stale else quotes.get((span.document_id, span.start, span.end), ("", ""))[1]
 
     subjects = []
     for number, (question, gold) in enumerate(zip(questions, golds or [()] * len(questions), strict=True)):
         if number % REPORTED == 0:
             progress(number, len(questions), "questions", "Reading the questions")
-        subjects.append(subject_of(question, read, gold))
+        subjects.append(subject_of(question, read, gold, around))
     languages = {document.id: document.language for document in documents}
     progress(0, None, "", "Reading the chunks")
     weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
@@ -201,16 +216,29 @@ def runs_of(workspace: Workspace, question_set: QuestionSet) -> list[Run]:
     return [run for run in runs if run.status == "done" and run.config.questions == question_set.id]
 
 
-def _span_texts(workspace: Workspace, corpus_id: str, questions: Sequence[Question]) -> dict[tuple[str, int, int], str]:
-    """Return the texts of evidence that does not hold its own, by document, start and end."""
-    wanted: dict[str, list[tuple[int, int]]] = {}
-    for span in (span for q in questions for group in q.evidence for span in group if not span.text):
-        wanted.setdefault(span.document_id, []).append((span.start, span.end))
+def _quotes(
+    workspace: Workspace, corpus_id: str, questions: Sequence[Question]
+) -> dict[tuple[str, int, int], tuple[str, str]]:
+    """Return the text of each piece of evidence and the sentences in which it stands, by document, start and end."""
+    wanted: dict[str, dict[tuple[int, int], None]] = {}
+    for span in (span for q in questions for group in q.evidence for span in group if not span.stale or not span.text):
+        wanted.setdefault(span.document_id, {})[span.start, span.end] = None
     return {
-        (document.id, start, end): document.text[start:end]
+        (document.id, start, end): (document.text[start:end], sentences_around(document, start, end))
         for document in workspace.store.many_texts(corpus_id, list(wanted))
         for start, end in wanted[document.id]
     }
+
+
+def sentences_around(document: Document, start: int, end: int) -> str:
+    """Return the sentences, items or rows of a document that share a character with a place, within `REACH` of it."""
+    first = max(0, start - REACH)
+    near = document.text[first : end + REACH]
+    return "\n".join(
+        near[left:right]
+        for left, right in segmentation.sentences(near, document.language)
+        if first + left < end and start < first + right
+    )
 
 
 def chunk_weights(

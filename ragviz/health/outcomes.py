@@ -10,7 +10,7 @@ from ragviz.questions import staleness
 LEAST_RUNS = 2
 """Runs that rank in different ways, below which nothing is said to separate them or not."""
 HOW_CLOSED = (
-    "Not known: run the set with context “none” and an answerer that is a model (`ragviz run --context none "
+    "run the set with context “none” and an answerer that is a model (`ragviz run --context none "
     "--answerer model`), or verify the questions by a model (`ragviz questions verify`)."
 )
 
@@ -20,21 +20,20 @@ def without_documents(material: Material) -> Found:
     verified = sum(subject.question.verified_by not in ("", "rules") for subject in material.subjects)
     if not material.closed:
         if not verified:
-            return Found(unknown=HOW_CLOSED)
+            return Found(unknown=f"Not known: {HOW_CLOSED}")
         asked = f"{verified:,} of {len(material.subjects):,} questions were verified by a model"
         note = f"{asked}: those that it answered without documents were rejected."
-        return Found(note=note)
+        others = len(material.subjects) - verified
+        return Found(unknown=f"Not known of {others:,} questions: {HOW_CLOSED}" if others else "", note=note)
     findings = []
     for subject in material.subjects:
         by = [run for run in material.closed if run.right.get(subject.id)]
         if by and subject.question.kind != "unanswerable":
             told = ", ".join(dict.fromkeys(run.answerer for run in by))
             findings.append(Finding(subject.id, float(len(by)), f"answered rightly without any document by {told}"))
-    judged = {i for run in material.closed for i in run.right}
-    note = (
-        f"{len(judged):,} questions were asked without documents, by {', '.join(run.run for run in material.closed)}."
-    )
-    return Found(tuple(findings), "", note)
+    judged = {i for run in material.closed for i in run.right} & {subject.id for subject in material.subjects}
+    runs, of = ", ".join(run.run for run in material.closed), len(material.subjects)
+    return Found(tuple(findings), "", f"{len(judged):,} of {of:,} questions were asked without documents, by {runs}.")
 
 
 def separates_nothing(material: Material) -> Found:

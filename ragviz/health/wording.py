@@ -37,15 +37,27 @@ def copies(material: Material) -> Found:
     for subject in material.subjects:
         if not subject.evidence or not subject.words:
             continue
-        share = material.weights.share(subject.words, subject.evidence_words) or 0.0
+        share = copied(subject, material.weights)
         top = material.lexical.get(subject.id)
         is_first = bool(top) and top is not None and top[0] in subject.gold_chunks
         ranked, first = ranked + (top is not None), first + is_first
-        if share >= COPIED and len(subject.words & subject.evidence_words) >= LEAST:
+        if share >= COPIED and len(subject.words & subject.sentences) >= LEAST:
             by_words = "; BM25 ranks it first by its words alone" if is_first else ""
             findings.append(Finding(subject.id, share, f"{share:.0%} of its words stand in the passage{by_words}"))
     note = f"BM25 alone ranks the evidence of {first:,} of {ranked:,} questions first." if ranked else NO_INDEX
     return Found(tuple(findings), "", note)
+
+
+def copied(subject: Subject, weights: Weights) -> float:
+    """Return the share of the weight of a question's words that stands in the sentences of its evidence, 0 to 1.
+
+    Words that stand in no chunk, as "year" where "In which year" is asked, say nothing of what BM25 finds: they are
+    left out where most of its words do stand there.
+    """
+    here = subject.words & subject.sentences
+    known = frozenset(word for word in subject.words if word in here or weights.counts.get(word))
+    can_tell = weights.texts and 2 * len(here) > len(subject.words)
+    return weights.share(known if can_tell else subject.words, here) or 0.0
 
 
 def unsupported(material: Material) -> Found:
