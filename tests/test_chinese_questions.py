@@ -95,6 +95,91 @@ def test_what_is_like_it_is_asked(sentence: str, question: str, answer: str) -> 
     assert of_sentence(sentence).get(question) == answer, of_sentence(sentence)
 
 
+LISTS = [
+    ("船舱等级包括一等舱、二等舱和三等舱。", "船舱等级包括哪些内容？", "一等舱、二等舱和三等舱"),
+    ("灌溉系统由水泵、过滤器和滴管组成。", "灌溉系统由哪些部分组成？", "水泵、过滤器和滴管"),
+    ("器材编号由字母、数字和年份三部分组成。", "器材编号由哪三部分组成？", "字母、数字和年份"),
+    ("博物馆展出了多种古代乐器，包括编钟、古琴和骨笛。", "博物馆展出了哪些古代乐器？", "编钟、古琴和骨笛"),
+    ("申请人必须提交申请表、照片和户口本。", "申请人必须提交什么？", "申请表、照片和户口本"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "question", "answer"), LISTS)
+def test_a_series_is_asked_for_as_a_list(sentence: str, question: str, answer: str) -> None:
+    read = chinese_sentence.read(sentence)
+    assert read is not None
+    drafts = {draft.question: draft for draft in chinese_sentences.drafts(read)}
+    assert (drafts[question].answer, drafts[question].type) == (answer, "list")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("自动、睡眠和强劲三种模式下灌溉系统停止。", "哪些"),
+        ("博物馆展出了一种古代乐器，包括琴身、琴弦和琴码。", "哪些古代乐器"),  # the parts of one
+        ("博物馆展出了古代乐器，包括编钟、古琴和骨笛。", "哪些古代乐器"),  # does not say that there are many
+        ("灌溉系统由水泵、过滤器和滴管供水。", "组成"),
+        ("灌溉系统由后勤部门管理。", "哪些部分"),
+    ],
+)
+def test_what_is_no_series_of_the_kind_is_not_asked_for(sentence: str, word: str) -> None:
+    assert not any(word in question for question in of_sentence(sentence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        ("游泳馆内禁止吸烟。", "游泳馆内禁止什么行为？", "吸烟"),
+        ("借用人不得擅自拆卸器材。", "借用人不得做什么？", "擅自拆卸器材"),
+        ("授粉期间不得关闭通风口，但暴雨天气除外。", "授粉期间不得关闭通风口，有什么例外？", "暴雨天气"),
+        ("使用烤箱应当佩戴隔热手套，低温档除外。", "使用烤箱应当佩戴隔热手套，有什么例外？", "低温档"),
+        ("对外提供的接口，不允许修改方法签名，避免影响调用方。", "对外提供的接口，不允许做什么？", "修改方法签名"),
+    ],
+)
+def test_a_ban_and_an_exception_are_asked_for(sentence: str, question: str, answer: str) -> None:
+    assert of_sentence(sentence).get(question) == answer, of_sentence(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "单元测试是可以重复执行的，不能受到外界环境的影响。",  # states what holds, and is no circumstance
+        "车间内严禁吸烟，并不得使用明火。",  # two bans
+        "对外提供的接口，不允许修改方法签名，应当另建一个接口。",  # goes on with what must be
+    ],
+)
+def test_a_ban_beside_another_statement_is_not_asked_for(sentence: str) -> None:
+    assert not any("做什么" in question or "什么行为" in question for question in of_sentence(sentence))
+
+
+def test_all_borrowers_are_no_answer_to_who_may_not() -> None:
+    assert "谁不得擅自拆卸器材？" not in of_sentence("借用人不得擅自拆卸器材。")
+
+
+def test_an_exception_in_brackets_is_asked_for() -> None:
+    text = "# 云杉图书馆规定\n\n云杉图书馆的阅览室开放至晚上十点（周日除外）。\n\n借书证有效期为两年（见第三页）。"
+    found = {question: answer for question, answer in of_text(text).items() if "例外" in question}
+    assert list(found.values()) == ["周日"]
+
+
+def test_items_after_a_colon_are_a_list_where_they_are_announced() -> None:
+    text = "# 果园安全手册\n\n## 喷药\n\n喷药人员必须佩戴以下防护用品：口罩、手套和护目镜。喷药须在清晨进行。"
+    [asked] = (question for question, answer in of_text(text).items() if answer == "口罩、手套和护目镜")
+    assert asked.endswith("喷药人员必须佩戴哪些防护用品？")
+    longer = f"{text}\n\n果园在冬季施肥一次。果园施肥采用以下三种方式：沟施、穴施和撒施。"
+    assert "沟施、穴施和撒施" in of_text(longer).values()
+    two = text.replace("以下防护", "以下三种防护").replace("、手套", "")
+    assert "口罩和护目镜" not in of_text(two).values()  # not three
+    for label in ("注意", "喷药人员的主要问题是"):
+        assert "口罩、手套和护目镜" not in of_text(text.replace("喷药人员必须佩戴以下防护用品", label)).values()
+
+
+def test_what_is_to_be_checked_may_be_listed_as_questions() -> None:
+    text = "# 器材借用办法\n\n归还器材时应当检查以下内容：\n\n1. 器材是否完好\n2. 电池是否取出\n"
+    assert "器材是否完好、电池是否取出" in of_text(text).values()
+    assert "器材是否完好、电池在哪里" not in of_text(text.replace("电池是否取出", "电池在哪里")).values()
+
+
 def test_words_that_jieba_guesses_are_parted() -> None:
     def texts(sentence: str) -> list[str]:
         return [word.text for word in chinese_words.read(sentence)]
