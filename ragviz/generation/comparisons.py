@@ -186,6 +186,8 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield comparisons of what stands in different quotes and differs; each further one of a column is worse."""
     made: Counter[tuple[str, ...]] = Counter()
     for one, other in comparable(corpus, seed):
+        if _asks_for_unit(one, other):
+            continue
         if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
             is_empty = _may_be_codes(one, other) or _repeat_subjects(one, other)
             draft = _larger(one, other) or (None if is_empty else _differ(one, other))
@@ -194,6 +196,12 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
                 yield replace(draft, score=draft.score - min(made[column] * _REPEATED, 1.0))
                 made[column] += 1
     yield from _of_patterns(corpus, seed)
+
+
+def _asks_for_unit(one: SourceClaim, other: SourceClaim) -> bool:
+    """Return whether the attribute is the unit of both values, or money without what it is for: "euros"."""
+    units = {found.unit for claim in (one, other) if (found := quantity(claim.answer))}
+    return units == {normal(one.attribute)} or bool(_HIGHER.fullmatch(bare(one.attribute).lower()))
 
 
 def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
