@@ -180,6 +180,98 @@ def test_what_is_to_be_checked_may_be_listed_as_questions() -> None:
     assert "器材是否完好、电池在哪里" not in of_text(text.replace("电池是否取出", "电池在哪里")).values()
 
 
+LOANS = """# 医务室器材借用办法
+
+## 轮椅
+
+- 借用期限：14天
+- 押金：300元
+
+## 拐杖
+
+- 借用期限：30天
+- 押金：50元
+
+## 血压计
+
+- 借用期限：7天
+- 校准周期：6个月
+
+## 联系方式
+
+- 值班电话：6521-3300
+- 值班时长：9小时
+"""
+
+
+def test_sections_beside_each_other_that_say_the_same_two_things_are_compared() -> None:
+    asked = {draft.question for draft in comparisons(corpus(LOANS))}
+    assert "医务室器材借用的轮椅和拐杖相比，哪一个的押金更高？" in asked
+    assert "医务室器材借用的轮椅和拐杖相比，哪一个的借用期限更长？" in asked
+    assert not any("血压计" in question for question in asked), "one attribute in common shows nothing"
+    apart = LOANS.replace("## 拐杖", "# 另一办法\n\n## 拐杖")
+    assert not any("轮椅" in draft.question and "拐杖" in draft.question for draft in comparisons(corpus(apart)))
+
+
+def test_two_things_are_compared_by_what_sentences_say_of_theirs() -> None:
+    text = "# 云岭温室\n\n云岭温室育苗区的温度为22℃。\n\n{}\n\n云岭温室生长区的温度为26℃。"
+    asked = [draft.question for draft in comparisons(corpus(text.format("每天巡查。" * 40)))]
+    assert asked == ["云岭温室育苗区和云岭温室生长区相比，哪一个的温度更高？"]
+
+
+def test_an_attribute_of_the_section_beside_is_asked_of_a_thing_that_lacks_it() -> None:
+    asked = {draft.question for draft in unanswerables(corpus(LOANS))}
+    assert "关于医务室器材借用的轮椅，校准周期是多久？" in asked
+    assert not any("联系方式" in question for question in asked), "it has nothing in common with the others"
+    told = LOANS.replace("- 押金：300元", "- 押金：300元\n\n轮椅每三个月校准一次。")
+    assert "关于医务室器材借用的轮椅，校准周期是多久？" not in {draft.question for draft in unanswerables(corpus(told))}
+
+
+MACHINES = """# 港口设备手册
+
+## 拖轮
+
+| 名称 | 长度 | 船员人数 |
+| --- | --- | --- |
+| 海鸥号 | 12米 | 4人 |
+| 燕鸥号 | 18米 | 6人 |
+
+{}
+
+## 起重机
+
+| 名称 | 长度 | 额定功率 |
+| --- | --- | --- |
+| 大力神吊机 | 40米 | 30千瓦 |
+| 金刚吊机 | 35米 | 25千瓦 |
+"""
+
+
+def test_the_column_of_another_table_with_a_common_column_is_asked_of_a_row() -> None:
+    filler = "每天巡查一次码头。" * 60
+    asked = {lead(draft.question)[1] for draft in unanswerables(corpus(MACHINES.format(filler)))}
+    assert "海鸥号的额定功率是多少？" in asked
+    assert asked <= {f"{name}号的额定功率是多少？" for name in ("海鸥", "燕鸥")} | {
+        f"{name}吊机的船员人数是多少？" for name in ("大力神", "金刚")
+    }
+    apart = MACHINES.replace("| 名称 | 长度 | 额定功率 |", "| 名称 | 起重高度 | 额定功率 |")
+    assert not list(unanswerables(corpus(apart.format(filler)))), "nothing says that they are of a sort"
+    told = MACHINES.format(f"拖轮的功率由船厂说明。{filler}")
+    assert not any("额定功率" in draft.question for draft in unanswerables(corpus(told)))
+
+
+def test_a_follow_up_about_the_thing_beside_leaves_its_owner_out() -> None:
+    found = {draft.question for draft in follow_ups.follow_ups(corpus(LOANS))}
+    assert "那拐杖呢？" in found
+    assert "那么，押金是多少？" in found
+
+
+def test_a_part_of_a_name_is_no_pronoun() -> None:
+    text = "2019年，青屿轮渡运送了320万名乘客。\n\n{}\n\n2021年，青屿轮渡雇用了90名船员。"
+    asked = [draft.question for draft in follow_ups.follow_ups(corpus(text.format("每天巡查。" * 40)))]
+    assert not any("此人轮渡" in question or "它轮渡" in question for question in asked)
+
+
 def test_words_that_jieba_guesses_are_parted() -> None:
     def texts(sentence: str) -> list[str]:
         return [word.text for word in chinese_words.read(sentence)]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragviz.claims import chinese_sentence
+from ragviz.claims import chinese_sentence, chinese_words
 from ragviz.claims.chinese_claims import TELLING, information, is_proper
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import comparisons, joined_draft
@@ -36,7 +36,7 @@ def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
                 yield from _usable(one, other, text)
     yield from _of_one_topic(corpus)
     for one, other in comparisons.comparable(corpus, seed):
-        yield from _usable(one, other, _what_about(other))
+        yield from _usable(one, other, _what_about(one, other))
 
 
 def _about_the_same(corpus: Claims) -> Iterator[Pair]:
@@ -96,6 +96,8 @@ def _next(phrase: NounPhrase, language: str, *, same_lead: bool) -> str:
             return f"And {lowered(rest if topic and same_lead else phrase.replaced('it'))}"
         return f"And {lowered(phrase.replaced(phrase.pronoun))}" if phrase.pronoun else ""
     rest = phrase.question[phrase.end :]
+    if any(word.start == phrase.end and word.tag[0] == "n" for word in chinese_words.read(phrase.question)):
+        return ""  # "青屿" of "青屿轮渡"
     if phrase.start == 0 and not phrase.possessive:
         return f"那{rest}"
     if chinese_sentence.is_person(phrase.text) or phrase.text.endswith("方"):  # "员工": many; "乙方": a person
@@ -104,8 +106,8 @@ def _next(phrase: NounPhrase, language: str, *, same_lead: bool) -> str:
     return f"那{phrase.question[: phrase.start]}{pronoun}{rest}"
 
 
-def _what_about(other: SourceClaim) -> str:
-    subject = comparisons.subject(other)
+def _what_about(one: SourceClaim, other: SourceClaim) -> str:
+    subject = comparisons.without_owner(comparisons.subject(other), comparisons.subject(one))
     return f"那{subject}呢？" if other.language == "zh" else f"And what about {subject}?"
 
 

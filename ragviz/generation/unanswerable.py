@@ -23,6 +23,7 @@ from ragviz.generation.exact_search import ExactSearch
 from ragviz.generation.joined_draft import JoinedDraft, is_direct, lead
 from ragviz.generation.listed_names import listed_names
 from ragviz.generation.noun_phrases import NounPhrase, chinese_label, modified_nouns, noun_phrases
+from ragviz.generation.sections_beside import SectionsBeside, is_of_heading, place_of
 from ragviz.records import digest
 from ragviz.text.stems import content_words, singular
 from ragviz.text.words import parse
@@ -417,10 +418,11 @@ def _telling(claim: SourceClaim, names: Sequence[str]) -> list[str]:
 
 def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     attributes: dict[tuple[str, ...], dict[str, SourceClaim]] = defaultdict(dict)
-    fitting = [claim for claim in corpus.all if claim.type != "table" and _asks_for_attribute(claim)]
+    fitting = [claim for claim in corpus.all if _asks_for_attribute(claim)]
     for claim in fitting:
         attributes[_attribute_kind(claim)].setdefault(normal(claim.attribute), claim)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in attributes.items()}
+    sections = SectionsBeside(corpus.all)
     for claim in fitting:
         old = bare(claim.attribute)
         for other in _some(ordered[_attribute_kind(claim)], claim, seed):
@@ -429,9 +431,19 @@ def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             shared = set(words) & set(content_words(old, claim.language))
             if shared or not words or _stands_in(new, claim.question):
                 continue
+            is_beside = claim.type == "table" or is_of_heading(claim)
+            if is_beside and not (sections.share(claim, other, 1) and _lacks(corpus, claim, words)):
+                continue
             if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
                 yield _draft(claim, _replaced(claim.question, old, new), (old, new))
                 break
+
+
+def _lacks(corpus: Claims, claim: SourceClaim, words: Sequence[str]) -> bool:
+    """Return whether no section with the claim or its subject has one of these words, or the end of a Chinese one."""
+    name = claim.subject.rpartition("的")[2]
+    heads = {word[-2:] if HAN_RUN.match(word[-2:]) else word for word in words}
+    return not any(corpus.search.share_a_section(part, word) for part in (name, claim.quote) for word in heads)
 
 
 def _is_nowhere(corpus: Claims, claim: SourceClaim, word: str) -> bool:
@@ -457,6 +469,8 @@ def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
     around = normal(_replaced(_replaced(text, name, " 0 "), attribute, " 1 "))
     form = kind(name, claim.language)
     told = bool(re.search(r"\b1 of(?: \w+)+ 0\b", around))
+    if claim.type == "table" or is_of_heading(claim):  # what it is, sections beside it say
+        return claim.language, around, *place_of(claim)
     return claim.language, around, form or ("" if told else claim.document_id)
 
 
