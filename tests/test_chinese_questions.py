@@ -95,6 +95,183 @@ def test_what_is_like_it_is_asked(sentence: str, question: str, answer: str) -> 
     assert of_sentence(sentence).get(question) == answer, of_sentence(sentence)
 
 
+LISTS = [
+    ("船舱等级包括一等舱、二等舱和三等舱。", "船舱等级包括哪些内容？", "一等舱、二等舱和三等舱"),
+    ("灌溉系统由水泵、过滤器和滴管组成。", "灌溉系统由哪些部分组成？", "水泵、过滤器和滴管"),
+    ("器材编号由字母、数字和年份三部分组成。", "器材编号由哪三部分组成？", "字母、数字和年份"),
+    ("博物馆展出了多种古代乐器，包括编钟、古琴和骨笛。", "博物馆展出了哪些古代乐器？", "编钟、古琴和骨笛"),
+    ("申请人必须提交申请表、照片和户口本。", "申请人必须提交什么？", "申请表、照片和户口本"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "question", "answer"), LISTS)
+def test_a_series_is_asked_for_as_a_list(sentence: str, question: str, answer: str) -> None:
+    read = chinese_sentence.read(sentence)
+    assert read is not None
+    drafts = {draft.question: draft for draft in chinese_sentences.drafts(read)}
+    assert (drafts[question].answer, drafts[question].type) == (answer, "list")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word"),
+    [
+        ("自动、睡眠和强劲三种模式下灌溉系统停止。", "哪些"),
+        ("博物馆展出了一种古代乐器，包括琴身、琴弦和琴码。", "哪些古代乐器"),  # the parts of one
+        ("博物馆展出了古代乐器，包括编钟、古琴和骨笛。", "哪些古代乐器"),  # does not say that there are many
+        ("灌溉系统由水泵、过滤器和滴管供水。", "组成"),
+        ("灌溉系统由后勤部门管理。", "哪些部分"),
+    ],
+)
+def test_what_is_no_series_of_the_kind_is_not_asked_for(sentence: str, word: str) -> None:
+    assert not any(word in question for question in of_sentence(sentence))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "answer"),
+    [
+        ("游泳馆内禁止吸烟。", "游泳馆内禁止什么行为？", "吸烟"),
+        ("借用人不得擅自拆卸器材。", "借用人不得做什么？", "擅自拆卸器材"),
+        ("授粉期间不得关闭通风口，但暴雨天气除外。", "授粉期间不得关闭通风口，有什么例外？", "暴雨天气"),
+        ("使用烤箱应当佩戴隔热手套，低温档除外。", "使用烤箱应当佩戴隔热手套，有什么例外？", "低温档"),
+        ("对外提供的接口，不允许修改方法签名，避免影响调用方。", "对外提供的接口，不允许做什么？", "修改方法签名"),
+    ],
+)
+def test_a_ban_and_an_exception_are_asked_for(sentence: str, question: str, answer: str) -> None:
+    assert of_sentence(sentence).get(question) == answer, of_sentence(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "单元测试是可以重复执行的，不能受到外界环境的影响。",  # states what holds, and is no circumstance
+        "车间内严禁吸烟，并不得使用明火。",  # two bans
+        "对外提供的接口，不允许修改方法签名，应当另建一个接口。",  # goes on with what must be
+    ],
+)
+def test_a_ban_beside_another_statement_is_not_asked_for(sentence: str) -> None:
+    assert not any("做什么" in question or "什么行为" in question for question in of_sentence(sentence))
+
+
+def test_all_borrowers_are_no_answer_to_who_may_not() -> None:
+    assert "谁不得擅自拆卸器材？" not in of_sentence("借用人不得擅自拆卸器材。")
+
+
+def test_an_exception_in_brackets_is_asked_for() -> None:
+    text = "# 云杉图书馆规定\n\n云杉图书馆的阅览室开放至晚上十点（周日除外）。\n\n借书证有效期为两年（见第三页）。"
+    found = {question: answer for question, answer in of_text(text).items() if "例外" in question}
+    assert list(found.values()) == ["周日"]
+
+
+def test_items_after_a_colon_are_a_list_where_they_are_announced() -> None:
+    text = "# 果园安全手册\n\n## 喷药\n\n喷药人员必须佩戴以下防护用品：口罩、手套和护目镜。喷药须在清晨进行。"
+    [asked] = (question for question, answer in of_text(text).items() if answer == "口罩、手套和护目镜")
+    assert asked.endswith("喷药人员必须佩戴哪些防护用品？")
+    longer = f"{text}\n\n果园在冬季施肥一次。果园施肥采用以下三种方式：沟施、穴施和撒施。"
+    assert "沟施、穴施和撒施" in of_text(longer).values()
+    two = text.replace("以下防护", "以下三种防护").replace("、手套", "")
+    assert "口罩和护目镜" not in of_text(two).values()  # not three
+    for label in ("注意", "喷药人员的主要问题是"):
+        assert "口罩、手套和护目镜" not in of_text(text.replace("喷药人员必须佩戴以下防护用品", label)).values()
+
+
+def test_what_is_to_be_checked_may_be_listed_as_questions() -> None:
+    text = "# 器材借用办法\n\n归还器材时应当检查以下内容：\n\n1. 器材是否完好\n2. 电池是否取出\n"
+    assert "器材是否完好、电池是否取出" in of_text(text).values()
+    assert "器材是否完好、电池在哪里" not in of_text(text.replace("电池是否取出", "电池在哪里")).values()
+
+
+LOANS = """# 医务室器材借用办法
+
+## 轮椅
+
+- 借用期限：14天
+- 押金：300元
+
+## 拐杖
+
+- 借用期限：30天
+- 押金：50元
+
+## 血压计
+
+- 借用期限：7天
+- 校准周期：6个月
+
+## 联系方式
+
+- 值班电话：6521-3300
+- 值班时长：9小时
+"""
+
+
+def test_sections_beside_each_other_that_say_the_same_two_things_are_compared() -> None:
+    asked = {draft.question for draft in comparisons(corpus(LOANS))}
+    assert "医务室器材借用的轮椅和拐杖相比，哪一个的押金更高？" in asked
+    assert "医务室器材借用的轮椅和拐杖相比，哪一个的借用期限更长？" in asked
+    assert not any("血压计" in question for question in asked), "one attribute in common shows nothing"
+    apart = LOANS.replace("## 拐杖", "# 另一办法\n\n## 拐杖")
+    assert not any("轮椅" in draft.question and "拐杖" in draft.question for draft in comparisons(corpus(apart)))
+
+
+def test_two_things_are_compared_by_what_sentences_say_of_theirs() -> None:
+    text = "# 云岭温室\n\n云岭温室育苗区的温度为22℃。\n\n{}\n\n云岭温室生长区的温度为26℃。"
+    asked = [draft.question for draft in comparisons(corpus(text.format("每天巡查。" * 40)))]
+    assert asked == ["云岭温室育苗区和云岭温室生长区相比，哪一个的温度更高？"]
+
+
+def test_an_attribute_of_the_section_beside_is_asked_of_a_thing_that_lacks_it() -> None:
+    asked = {draft.question for draft in unanswerables(corpus(LOANS))}
+    assert "关于医务室器材借用的轮椅，校准周期是多久？" in asked
+    assert not any("联系方式" in question for question in asked), "it has nothing in common with the others"
+    told = LOANS.replace("- 押金：300元", "- 押金：300元\n\n轮椅每三个月校准一次。")
+    assert "关于医务室器材借用的轮椅，校准周期是多久？" not in {draft.question for draft in unanswerables(corpus(told))}
+
+
+MACHINES = """# 港口设备手册
+
+## 拖轮
+
+| 名称 | 长度 | 船员人数 |
+| --- | --- | --- |
+| 海鸥号 | 12米 | 4人 |
+| 燕鸥号 | 18米 | 6人 |
+
+{}
+
+## 起重机
+
+| 名称 | 长度 | 额定功率 |
+| --- | --- | --- |
+| 大力神吊机 | 40米 | 30千瓦 |
+| 金刚吊机 | 35米 | 25千瓦 |
+"""
+
+
+def test_the_column_of_another_table_with_a_common_column_is_asked_of_a_row() -> None:
+    filler = "每天巡查一次码头。" * 60
+    asked = {lead(draft.question)[1] for draft in unanswerables(corpus(MACHINES.format(filler)))}
+    assert "海鸥号的额定功率是多少？" in asked
+    assert asked <= {f"{name}号的额定功率是多少？" for name in ("海鸥", "燕鸥")} | {
+        f"{name}吊机的船员人数是多少？" for name in ("大力神", "金刚")
+    }
+    apart = MACHINES.replace("| 名称 | 长度 | 额定功率 |", "| 名称 | 起重高度 | 额定功率 |")
+    assert not list(unanswerables(corpus(apart.format(filler)))), "nothing says that they are of a sort"
+    told = MACHINES.format(f"拖轮的功率由船厂说明。{filler}")
+    assert not any("额定功率" in draft.question for draft in unanswerables(corpus(told)))
+
+
+def test_a_follow_up_about_the_thing_beside_leaves_its_owner_out() -> None:
+    found = {draft.question for draft in follow_ups.follow_ups(corpus(LOANS))}
+    assert "那拐杖呢？" in found
+    assert "那么，押金是多少？" in found
+
+
+def test_a_part_of_a_name_is_no_pronoun() -> None:
+    text = "2019年，青屿轮渡运送了320万名乘客。\n\n{}\n\n2021年，青屿轮渡雇用了90名船员。"
+    asked = [draft.question for draft in follow_ups.follow_ups(corpus(text.format("每天巡查。" * 40)))]
+    assert not any("此人轮渡" in question or "它轮渡" in question for question in asked)
+
+
 def test_words_that_jieba_guesses_are_parted() -> None:
     def texts(sentence: str) -> list[str]:
         return [word.text for word in chinese_words.read(sentence)]

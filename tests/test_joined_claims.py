@@ -489,6 +489,52 @@ def test_a_chinese_follow_up():
     assert draft.question == "那由谁批准？"
 
 
+def of_chinese_topic(questions, subject, topic="关于借书证，"):
+    quotes = [f"第{number}条说明了有关规定。" for number in range(len(questions))]
+    of = document("借书证.md", "# 借书证\n\n" + "\n\n".join(quotes), "zh")
+    claims = [
+        claim(
+            of,
+            quote,
+            topic + question,
+            f"{number + 3}天",
+            subject,
+            section="借书证",
+            attribute=question[: -len("是多久？")],
+        )
+        for number, (quote, question) in enumerate(zip(quotes, questions, strict=True))
+    ]
+    return [draft.question for draft in made(corpus_of((of, claims)), "follow-up")]
+
+
+@pytest.mark.model
+def test_a_chinese_follow_up_leaves_out_the_subject_that_its_topic_names():
+    assert of_chinese_topic(["有效期是多久？", "补办时间是多久？"], "借书证") == ["那么，补办时间是多久？"]
+    assert of_chinese_topic(["有效期是多久？", "补办时间是多久？"], "规定") == []  # not of the same thing
+
+
+@pytest.mark.model
+def test_a_chinese_question_that_is_understood_alone_is_no_follow_up():
+    assert of_chinese_topic(["为什么蒙古帝国西征？", "为什么忽必烈的远征受阻？"], "蒙古帝国", "关于蒙古帝国，") == []
+    assert of_chinese_topic(["有效期是多久？", "“金桂”读书会的时间是多久？"], "借书证") == []
+    assert of_chinese_topic(["有效期是多久？", "沙漠地区骆驼商队的行程时间是多久？"], "借书证") == []
+
+
+@pytest.mark.model
+def test_a_unit_is_not_compared():
+    of = document("rates.md", "\n\n".join(("The daily meal allowance is 45 euros.", "The hotel limit is 90 euros.")))
+
+    def asked(attribute, sizes=("45 euros", "90 euros")):
+        claims = [
+            claim(of, quote, f"How many euros is the {name}?", size, name, attribute=attribute, type="table")
+            for quote, name, size in zip(of.text.split("\n\n"), ("meal allowance", "hotel limit"), sizes, strict=True)
+        ]
+        return [draft.question for draft in made(corpus_of((of, claims)), "comparison")]
+
+    assert asked("amount") == ["Which has the higher amount, the meal allowance or the hotel limit?"]
+    assert asked("euros") == asked("dollars", ("$45", "$90")) == asked("litres", ("45 litres", "90 litres")) == []
+
+
 # All
 
 

@@ -59,6 +59,20 @@ def test_a_question_without_content_has_no_keywords(text: str, language: str) ->
     assert styled(text, "keywords", language) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "language"), [("What is the ref?", "en"), ("ref 是什么？", "zh"), ("报销单是什么？", "zh")]
+)
+def test_one_word_is_no_search(text: str, language: str) -> None:
+    assert styled(text, "keywords", language) is None
+
+
+def test_words_of_a_file_name_are_no_keywords_and_those_of_a_title_are() -> None:
+    text = "In “rules pier 6 built north”, who paints the crane?"
+    assert styled(text, "keywords", "en", file_name="rules pier 6 built north") == "paints crane"
+    assert styled(text, "keywords", "en") == "rules pier 6 built north paints crane"
+    assert styled("In “rules pier 6”, what is the ref?", "keywords", "en", file_name="rules pier 6") is None
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_as_a_colleague_asks_is_as_it_is_and_what_needs_a_model_is_not_made(language: str) -> None:
     text = MISSPELT[language][0]

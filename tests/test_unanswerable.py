@@ -297,6 +297,40 @@ def test_a_chinese_row_with_another_number():
     assert questions_of(table([("绳索 20 米以下", "九元")], "价.md", "zh")) == set()
 
 
+def test_few_rows_of_a_document_get_another_number_each_once():
+    rows = [(f"Course {name} 101", f"{place} marks") for place, name in enumerate(("Oak", "Elm", "Ash", "Fir"))]
+    assert len(questions_of(table(rows))) == 2
+    of, claims = table(rows[:1])
+    twice = [*claims, claim(of, claims[0].quote, "What is the room of “Course Oak 101”?", "0 marks", "Course Oak 101",
+                            type="table", attribute="room")]  # fmt: skip
+    assert len(questions_of((of, twice))) == 1
+
+
+def test_another_year_or_number_comes_after_another_name():
+    rows = table([("Course 101", "nine marks")])
+    drafts = list(joined_claims.drafts(entities.read([rows, (ROPE, [WHO_LEADS]), (STONE, [HOW_MANY])]), "unanswerable"))
+    assert [draft.swapped[0] for draft in drafts][2:] == ["Course 101"]
+    assert len(drafts) == 3
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("2013年，港务局因哪一年的事故而被审查？", "2009年"),  # of another year: was it examined at all?
+        ("2013年，港务局在什么时候关闭了吊桥？", "五月"),
+        ("2013年，谁担任港务局的局长？", "王芳"),
+    ],
+)
+def test_a_year_in_which_something_may_not_have_been_is_not_swapped(question, answer):
+    text, other = "港务局在2013年的记录。", "吊桥于2016年关闭。"
+    port, bridge = document("港.md", text, "zh"), document("桥.md", other, "zh")
+    closed = claim(bridge, other, "吊桥是哪一年关闭的？", "2016年", "吊桥", type="number")
+    asked = claim(port, text, question, answer, "港务局")
+    assert swapped((port, [asked]), (bridge, [closed])) == []
+    amount = claim(port, text, "2013年，港务局记录了多少艘货船？", "九艘", "港务局", type="number")
+    assert questions_of((port, [amount]), (bridge, [closed])) == {"2016年，港务局记录了多少艘货船？"}
+
+
 def test_a_report_of_another_year():
     text = "# Report 2021\n\nThe harbour counted nine ships. Ann Ode painted the crane."
     of = document("report.md", text)

@@ -219,7 +219,8 @@ def _needed(draft: Draft, section: str, *, named: bool) -> float:
     if draft.attribute == "处理办法" or (draft.type == "definition" and re.match('[「“‘『"]', draft.question)):
         return math.inf  # what is to be done in a case, while what is done? "「值」" of what?
     if named:
-        return MEASURED if draft.type == "list" else NAMED
+        owned = names_something(draft.subject.rpartition("的")[0])  # "云岭山区的药材"
+        return MEASURED if draft.type == "list" and not owned else NAMED
     if not section:
         return ALONE
     return MEASURED if draft.type in ("number", "list") else TELLING
@@ -347,6 +348,10 @@ class _Reader:
         for pair in found:
             together[pair.section].append(bool(_RELATIONAL.search(_unbracketed(pair.key))))
         for pair in found:
+            named = pair.value.partition("。")[0]
+            at = self._document.text.find(named, pair.start + len(pair.key), pair.end)
+            if at > 0:
+                yield from self._enumeration(pair.key, named, pair.start, at + len(named), pair.section)
             topic = self._owner(pair.section)
             sure = pair.is_marked or pair.is_item or pair.alone
             if not sure or counts[pair.section, pair.key] > 1 or not topic or not is_attribute(pair.key):
@@ -463,6 +468,20 @@ class _Reader:
         statement = f"{found.introduction or found.section.rpartition(SEPARATOR)[2]}：{answer}"
         draft = Draft(asked, answer, "list", 8.5 if found.introduction else 7.0, "", "")
         yield from self._usable(draft, found.start, found.end, statement, found.section)
+
+    def _enumeration(self, said: str, named: str, start: int, end: int, section: str) -> Iterator[SourceClaim]:
+        """Yield a claim of what follows a colon in one sentence, where what is before it announces several things."""
+        said, answer = chinese_sentence.OPENING.sub("", said.strip()), _unmarked(named.strip()).rstrip("。；; ")
+        items = [item.strip() for item in re.split("、|(?<!、)(?:以及|和|与|及)(?!、)", answer)]
+        if "、" not in answer or re.search("[。，；：:]", answer) or not all(1 < len(item) <= 16 for item in items):
+            return
+        announced = _FOLLOWING.match(said) or _COUNTING.fullmatch(said) or _ENDING.match(said)
+        asked = asked_of(said) if announced and not re.search("[是为]$", said) else ""
+        counted = re.search(rf"哪([\d{chinese_words.DIGITS}]+)", asked)
+        if not asked or (counted and str(len(items)) not in stated_numbers(counted[1].replace("两", "二"))):
+            return
+        draft = Draft(asked, answer, "list", 8.0, "", "")
+        yield from self._usable(draft, start, end, f"{said}：{answer}", section)
 
     def _of_heading(self, found: ListPlace, items: Sequence[str]) -> str:
         """Ask for the list under a heading that names many, or what is done: "还车的步骤是什么？"."""
@@ -584,6 +603,9 @@ class _Reader:
         self, said: str, start: int, end: int, parts: Sequence[Section], *, is_step: bool
     ) -> Iterator[SourceClaim]:
         stated = chinese_sentence.OPENING.sub("", said)
+        section = section_at(parts, start).path
+        if enumerated := _ENUMERATES.fullmatch(stated):
+            yield from self._enumeration(enumerated["said"], enumerated["named"], start, end, section)
         if said.startswith("|") or _LABELLED.match(stated):
             return
         if len(_WILDCARD.findall(self._document.text[start:end])) > len(_WILDCARD.findall(said)):
@@ -591,13 +613,12 @@ class _Reader:
         if re.search("[\u4e00-\u9fff]\\s*[=＝]\\s*", said):
             return
         named = _THIS.sub(lambda match: self._title if self._title.endswith(match[1]) else match[0], said)
-        sentence = chinese_sentence.read(named if self._title else said)
+        sentence = chinese_sentence.read(_EXCEPTED.sub(r"，\1", named if self._title else said))
         if sentence is None:
             return
-        section = section_at(parts, start).path
-        told = "".join(said.split())
+        told, plain = ("".join(text.split()) for text in (said, _LATIN_BRACKETS.sub("", said)))
         for draft in chinese_sentences.drafts(sentence)[:3]:
-            bracketed = "".join(draft.answer.split()) not in told  # what was in brackets is missing from the answer
+            bracketed = "".join(draft.answer.split()) not in (plain if draft.type == "list" else told)  # it is missing
             if bracketed or (draft.attribute == "禁止" and self._forbids_more(draft)):
                 continue
             if draft.attribute == "处理办法" and information(draft.subject) < _CASE:
@@ -618,6 +639,11 @@ class _Reader:
         return bool(_NEXT_STEP.match(self._document.text, end))
 
 
+_ENUMERATES = re.compile("(?P<said>[^：:。；]{4,40})[：:](?P<named>[^：:。；]{3,80})[。；]?")
+_LATIN_BRACKETS = re.compile(r"[（(][A-Za-z][\x20-\x7e]{0,20}[）)]")
+"""An abbreviation or foreign name in brackets, which is not missed in a list."""
+_EXCEPTED = re.compile("[（(]([^（）()，]{2,20}(?:除外|例外))[）)](?=[。；]?$)")
+"""An exception in brackets, which are left out of a sentence otherwise."""
 _WILDCARD = re.compile(r"(?<=[A-Za-z0-9_/.-])\*(?![*A-Za-z0-9])|(?<![*A-Za-z0-9])\*(?=\.\w)")
 """A "*" that stands for any name, and marks no emphasis."""
 _CASE = 6.0

@@ -18,6 +18,7 @@ from ragviz.claims.chinese_sentence import (
     is_person,
     subject_of,
 )
+from ragviz.records import QuestionType
 
 _BECAUSE = re.compile(r"^(?P<effect>.{6,40}?)，(?:这)?(?:主要)?(?:是)?因为(?P<cause>.{5,50})$")
 _DUE = re.compile(
@@ -129,8 +130,10 @@ def _choice(case: str, action: str) -> Iterator[Draft]:
         yield Draft(f"如果{case}，可以怎么做？", action, "fact", 7.0, case, "处理办法")
 
 
-_FORBIDS = re.compile(r"(?:不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应|不宜)")
+_FORBIDS = re.compile(r"(?:请不要|不得|不准|不许|不允许|不可以|不可|不能|严禁|禁止|切勿|请勿|不要|不应|不宜)")
 _WEAKLY = candidate.word_set("不能 不可 不可以 不应 不要 不宜")
+_REASON = re.compile("(?:避免|以免|防止|以防|否则|以便|以确保|以保证|以避免|以防止|因为)")
+"""Beginnings of a clause that says why, after what must not be."""
 _LIMIT = re.compile("超过|少于|低于|高于|大于|小于|多于|晚于|早于")
 """Of a limit the number is asked for."""
 _EXCEPT = re.compile(r"^除(?:了|非)?(?P<except>[^，]{2,30}?)(?:之外|以外|外)，(?P<rule>[^，]{6,40})$")
@@ -147,7 +150,7 @@ def exceptions(sentence: Sentence) -> Iterator[Draft]:
         rule = match["rule"].removeprefix("其他").removeprefix("其余")
         if _has_subject(sentence, match.start("rule")) and "都" not in rule[:3]:
             yield Draft(f"{rule}，有什么例外？", match["except"], "exception", 8.0, rule, "例外")
-    elif (match := _EXCEPT_IF.match(text)) and _has_subject(sentence, 0):
+    elif (match := _EXCEPT_IF.match(text)) and (_has_subject(sentence, 0) or _is_ruled(sentence)):
         yield Draft(f"{match['rule']}，有什么例外？", match["except"], "exception", 8.0, match["rule"], "例外")
     if match := _WITHOUT.match(text):
         who = match["who"]
@@ -159,6 +162,11 @@ def exceptions(sentence: Sentence) -> Iterator[Draft]:
             )
     for clause, (first, last) in enumerate(sentence.clauses):
         yield from _forbidden(sentence, clause, first, last)
+
+
+def _is_ruled(sentence: Sentence) -> bool:
+    """Return whether a sentence says what must or must not be in a case that it names: "使用烤箱应当戴手套"."""
+    return bool(re.match("V[NA]*[NF]+Z[^,]*V", sentence.codes))
 
 
 def _has_subject(sentence: Sentence, character: int) -> bool:
@@ -173,26 +181,42 @@ def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterat
     """Ask who may not do something, and what somebody may not do."""
     text = sentence.between(first, last)
     match = _FORBIDS.search(text)
-    if not match or clause != len(sentence.clauses) - 1 or _FORBIDS.search(text, match.end()):
+    if not match or _FORBIDS.search(text, match.end()):
+        return
+    if not all(_REASON.match(sentence.between(*after)) for after in sentence.clauses[clause + 1 :]):
         return
     before, what, bars = text[: match.start()], text[match.end() :], match.group()
-    if not (4 if bars in _WEAKLY else 3) <= len(what) <= 36 or _LIMIT.search(what[:6]) or what[0] in "被由":
+    placed = bars in ("严禁", "禁止") and before.endswith(("内", "中", "里", "上"))
+    fewest = 2 if placed else 4 if bars in _WEAKLY else 3
+    if not fewest <= len(what) <= 36 or _LIMIT.search(what[:6]) or what[0] in "被由":
         return
     opening = sentence.between(sentence.clauses[0][0], first) if clause else ""
-    if opening and not (CIRCUMSTANCE.search(opening.rstrip("，")) or CONDITION.match(opening)):
+    if opening and not _opens(sentence, opening.rstrip("，"), clause):
         return
     opening = opening + ("，" if opening and not opening.endswith("，") else "")
     letters = sentence.codes[first : first + _words_in(sentence, first, len(before))]
     who = bool(re.fullmatch(rf"(?:{NOUN_PHRASE})F?", letters))
+    who = who or (is_person(before) and bool(re.fullmatch("[NAV]*VN", letters)))  # "借用人"
     if not (before or opening) or (before and not who and not re.fullmatch("[VNAMKCUPF]+", letters)):
         return
-    if bars in ("严禁", "禁止") and before.endswith(("内", "中", "里", "上")):
+    if placed:
         yield Draft(f"{opening}{before}{bars}什么行为？", what, "exception", 7.0, before or opening, "禁止")
     elif opening or who:
-        told = not opening and _words_in(sentence, first, len(before)) > 1  # "员工" are all who are spoken of
+        told = (
+            not opening and len(letters) > 1 and not re.fullmatch("[NAV]*VN", letters)
+        )  # "员工", "借用人": all there are
         if who and told and is_person(before) and bars[0] == "不":  # "谁禁止…" would ask who forbids it
             yield Draft(f"谁{bars}{what}？", before, "exception", 6.5, before, "禁止")
         yield Draft(f"{opening}{before}{bars}做什么？", what, "exception", 7.0, before or opening, "禁止")
+
+
+def _opens(sentence: Sentence, opening: str, clause: int) -> bool:
+    """Return whether what stands before a ban says when, in which case or of which thing, and states nothing."""
+    letters = sentence.codes[: sentence.clauses[clause][0]].rstrip(",")
+    if "B" in letters:
+        return False
+    of_thing = clause == 1 and re.fullmatch("[^,Z]*U[NA]*[NV]", letters)
+    return bool(CIRCUMSTANCE.search(opening) or CONDITION.match(opening) or of_thing)
 
 
 def _words_in(sentence: Sentence, first: int, characters: int) -> int:
@@ -225,7 +249,8 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
             if led and len(answer) >= 2 and verb not in WEAK_VERBS and not re.match("[一\\d]", answer):
                 question = in_place(sentence, clause, start, last, "哪里" if verb in ("到", "至") else "什么")
                 if question:
-                    yield Draft(question, answer, "fact", 7.0, subject_of(sentence, clause), "要求")
+                    kind: QuestionType = "list" if "K" in match["what"] else "fact"
+                    yield Draft(question, answer, kind, 7.0, subject_of(sentence, clause), "要求")
         negative = re.fullmatch(
             rf"(?P<who>{NOUN_PHRASE}F?)D+V(?P<what>(?:M|[NA]|[NAM]+U)*[NV](?:[KC][NA]*N)*E?)", letters
         )

@@ -172,8 +172,10 @@ def is_usable(draft: Draft) -> bool:
         or re.search("[:：](?!\\d)|之一", question)
     ):
         return False
-    if len(_ASKS.findall(question.rstrip("？"))) != 1 or CONTINUES.match(question) or _ASKS.search(answer):
+    if len(_ASKS.findall(question.rstrip("？"))) != 1 or CONTINUES.match(question):
         return False
+    if _ASKS.search(answer.replace("是否", "") if draft.type == "list" else answer):
+        return False  # what is to be checked is listed as questions: "电池是否取出"
     return answer not in question and not answer.endswith(("的", "了", "和", "与", "是", "在"))
 
 

@@ -138,21 +138,16 @@ def series(sentence: Sentence) -> Iterator[Draft]:
         if letters.count("K") + letters.count("C") < 1 or not re.search("K|C", letters):
             continue
         yield from _counted_series(sentence, clause, first, last)
+        if letters.count("K") < 1:
+            continue
+        yield from _parts(sentence, clause, first, last)
+        yield from _named_series(sentence, clause, first, last)
         verb = next((n for n in range(first, last) if sentence.words[n].text in HOLDS and n > first), None)
-        if verb is None or letters.count("K") < 1:
-            continue
-        if goes_on(sentence, clause):
-            continue
-        tail = sentence.codes[verb + 1 : last]
-        if re.search(r"M[NA]*$", tail) and re.search("[KC].*M", tail):
-            continue
-        if not re.fullmatch(r"L?[NAMUVK]+(?:[CE][NAMUV]+)?E?", tail) or "K" not in tail or tail[-1] not in "NVE":
-            continue
-        if "UK" in tail:  # "良好的、不变的内容": one thing
+        if verb is None or goes_on(sentence, clause) or not _is_series(sentence.codes[verb + 1 : last]):
             continue
         items = sentence.between(verb + 1, last)
         start = sentence.clauses[clause][0]
-        subject = re.fullmatch(rf"(?:T|D)*({NOUN_PHRASE})F?[DZB]*", sentence.codes[start:verb])
+        subject = re.fullmatch(rf"(?:T|D)*({NOUN_PHRASE}|N+A)F?[DZB]*", sentence.codes[start:verb])  # "等级": an "A"
         text = sentence.words[verb].text
         if subject is None or (text == "由"):
             continue
@@ -167,6 +162,65 @@ def series(sentence: Sentence) -> Iterator[Draft]:
         if (text in ("有", "包括", "包含")) and re.search("U[NA]*N$", subject[1]):
             wh = "哪些"
         yield Draft(f"{sentence.between(start, verb)}{text}{wh}？", items, "list", 7.5, name, "")
+
+
+def _is_series(letters: str) -> bool:
+    """Return whether codes are those of a series to the end of its clause, which no number closes.
+
+    Between "U" and "K" stands no noun: "良好的、不变的内容" is one thing.
+    """
+    closed = re.search(r"[KC][^KC]+M[NA]*$", letters)
+    whole = re.fullmatch(r"L?[NAMUVKFI]+(?:[CE][NAMUVFI]+)?E?", letters)
+    return bool(whole) and not closed and "K" in letters and letters[-1] in "NVIE" and "UK" not in letters
+
+
+def _parts(sentence: Sentence, clause: int, first: int, last: int) -> Iterator[Draft]:
+    """Ask for the parts of a whole: "灌溉系统由哪些部分组成？", "编号由哪三部分组成？"."""
+    match = re.fullmatch(
+        rf"(?P<who>(?:[TD])*{NOUN_PHRASE})[DZ]*(?P<of>P)(?P<items>[NAI]+(?:K[NAI]+)+(?:C[NAI]+)?E?)(?P<count>M[NA])?V",
+        sentence.codes[first:last],
+    )
+    if not match or sentence.words[first + match.start("of")].text != "由":
+        return
+    start, end = first + match.start("items"), first + match.end("items")
+    if sentence.words[last - 1].text not in ("组成", "构成") or goes_on(sentence, clause):
+        return
+    counted = sentence.between(first + match.start("count"), last - 1) if match["count"] else ""
+    items = sentence.between(start, end)
+    which = f"哪{counted}" if counted else "什么" if is_person(items) else "哪些部分"
+    if counted and not counted.endswith(("部分", "部件", "要素", "成分", "单元")):
+        return
+    if question := in_place(sentence, clause, start, last - 1, which):
+        yield Draft(question, items, "list", 8.0, subject_of(sentence, clause), "组成")
+
+
+def _named_series(sentence: Sentence, clause: int, first: int, last: int) -> Iterator[Draft]:
+    """Ask for what a clause names of a kind that the one before it ends with: "多种乐器，包括编钟和古琴"."""
+    match = re.match("(?:D?B|V)", sentence.codes[first:last]) if clause else None
+    named = sentence.between(first, first + match.end()) if match else ""
+    if named not in ("包括", "包含", "分别是", "分别为", "即") or goes_on(sentence, clause):
+        return
+    left, right = sentence.clauses[clause - 1]
+    kind = re.search("[NVL](?P<count>M)(?P<kind>[NAI]*[NI])$", sentence.codes[left:right])
+    begins = first + match.end() if match else first
+    if not kind or not _is_series(sentence.codes[begins:last]) or not subject_of(sentence, clause - 1):
+        return
+    count = left + kind.start("count")
+    parts, word = quantity(sentence.words[count]), sentence.words[count].text
+    items = sentence.between(begins, last)
+    if parts is None or parts.number in ONE:
+        if word not in _SEVERAL:
+            return
+    elif parts.unit not in _COUNTED:
+        return
+    which = "哪些" if named in ("包括", "包含") or word in _SEVERAL else f"哪{word}"
+    noun = sentence.between(count + 1, right)
+    if question := in_place(sentence, clause - 1, count, right, f"{which}{noun}"):
+        yield Draft(question, items, "list", 8.0, subject_of(sentence, clause - 1), noun)
+
+
+_SEVERAL = candidate.word_set("多种 许多 很多 不少 若干 多个 多项 多类 几种 几个 几类 各种 诸多 众多")
+_COUNTED = candidate.word_set("种 个 类 项 条 大 级 款 档 方面 座 位 名 所 家 部 门")
 
 
 def _counted_series(sentence: Sentence, clause: int, first: int, last: int) -> Iterator[Draft]:

@@ -19,6 +19,7 @@ from ragviz.generation.comparable_values import are_alike, are_measured, items, 
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.generation.joined_draft import JoinedDraft, can_join, is_usable, lead, lowered, order
 from ragviz.generation.noun_phrases import NounPhrase, noun_phrases
+from ragviz.generation.sections_beside import SectionsBeside, is_of_heading, place_of
 from ragviz.text.stems import content_words, stem
 from ragviz.text.words import parse
 
@@ -82,11 +83,15 @@ def quantity(answer: str) -> Quantity | None:
 def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, SourceClaim]]:
     """Yield pairs of claims with one attribute about different things: of a section, of a document, of the corpus.
 
-    Their values are alike (`comparable_values`), and outside of one table the things are, too. Every claim is in two
-    pairs at most: neighbours in an order that the seed decides.
+    Their values are alike (`comparable_values`), and outside of one table the things are, too; so are those that
+    sections beside each other are about, where these say two things of both. Every claim is in two pairs of each sort
+    at most: neighbours in an order that the seed decides.
     """
     groups: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
-    for claim in _named_by_nouns([claim for claim in corpus.all if _is_comparable(claim)]):
+    beside: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
+    for claim in _named_by_nouns([claim for claim in map(_of_owner, corpus.all) if _is_comparable(claim)]):
+        if is_of_heading(claim):
+            beside[normal(claim.attribute), *place_of(claim)].append(claim)
         groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
     wider: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
     for key, claims in groups.items():
@@ -97,6 +102,16 @@ def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, Sou
     for key, claims in wider.items():
         if key[2]:  # things of one kind: "the north desk", "the south desk"
             yield from _worth_asking(claims, seed)
+    sections = SectionsBeside(corpus.all)
+    for claims in beside.values():
+        yield from ((one, other) for one, other in _worth_asking(claims, seed) if sections.share(one, other, 2))
+
+
+def _of_owner(claim: SourceClaim) -> SourceClaim:
+    """Return a Chinese claim about “A的B” that is asked for its B as one about A: “育苗区的温度”."""
+    owner = claim.subject.removesuffix(f"的{claim.attribute}")
+    is_owned = claim.language == "zh" and bool(claim.attribute and owner) and owner != claim.subject
+    return replace(claim, subject=owner) if is_owned else claim
 
 
 def _worth_asking(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[SourceClaim, SourceClaim]]:
@@ -186,6 +201,8 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield comparisons of what stands in different quotes and differs; each further one of a column is worse."""
     made: Counter[tuple[str, ...]] = Counter()
     for one, other in comparable(corpus, seed):
+        if _asks_for_unit(one, other):
+            continue
         if apart(one, other, corpus) and normal(one.answer) != normal(other.answer):
             is_empty = _may_be_codes(one, other) or _repeat_subjects(one, other)
             draft = _larger(one, other) or (None if is_empty else _differ(one, other))
@@ -194,6 +211,12 @@ def comparisons(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
                 yield replace(draft, score=draft.score - min(made[column] * _REPEATED, 1.0))
                 made[column] += 1
     yield from _of_patterns(corpus, seed)
+
+
+def _asks_for_unit(one: SourceClaim, other: SourceClaim) -> bool:
+    """Return whether the attribute is the unit of both values, or money without what it is for: "euros"."""
+    units = {found.unit for claim in (one, other) if (found := quantity(claim.answer))}
+    return units == {normal(one.attribute)} or bool(_HIGHER.fullmatch(bare(one.attribute).lower()))
 
 
 def apart(one: SourceClaim, other: SourceClaim, corpus: Claims) -> bool:
@@ -232,7 +255,9 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
     more, less = (one, other) if sizes[0].number > sizes[1].number else (other, one)
     a, b = subject(one), subject(other)
     if one.language == "zh":
-        question = f"{_topic(one, other)}{a}和{b}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
+        question = (
+            f"{_topic(one, other)}{a}和{without_owner(b, a)}相比，哪一个的{_attribute(one)}{_chinese_more(one)}？"
+        )
         answer = f"{subject(more)}（{more.answer}，{subject(less)}为{less.answer}）"
     else:
         word = _english_more(one)
@@ -241,6 +266,12 @@ def _larger(one: SourceClaim, other: SourceClaim) -> JoinedDraft | None:
         question = _placed(one, other, f"{which}{_IN}, {a} or {b}?")
         answer = f"{subject(more)} ({more.answer}, against {less.answer} for {subject(less)})"
     return joined_draft.of_claims("comparison", (one, other), question, answer, entity=one.attribute, bonus=1.0)
+
+
+def without_owner(name: str, other: str) -> str:
+    """Return a name without the owner that the other one has before it, too: “拐杖” of “医务室的拐杖”."""
+    owner = name[: name.rfind("的") + 1]
+    return name.removeprefix(owner) if other.startswith(owner) else name
 
 
 def _english_more(claim: SourceClaim) -> str:
@@ -264,7 +295,7 @@ def _chinese_more(claim: SourceClaim) -> str:
     attribute, answer = bare(claim.attribute), claim.answer
     if re.search("[次天人]?数量?$|[次天人]数$", attribute):
         return "更多"
-    if re.search("[期长久]$|时间$|距离$", attribute):
+    if re.search("[期长久]$|[期时年]限$|时间$|距离$|寿命$", attribute):
         return "更长"
     if re.search("[元角分]$|[￥¥%％℃]", answer) or re.search("[价费率温]$|金额$|价格$|费用$", attribute):
         return "更高"
@@ -275,7 +306,7 @@ def _differ(one: SourceClaim, other: SourceClaim) -> JoinedDraft:
     a, b = subject(one), subject(other)
     if one.language == "zh":
         differ = "分别是谁" if is_person(bare(one.attribute)) else "有什么不同"
-        question = f"{_topic(one, other)}{a}和{b}的{_attribute(one)}{differ}？"
+        question = f"{_topic(one, other)}{a}和{without_owner(b, a)}的{_attribute(one)}{differ}？"
         answer = f"{a}：{one.answer}；{b}：{other.answer}"
     else:
         question = _placed(one, other, f"how do {a} and {b} differ in {_attribute(one)}{_IN}?")

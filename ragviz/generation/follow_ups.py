@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ragviz.claims import chinese_sentence
+from ragviz.claims import chinese_sentence, chinese_words
+from ragviz.claims.chinese_claims import TELLING, information, is_proper
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import comparisons, joined_draft
 from ragviz.generation.entities import Claims, bare, holds, normal
@@ -35,7 +36,7 @@ def follow_ups(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
                 yield from _usable(one, other, text)
     yield from _of_one_topic(corpus)
     for one, other in comparisons.comparable(corpus, seed):
-        yield from _usable(one, other, _what_about(other))
+        yield from _usable(one, other, _what_about(one, other))
 
 
 def _about_the_same(corpus: Claims) -> Iterator[Pair]:
@@ -52,19 +53,30 @@ def _about_the_same(corpus: Claims) -> Iterator[Pair]:
 def _of_one_topic(corpus: Claims) -> Iterator[JoinedDraft]:
     """Yield follow-ups in a section that leave out the topic of both questions, where nothing else names it.
 
-    English ones are about one subject, which both questions name: two of a section may have nothing else in common.
+    They are about one subject: two of a section may have nothing else in common. Both English questions name it; of
+    Chinese ones the topic does, so that with it the subject is left out, and an attribute of it is all that is left.
     """
     groups: dict[tuple[str, str, str, str], list[SourceClaim]] = defaultdict(list)
     for claim in corpus.all:
         topic, rest = lead(claim.question)
-        subject = "" if claim.language == "zh" else normal(claim.subject)
-        about = claim.language == "zh" or (bool(subject) and _names(rest, claim.subject))
-        if topic and about and can_join(claim) and not _NAME.search(rest):
-            groups[claim.document_id, claim.section, topic, subject].append(claim)
+        is_chinese = claim.language == "zh"
+        about = bool(claim.subject) and _names(topic if is_chinese else rest, claim.subject)
+        alone = is_chinese and not (claim.attribute and rest.startswith(claim.attribute) and is_elliptical(rest))
+        if topic and about and not alone and can_join(claim) and not _NAME.search(rest):
+            groups[claim.document_id, claim.section, topic, normal(claim.subject)].append(claim)
     for (_, _, topic, _), claims in groups.items():
         for one, other in pairwise(claims):
             rest = other.question.removeprefix(topic)
             yield from _usable(one, other, f"那么，{rest}" if other.language == "zh" else f"And {lowered(rest)}")
+
+
+def is_elliptical(question: str) -> bool:
+    """Return whether a Chinese question names nothing, and tells too little to be asked without an earlier turn.
+
+    >>> is_elliptical("办理时间是多久？"), is_elliptical("“朵拉”的风速是多少？")
+    (True, False)
+    """
+    return not is_proper(question) and information(question) < TELLING
 
 
 def _names(question: str, name: str) -> bool:
@@ -84,6 +96,8 @@ def _next(phrase: NounPhrase, language: str, *, same_lead: bool) -> str:
             return f"And {lowered(rest if topic and same_lead else phrase.replaced('it'))}"
         return f"And {lowered(phrase.replaced(phrase.pronoun))}" if phrase.pronoun else ""
     rest = phrase.question[phrase.end :]
+    if any(word.start == phrase.end and word.tag[0] == "n" for word in chinese_words.read(phrase.question)):
+        return ""  # "青屿" of "青屿轮渡"
     if phrase.start == 0 and not phrase.possessive:
         return f"那{rest}"
     if chinese_sentence.is_person(phrase.text) or phrase.text.endswith("方"):  # "员工": many; "乙方": a person
@@ -92,8 +106,8 @@ def _next(phrase: NounPhrase, language: str, *, same_lead: bool) -> str:
     return f"那{phrase.question[: phrase.start]}{pronoun}{rest}"
 
 
-def _what_about(other: SourceClaim) -> str:
-    subject = comparisons.subject(other)
+def _what_about(one: SourceClaim, other: SourceClaim) -> str:
+    subject = comparisons.without_owner(comparisons.subject(other), comparisons.subject(one))
     return f"那{subject}呢？" if other.language == "zh" else f"And what about {subject}?"
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 
 from ragviz.claims.extractive_claims import claims_of, doubtful_of, statements_of, variants_of
+from ragviz.claims.sections import name_of, title_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
 from ragviz.generation import entities, joined_claims, rejection, styles, verification, verified_by_rules
@@ -287,7 +288,16 @@ class Extractive:
     def _made(self, order: Order[_Draft], existing: set[str]) -> Question | Skipped:
         draft, question_id, style = order.source.material, self.question_id(order), order.cell.style
         plain = draft.question
-        text = styles.styled(plain.text, style, plain.language, section=draft.section, seed=self._seed, key=question_id)
+        document = self._documents.by_id[order.source.document_id]
+        text = styles.styled(
+            plain.text,
+            style,
+            plain.language,
+            section=draft.section,
+            file_name="" if title_of(document) else name_of(document),
+            seed=self._seed,
+            key=question_id,
+        )
         if text is None:
             return Skipped(f"cannot be put in the style “{STYLES[style].title}” without a model", other_styles=True)
         place = ((Span(order.source.document_id, order.source.start, order.source.end),),)

@@ -19,14 +19,22 @@ ERRORS = 3
 
 
 def styled(
-    text: str, style: QuestionStyle, language: str, *, section: str = "", seed: int = 0, key: str = ""
+    text: str,
+    style: QuestionStyle,
+    language: str,
+    *,
+    section: str = "",
+    file_name: str = "",
+    seed: int = 0,
+    key: str = "",
 ) -> str | None:
     """Return the question `text` in another style; None where that is not possible without a model.
 
-    "colleague" and "" leave it as it is; "keywords" keeps the words that carry meaning; "long" puts before it a
-    sentence that says what the asker reads about: the last heading of `section` (headings joined by " > "), else a noun
-    phrase of the question; "misspelt" makes one to `ERRORS` errors of typing, never in a name or a number. English,
-    Chinese and "und" (read as English) only, else None, as for "other-language" and "other-words", which need a model.
+    "colleague" and "" leave it as it is; "keywords" keeps the words that carry meaning, two at least, without a title
+    in quotes that is only the document's `file_name` as words; "long" puts before it a sentence that says what the
+    asker reads about: the last heading of `section` (headings joined by " > "), else a noun phrase of the question;
+    "misspelt" makes one to `ERRORS` errors of typing, never in a name or a number. English, Chinese and "und" (read as
+    English) only, else None, as for "other-language" and "other-words", which need a model.
     The same `seed` and `key` (the question's id, say) always give the same text.
 
     >>> styled("How many days does the desk lend maps?", "keywords", "en")
@@ -44,7 +52,7 @@ def styled(
     chance = random.Random(f"{seed}\n{key}\n{style}")  # noqa: S311
     match style:
         case "keywords":
-            return _keywords(text, language)
+            return _keywords(text, language, file_name)
         case "long":
             return _with_circumstances(text, language, section, chance)
         case "misspelt":
@@ -55,11 +63,11 @@ def styled(
 # Keywords
 
 _FEWEST = 2
-"""English words that a search has at least; a Chinese one has that many words, or a word of three characters."""
+"""Words that a search has at least."""
 
 
-def _keywords(text: str, language: str) -> str | None:
-    kept = _chinese_keywords(text) if language == "zh" else _english_keywords(text)
+def _keywords(text: str, language: str, file_name: str) -> str | None:
+    kept = _chinese_keywords(text) if language == "zh" else _english_keywords(text, file_name)
     pieces: list[str] = []
     last: Word | None = None
     for word in kept:
@@ -70,8 +78,7 @@ def _keywords(text: str, language: str) -> str | None:
         last = word
     pieces = [piece.strip("「」『』《》“”") for piece in pieces]
     pieces = [piece for piece in dict.fromkeys(pieces) if any(c.isalnum() for c in piece)]
-    alone = language == "zh" and len(pieces) == 1 and len(pieces[0]) > _FEWEST
-    return " ".join(pieces) if len(pieces) >= _FEWEST or alone else None
+    return " ".join(pieces) if len(pieces) >= _FEWEST else None
 
 
 _ENGLISH_MEANING = ("NN", "VB", "JJ", "CD", "FW", "$", "HYPH", "RBS", "RBR")
@@ -80,11 +87,13 @@ _AMOUNTS = candidate.word_set("many much")
 _AUXILIARY = candidate.word_set("do does did")
 
 
-def _english_keywords(text: str) -> Iterator[Word]:
+def _english_keywords(text: str, file_name: str) -> Iterator[Word]:
     """Yield nouns, names, verbs, adjectives, manners, numbers and negatives, and "how often", "how long"."""
     named = re.match("Regarding ", text)
     listed = re.search("what is listed (?:for|under) (?=“)", text, re.IGNORECASE)
-    ours = [found.span() for found in (named, listed) if found]  # words of the question's form
+    titles = re.finditer("“([^”]+)”", text)
+    files = (title for title in titles if title[1].casefold() in file_name.casefold())
+    ours = [found.span() for found in (named, listed, *files) if found]  # words of the question's form
     words = parse([text], "en")[0]
     degrees = {
         word.head

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -17,11 +17,13 @@ from ragviz.claims.candidate import word_set
 from ragviz.claims.chinese_claims import is_proper
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.generation import dated_claims
+from ragviz.generation.comparisons import quantity
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
 from ragviz.generation.exact_search import ExactSearch
 from ragviz.generation.joined_draft import JoinedDraft, is_direct, lead
 from ragviz.generation.listed_names import listed_names
 from ragviz.generation.noun_phrases import NounPhrase, chinese_label, modified_nouns, noun_phrases
+from ragviz.generation.sections_beside import SectionsBeside, is_of_heading, place_of
 from ragviz.records import digest
 from ragviz.text.stems import content_words, singular
 from ragviz.text.words import parse
@@ -37,8 +39,10 @@ EACH = 2
 """Replacements of one name that are used at most."""
 ALONE = 2
 """Words, besides the name, that say what is asked where the question loses its topic at least."""
-OF_ONE_TABLE = 6
-"""Questions about rows of one table that are made by swapping a number, at most."""
+COUNTED = 2
+"""Questions about one document that are made by swapping a year or a number, at most."""
+_LAST, _FURTHER = 20.0, 10.0
+"""How much worse is a question with another year or number, and each further question of a claim: others come first."""
 NAMES = 4
 """Names of one question that are tried."""
 
@@ -98,13 +102,24 @@ class _Named:
 def unanswerables(corpus: Claims, seed: int = 0) -> Iterator[JoinedDraft]:
     """Yield questions that no document answers, each made of a true one."""
     asked = {normal(claim.question) for claim in corpus.all}
-    swapped = (
-        _swapped_years(corpus, seed),
-        _swapped_numbers(corpus),
-        _swapped_attributes(corpus, seed),
-        _swapped_entities(corpus, list(_named(corpus)), seed),
-    )
-    yield from (draft for draft in chain.from_iterable(swapped) if normal(draft.question) not in asked)
+    named = chain(_swapped_attributes(corpus, seed), _swapped_entities(corpus, list(_named(corpus)), seed))
+    first = [draft for draft in named if normal(draft.question) not in asked]
+    counted = chain(_swapped_years(corpus, seed), _swapped_numbers(corpus))
+    others = [draft for draft in counted if normal(draft.question) not in asked]
+    yield from first
+    yield from _few(others, {draft.origin for draft in first}, seed)
+
+
+def _few(drafts: Iterable[JoinedDraft], used: set[SourceClaim], seed: int) -> Iterator[JoinedDraft]:
+    """Yield a few drafts of each document, one of each word that was swapped, of claims that are not `used`."""
+    of_document, swapped = Counter[str](), set[tuple[str, str]]()
+    for draft in sorted(drafts, key=lambda draft: _order(seed, draft.question)):
+        document_id = draft.origin.document_id
+        word = document_id, normal(draft.swapped[0])
+        if of_document[document_id] < COUNTED and word not in swapped and draft.origin not in used:
+            of_document[document_id] += 1
+            swapped.add(word)
+            yield replace(draft, score=draft.score - _LAST)
 
 
 def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:
@@ -272,8 +287,8 @@ def _swapped_entities(corpus: Claims, named: Sequence[_Named], seed: int) -> Ite
         others = chain(each.beside, chain.from_iterable(_some(group, each.claim, seed) for group in alike))
         drafts = (_with_entity(corpus, each, other) for other in dict.fromkeys(others))
         for draft in islice(filter(None, drafts), min(EACH, SWAPPED - made[each.claim])):
+            yield replace(draft, score=draft.score - _FURTHER * made[each.claim])
             made[each.claim] += 1
-            yield draft
 
 
 def _with_entity(corpus: Claims, named: _Named, new: str) -> JoinedDraft | None:
@@ -403,10 +418,11 @@ def _telling(claim: SourceClaim, names: Sequence[str]) -> list[str]:
 
 def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
     attributes: dict[tuple[str, ...], dict[str, SourceClaim]] = defaultdict(dict)
-    fitting = [claim for claim in corpus.all if claim.type != "table" and _asks_for_attribute(claim)]
+    fitting = [claim for claim in corpus.all if _asks_for_attribute(claim)]
     for claim in fitting:
         attributes[_attribute_kind(claim)].setdefault(normal(claim.attribute), claim)
     ordered = {key: sorted(group.items(), key=lambda item: _order(seed, item[0])) for key, group in attributes.items()}
+    sections = SectionsBeside(corpus.all)
     for claim in fitting:
         old = bare(claim.attribute)
         for other in _some(ordered[_attribute_kind(claim)], claim, seed):
@@ -415,9 +431,19 @@ def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             shared = set(words) & set(content_words(old, claim.language))
             if shared or not words or _stands_in(new, claim.question):
                 continue
+            is_beside = claim.type == "table" or is_of_heading(claim)
+            if is_beside and not (sections.share(claim, other, 1) and _lacks(corpus, claim, words)):
+                continue
             if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
                 yield _draft(claim, _replaced(claim.question, old, new), (old, new))
                 break
+
+
+def _lacks(corpus: Claims, claim: SourceClaim, words: Sequence[str]) -> bool:
+    """Return whether no section with the claim or its subject has one of these words, or the end of a Chinese one."""
+    name = claim.subject.rpartition("的")[2]
+    heads = {word[-2:] if HAN_RUN.match(word[-2:]) else word for word in words}
+    return not any(corpus.search.share_a_section(part, word) for part in (name, claim.quote) for word in heads)
 
 
 def _is_nowhere(corpus: Claims, claim: SourceClaim, word: str) -> bool:
@@ -443,6 +469,8 @@ def _attribute_kind(claim: SourceClaim) -> tuple[str, ...]:
     around = normal(_replaced(_replaced(text, name, " 0 "), attribute, " 1 "))
     form = kind(name, claim.language)
     told = bool(re.search(r"\b1 of(?: \w+)+ 0\b", around))
+    if claim.type == "table" or is_of_heading(claim):  # what it is, sections beside it say
+        return claim.language, around, *place_of(claim)
     return claim.language, around, form or ("" if told else claim.document_id)
 
 
@@ -461,13 +489,24 @@ def _swapped_years(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             continue
         if not _is_of_the_question(claim):
             continue
-        if _ONCE.search(claim.question):
+        if _ONCE.search(claim.question) or not _is_of_each_year(claim):
             continue
         tried = _by_distance(years, own[0])[:TRIED]
         names = _names_of(claim)
         free = (year for year in tried if all(absent(corpus.search, name, [year]) for name in names))
-        for year in islice((year for year in free if _is_absent_in(corpus, claim, year)), EACH):
+        for year in islice((year for year in free if _is_absent_in(corpus, claim, year)), 1):
             yield _draft(claim, claim.question.replace(own[0], year), (own[0], year))
+
+
+def _is_of_each_year(claim: SourceClaim) -> bool:
+    """Return whether a question asks for an amount, of which there is one in every year.
+
+    What else is asked of a year, when, who or why, supposes what was in that year alone.
+    """
+    text = lead(claim.question)[1]
+    found = dated_claims.dated(text, claim.language)[0]
+    rest = f"{text[: found.start]}{text[found.end :]}".strip(" ,，")
+    return bool(_AMOUNT.search(rest)) or (bool(claim.attribute) and quantity(claim.answer) is not None)
 
 
 def _with_titles_year(corpus: Claims, claim: SourceClaim, own: str) -> Iterator[JoinedDraft]:
@@ -485,7 +524,7 @@ def _with_titles_year(corpus: Claims, claim: SourceClaim, own: str) -> Iterator[
             return
 
 
-_AMOUNT = re.compile(r"^how (?:many|much|often)\b|多少|几", re.IGNORECASE)
+_AMOUNT = re.compile(r"^how (?:many|much|often)\b|多少(?!年)|(?<![哪第])几(?!年)", re.IGNORECASE)
 """What has another value in another year's document; who or what did something is told once."""
 
 
@@ -543,13 +582,12 @@ _RANGE = re.compile(
 
 def _swapped_numbers(corpus: Claims) -> Iterator[JoinedDraft]:
     """Yield questions about a row that no table has: its name with another number, day or version in it."""
-    of_table: Counter[tuple[str, str]] = Counter()
     rows = {(claim.document_id, claim.section, bare(claim.subject)) for claim in corpus.all if claim.type == "table"}
     ranges = {(document_id, section) for document_id, section, name in rows if _is_range(name)}
     for claim in corpus.all:
         name, rest = bare(claim.subject), lead(claim.question)[1]
         place = claim.document_id, claim.section
-        if claim.type != "table" or rest.count(name) != 1 or place in ranges or of_table[place] >= OF_ONE_TABLE:
+        if claim.type != "table" or rest.count(name) != 1 or place in ranges:
             continue
         if (
             not _is_fluent(claim)
@@ -559,7 +597,6 @@ def _swapped_numbers(corpus: Claims) -> Iterator[JoinedDraft]:
             continue
         new = next((each for each in _with_other_numbers(name) if _is_new(corpus, each)), "")
         if new:
-            of_table[place] += 1
             yield _draft(claim, f"{lead(claim.question)[0]}{rest.replace(name, new)}", (name, new))
 
 
