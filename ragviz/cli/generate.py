@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import pipeline, plan, plan_record, question_types, spending
+from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, GeneratorName
@@ -72,8 +72,8 @@ def questions_generate(
             console.err.print(console.printable(paid), highlight=False)
 
     def draw() -> None:
-        line = "{total} questions in the set; this time {proposed} proposed, {rejected} rejected"
-        console.out.print(f"'{escape(set_name)}': " + line.format(**result))
+        made = f"this time {result['proposed']:,} proposed, {result['rejected']:,} rejected"
+        console.out.print(f"'{escape(set_name)}': {counts.counted(result['total'], 'question')} in the set; {made}")
         _draw_yields(plan_record.shown(workspace.store, workspace.store.question_set(set_name)).yields)
 
     console.show(result, as_json, draw)

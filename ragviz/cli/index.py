@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
+from ragviz.cli.lazy import counts, damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import chunking, prefixes
 from ragviz.index.chunking import CHUNKERS
@@ -81,7 +81,8 @@ def index_build(
         console.err.print(console.printable(_as_built(existing, config)), highlight=False)
     _warn_of_languages(config, workspace.store.documents(target.id))
     built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
-    line = "{chunks} chunks: {added} new, {removed} removed, {embedded} texts embedded".format(**built)
+    line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
+    line += f"{counts.counted(built['embedded'], 'text')} embedded"
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
     if built["earlier_rules"]:
@@ -89,7 +90,8 @@ def index_build(
     console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
     if built["longer_than_read"]:
         limit = (
-            f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
+            f"{counts.counted(built['longer_than_read'], 'chunk', 'is')} longer than {config.embedder} reads; the rest "
+            "is not embedded."
         )
         console.err.print(console.printable(limit))
 
@@ -197,12 +199,14 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
     unknown = "no estimate yet on this machine of how long embedding takes"
     embedding = unknown if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed on this machine"
     console.out.print(
-        f"{'' if extent.exact else 'about '}{extent.chunks:,} chunks, {extent.tokens:,} tokens, "
+        f"{'' if extent.exact else 'about '}{counts.counted(extent.chunks, 'chunk')}, "
+        f"{counts.counted(extent.tokens, 'token')}, "
         f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
     )
     if longer := body["longer_than_read"]:
-        counts = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
-        console.out.print(f"{counts} tokens that the embedder reads: choose a smaller --chunk-size.")
+        of = counts.counted(body["previewed"]["chunks"], "previewed chunk")
+        said = f"{longer:,} of {of} {'is' if longer == 1 else 'are'} longer than the {body['reads']} tokens that"
+        console.out.print(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 
 def _chunker_option(pair: str) -> tuple[str, float]:
@@ -284,6 +288,6 @@ def index_delete(
     """Delete an index; runs on it stay readable."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
+    console.confirm(f"Delete index '{info.name}' with {counts.counted(info.chunks, 'chunk')}?", yes)
     left = deletion.delete_index(workspace, info, leave_remote=leave_remote)
     console.report_left([left] if left else [])
