@@ -240,7 +240,7 @@ def card(info: IndexInfo) -> None:
     config, earlier = info.config, chunking.by_earlier_rules(info)
     st.markdown(f"**{plain(info.name)}**")
     embedder = plain(config.embedder) or "no embedder"
-    st.caption(f"{wording.chunking(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
+    st.caption(f"{chunking.in_words(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
     if not info.build:
         st.markdown(f":orange[▲] {'being built' if info.status == 'building' else 'its last build failed'}")
     else:

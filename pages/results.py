@@ -8,6 +8,7 @@ import streamlit as st
 from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.answers import contexts
+from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.records import Run
 from ragviz.runs import judgements, measurements, rescue_words
@@ -133,7 +134,7 @@ def settings_line(run: Run) -> str:
     reranked = measurements.reranking_words(run)
     ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
     over = (
-        f"{ranked} over {wording.chunking(cut)}, overlap {cut['overlap']}, "
+        f"{ranked} over {chunking.in_words(cut)}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
         else "Imported: retrieved and judged elsewhere"

@@ -149,6 +149,23 @@ def test_a_build_that_cannot_begin_leaves_no_index_and_no_job(ragviz, notes, mon
     assert json.loads(ragviz("jobs", "--json")[1]) == []
 
 
+def test_building_an_index_again_keeps_the_choices_that_are_not_given(ragviz, notes):
+    ragviz("corpus", "add", "notes", notes)
+    build = ["index", "build", "notes", "--name", "i"]
+    code, out, err = ragviz(*build, "--chunker", "sentences", "--chunk-size", "40", "--embedder", "none", "--json")
+    first = json.loads(out)
+    assert (code, "as it was built" in err) == (0, False)
+    code, out, err = ragviz(*build, "--json")
+    assert (code, err.strip()) == (0, "Index 'i' as it was built: sentences 40, overlap 0, no embedder, local.")
+    assert json.loads(out) | {"added": 0, "removed": 0} == first | {"added": 0, "removed": 0}
+    assert (json.loads(out)["added"], json.loads(out)["removed"]) == (0, 0)
+    code, _, err = ragviz(*build, "--chunk-size", "20", "--json")
+    told = "Index 'i' is built anew, with chunk size 20 instead of 40; the rest as it was built."
+    assert (code, err.strip()) == (0, told)
+    config = open_workspace().store.index("i").config
+    assert (config.chunker, config.chunk_size, config.embedder) == ("sentences", 20, "")
+
+
 def test_a_choice_that_cannot_be_used_leaves_nothing_behind(ragviz, notes):
     ragviz("corpus", "add", "notes", notes)
     for words in (["--overlap", "300"], ["--backend", "elasticsearch"], ["--option", "m=16"], ["--chunker", "x"]):

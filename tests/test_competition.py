@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -178,3 +179,18 @@ def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line,
     assert "Unchanged: 1 document, which --json lists too." in out
     assert [row["document"] for row in body["rows"]] == ["a.md", "d.md", "b.md"]
     assert len(workspace.store.runs()) == runs  # it is not made a second time
+
+
+def test_an_index_that_was_cut_in_another_way_since_is_told(asked, command_line, monkeypatch):
+    """Then recall may differ for that, without a new document."""
+    workspace, corpus, _, first = asked
+    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+    code, out, _ = command_line("runs", "again", "first", "--name", "same", "--json")
+    assert (code, [line for line in json.loads(out)["words"] if "other choices" in line]) == (0, [])
+    indexing.build_index(workspace, corpus, "index", replace(PLAIN, chunker="sentences", chunk_size=40))
+    code, out, _ = command_line("runs", "again", "first", "--json")
+    warning = json.loads(out)["words"][0]
+    assert (code, first.provenance["index_config"]["chunker"]) == (0, "tokens")
+    assert warning.startswith("The index was built with other choices since: 'first' was made on tokens 200, overlap 0")
+    assert "'first, again' on sentences 40, overlap 0" in warning
+    assert warning in " ".join(command_line("runs", "again", "first")[1].split())

@@ -118,8 +118,8 @@ def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
     assert (questions["q4"].kind, questions["q4"].type) == ("unanswerable", "unanswerable")
     assert questions["q6"].kind == "reference"
     assert workspace.store.question_set("s").split.kind == "imported"
-    assert any("1 queries have no relevant document and no answer" in note for note in outcome.notes)  # q5
-    assert any("1 judgements of “not relevant”" in note for note in outcome.notes)
+    assert any("1 query has no relevant document and no answer" in note for note in outcome.notes)  # q5
+    assert any("1 judgement of “not relevant”" in note for note in outcome.notes)
     assert any("several reference answers: the first was kept" in note for note in outcome.notes)
 
 
@@ -257,7 +257,7 @@ def test_what_beir_cannot_carry_is_told(workspace, corpus):
     notes = " ".join(exchange.export_set(workspace, stored, "beir").notes)
     assert "1 question has several pieces of evidence" in notes
     assert "rounded up" in notes
-    assert "1 rejected or quarantined" in notes
+    assert "1 rejected or quarantined question is left out." in notes
     trec = exchange.export_set(workspace, stored, "trec")
     with zipfile.ZipFile(io.BytesIO(trec.data)) as archive:
         assert archive.read("qrels.txt") == b"two 0 a_b.md 2\n"

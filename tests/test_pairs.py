@@ -132,4 +132,4 @@ def test_what_two_rankings_have_in_common_in_words():
     assert said(ranking("a", "b", "c"), ranking("c", "a", "x"), 2) == (
         "Of the first 2 chunks, 1 is in both; 1 of knn went, 1 of hybrid came (from a lower rank)."
     )
-    assert said(ranking("a"), ranking(), 1) == "Of the first 1 chunks, 0 are in both; 1 of knn went, 0 of hybrid came."
+    assert said(ranking("a"), ranking(), 1) == "Of the first chunk, 0 are in both; 1 of knn went, 0 of hybrid came."

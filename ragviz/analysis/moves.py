@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ragviz.records import Chunk, Ranking
+from ragviz.text.counts import first as first_of
 
 HALF = 0.5
 """Chunks of different cuttings are counterparts when they share at least this part of the shorter one."""
@@ -75,6 +76,8 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
     come = [move for move in second if not 0 < move.other <= k]
     if not gone and not come:
         same = all(move.rank == move.other for move in second)
+        if k == 1:
+            return "The first chunk is the same."
         return f"The first {k} chunks are the same{', in the same order' if same else ', in another order'}."
     lower, higher = sum(move.other > 0 for move in gone), sum(move.other > 0 for move in come)
     sunk = _some(lower, len(gone), "to a lower rank")
@@ -83,9 +86,8 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
     both = f"{len(kept)} {is_or_are} in both"
     if (stayed := len(first) - len(gone)) != len(kept):  # cut differently: one may share its text with several
         both = f"{stayed} of {names[0]} and {len(kept)} of {names[1]} share their text"
-    return (
-        f"Of the first {k} chunks, {both}; {len(gone)} of {names[0]} went{sunk}, {len(come)} of {names[1]} came{risen}."
-    )
+    went, came = f"{len(gone)} of {names[0]} went{sunk}", f"{len(come)} of {names[1]} came{risen}"
+    return f"Of {first_of(k, 'chunk')}, {both}; {went}, {came}."
 
 
 def _some(count: int, total: int, what: str) -> str:

@@ -19,6 +19,7 @@ from ragviz.metrics import grounding
 from ragviz.records import Estimate, Retrieved
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
+from ragviz.text.counts import counted, first
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +110,11 @@ class Pooled:
         """What the verdicts say of the misses."""
         if not self.missed:
             return f"No question with evidence is missed at k = {self.k}."
-        count = f"{len(self.found):,} of {self.missed:,} question{'' if self.missed == 1 else 's'} missed"
+        count = f"{len(self.found):,} of {counted(self.missed, 'question')} missed"
         some = "is" if len(self.found) == 1 else "are"
         return (
             f"{count} at k = {self.k} {some} answered by a chunk that is not gold but supports the whole reference, "
-            f"according to {self.judge}; {self.share.mean or 0:.0%} of the first {self.k} chunks are judged."
+            f"according to {self.judge}; {self.share.mean or 0:.0%} of {first(self.k, 'chunk')} is judged."
         )
 
 

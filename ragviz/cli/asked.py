@@ -11,7 +11,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import demand
+from ragviz.cli.lazy import counts, demand
 from ragviz.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def _weights_words(changed: int, read: Demand, questions: Sequence[Question]) ->
     """Say what became of the weights."""
     if not changed:
         return f"Nothing changed. {demand.unchanged_words(read, questions)}"
-    return f"{changed:,} of {len(questions):,} questions have another weight now: {demand.WEIGHT}."
+    of = counts.counted(len(questions), "question")
+    return f"{changed:,} of {of} {'has' if changed == 1 else 'have'} another weight now: {demand.WEIGHT}."
 
 
 def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +11,8 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import competition
 from ragviz.cli.runs import runs_app
+from ragviz.index import chunking
+from ragviz.records import Run
 
 if TYPE_CHECKING:
     from ragviz.health.competition import Competition
@@ -37,11 +40,28 @@ def runs_again(
         later = workspace.store.run(name)
     with console.bar() as watch:
         found = competition.competition(workspace, earlier, later, k, watch)
-    body = {"words": competition.words(found), **competition.to_json(found)}
-    console.show(body, as_json, lambda: _draw(found))
+    words = [*_other_index(earlier, later), *competition.words(found)]
+    body = {"words": words, **competition.to_json(found)}
+    console.show(body, as_json, lambda: _draw(found, words))
 
 
-def _draw(found: Competition) -> None:
+def _other_index(earlier: Run, later: Run) -> Iterator[str]:
+    """Warn when the index of two runs was cut or embedded in another way: then it is not the new documents alone."""
+    before, after = (_index_words(run.provenance.get("index_config") or {}) for run in (earlier, later))
+    if before and before != after:
+        yield (
+            f"The index was built with other choices since: '{earlier.name}' was made on {before}, '{later.name}' on "
+            f"{after}. What was lost or gained may be due to that, not to new documents."
+        )
+
+
+def _index_words(config: Mapping[str, Any]) -> str:
+    if not config:
+        return ""
+    return f"{chunking.in_words(config)}, overlap {config['overlap']}, {config['embedder'] or 'no embedder'}"
+
+
+def _draw(found: Competition, words: Sequence[str]) -> None:
     columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
     changed = [row for row in found.rows if row.lost or row.gained or not row.before == row.after == row.without]
     rows = [
@@ -54,7 +74,7 @@ def _draw(found: Competition) -> None:
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
     if unchanged := len(found.rows) - len(changed):
         console.out.print(f"Unchanged: {unchanged:,} document{'s' * (unchanged > 1)}, which --json lists too.")
-    for line in competition.words(found):
+    for line in words:
         console.out.print(console.printable(line), highlight=False)
     if found.lost:
         lost = [

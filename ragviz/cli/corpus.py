@@ -12,7 +12,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import corpora, deletion, staleness
+from ragviz.cli.lazy import corpora, counts, deletion, staleness
 from ragviz.errors import UsageError
 
 if TYPE_CHECKING:
@@ -103,8 +103,10 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     with staleness.refreshing(workspace.store, corpus) as refreshed:  # also what an interrupted command left
         ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
         if len(ids) < len(set(documents)):
-            raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {len(set(documents))} documents.")
-        console.confirm(f"Delete {len(ids)} documents from '{corpus.name}'? Evidence in them becomes stale.", yes)
+            named = counts.counted(len(set(documents)), "document")
+            raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {named}.")
+        found = counts.counted(len(ids), "document")
+        console.confirm(f"Delete {found} from '{corpus.name}'? Evidence there becomes stale.", yes)
         corpora.delete_documents(workspace, corpus, ids)
     _report_stale(refreshed)
 

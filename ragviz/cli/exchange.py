@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import exchange
+from ragviz.cli.lazy import counts, exchange
 from ragviz.questions.formats import registry
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
     listed = [{"file": p.file, "row": p.row, "reason": p.reason, "imported": p.kept} for p in problems]
     left_out = {problem.row: problem.reason for problem in problems if not problem.kept}
     body = result | {"problems": left_out if len({p.file for p in problems}) < 2 else listed}
-    documents = f" {result['documents']:,} documents added." if result["documents"] else ""
-    line = f"{result['imported']} questions imported into '{escape(result['questions'])}'.{documents}"
+    documents = f" {counts.counted(result['documents'], 'document')} added." if result["documents"] else ""
+    line = f"{counts.counted(result['imported'], 'question')} imported into '{escape(result['questions'])}'.{documents}"
     console.show(body, as_json, lambda: console.out.print(line))
     hint = f"Find it: ragviz questions find-evidence {result['questions']}" if result["reference_only"] else ""
     for note in filter(None, (*result["notes"], hint)):

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import pipeline, plan, plan_record, question_types, spending
+from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, spending
 from ragviz.cli.run import show_forecast
 from ragviz.errors import UsageError
 from ragviz.records import Corpus, GeneratorName
@@ -73,10 +73,11 @@ def questions_generate(
             console.err.print(console.printable(paid), highlight=False)
 
     def draw() -> None:
-        made = plan_record.shown(workspace.store, workspace.store.question_set(set_name))
-        line = "{total} questions in the set, {asked} of them asked; this time {proposed} proposed, {rejected} rejected"
-        console.out.print(f"'{escape(set_name)}': " + line.format(**result, asked=made.asked))
-        _draw_yields(made)
+        shown = plan_record.shown(workspace.store, workspace.store.question_set(set_name))
+        made = f"this time {result['proposed']:,} proposed, {result['rejected']:,} rejected"
+        total = f"{counts.counted(result['total'], 'question')} in the set, {shown.asked:,} of them asked"
+        console.out.print(f"'{escape(set_name)}': {total}; {made}")
+        _draw_yields(shown)
 
     console.show(result, as_json, draw)
     if missing := pipeline.shortfall(result):

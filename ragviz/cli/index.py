@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import damage, deletion, indexing, preview, search, tokenizer
+from ragviz.cli.lazy import counts, damage, deletion, indexing, preview, search, tokenizer
 from ragviz.errors import SearchError, UsageError
 from ragviz.index import chunking, prefixes
 from ragviz.index.chunking import CHUNKERS
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
 index_app = console.group("Indexes: build, preview, search.")
 
 
+_NEW = IndexConfig()
+_TOKENS = "In the embedder's tokens; without one, in the packaged model's"
 ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
 ChunkerOptions = Annotated[list[str], typer.Option("--chunker-option", help="The chunker's own, as NAME=VALUE.")]
 PrefixOption = Annotated[
-    str, typer.Option(help=f"Put before each chunk when it is embedded and indexed: {', '.join(prefixes.PREFIXES)}.")
+    str | None,
+    typer.Option(help=f"Put before each chunk when it is embedded and indexed: {', '.join(prefixes.PREFIXES)}."),
 ]
-TokensOption = Annotated[int, typer.Option(help="In the embedder's tokens; without one, in the packaged model's.")]
+TokensOption = Annotated[int, typer.Option(help=f"{_TOKENS}.")]
 EmbedderOption = Annotated[
     str | None, typer.Option(help="Model name, folder, openai:MODEL, or none: nothing is embedded, BM25 only.")
 ]
@@ -40,39 +43,46 @@ EmbedderOption = Annotated[
 def index_build(
     corpus: str,
     index_name: Annotated[str, typer.Option("--name")],
-    chunker: ChunkerOption = "tokens",
-    chunk_size: TokensOption = 200,
-    overlap: TokensOption = 0,
+    chunker: Annotated[str | None, typer.Option(help=f"{', '.join(CHUNKERS)} (default: {_NEW.chunker}).")] = None,
+    chunk_size: Annotated[int | None, typer.Option(help=f"{_TOKENS} (default: {_NEW.chunk_size}).")] = None,
+    overlap: Annotated[int | None, typer.Option(help=f"{_TOKENS} (default: {_NEW.overlap}).")] = None,
     chunker_option: ChunkerOptions = [],  # noqa: B006
-    prefix: PrefixOption = prefixes.NONE,
+    prefix: PrefixOption = None,
     embedder: EmbedderOption = None,
     backend: Annotated[
         str | None, typer.Option(help="local or elasticsearch (default: elasticsearch when configured).")
     ] = None,
-    similarity: str = "cosine",
+    similarity: Annotated[str | None, typer.Option(help=f"Of vectors (default: {_NEW.similarity}).")] = None,
     option: Annotated[list[str], typer.Option(help="Options of the backend, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
     fresh: Annotated[bool, typer.Option("--fresh", help="Rebuild, even when nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Build an index of CORPUS, or bring it up to date."""
+    """Build an index of CORPUS, or bring it up to date; of one that exists, what is not given stays as it was built."""
     workspace = console.open_workspace()
-    config = IndexConfig(
-        chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
-        chunk_size=chunk_size,
-        overlap=overlap,
-        embedder=workspace.embedder_name(embedder),
-        backend=cast(Any, backend or workspace.default_backend),
-        similarity=cast(Any, similarity),
-        options=dict(_option(pair) for pair in option),
-        chunker_options=dict(map(_chunker_option, chunker_option)),
-        prefix=console.one_of("prefix", prefix, prefixes.PREFIXES),
-    )
+    target, existing = workspace.store.corpus(corpus), workspace.store.index_named(index_name)
+    given: dict[str, Any] = {
+        "chunker": chunker and console.one_of("chunker", chunker, CHUNKERS),
+        "chunk_size": chunk_size,
+        "overlap": overlap,
+        "embedder": None if embedder is None else workspace.embedder_name(embedder),
+        "backend": backend,
+        "similarity": similarity,
+        "prefix": prefix and console.one_of("prefix", prefix, prefixes.PREFIXES),
+    }
+    config = existing.config if existing else _new_config(workspace)
+    same_chunker = chunker in (None, config.chunker)  # another one has other parameters
+    own = {**(config.chunker_options if same_chunker else {}), **dict(map(_chunker_option, chunker_option))}
+    options = {**config.options, **dict(map(_option, option))}
+    given = {name: value for name, value in given.items() if value is not None}
+    config = replace(config, **given, chunker_options=own, options=options)
     arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
-    target = workspace.store.corpus(corpus)
     indexing.check_build(workspace, target, index_name, config)
+    if existing:
+        console.err.print(console.printable(_as_built(existing, config)), highlight=False)
     _warn_of_languages(config, workspace.store.documents(target.id))
     built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
-    line = "{chunks} chunks: {added} new, {removed} removed, {embedded} texts embedded".format(**built)
+    line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
+    line += f"{counts.counted(built['embedded'], 'text')} embedded"
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
     if built["earlier_rules"]:
@@ -80,9 +90,32 @@ def index_build(
     console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
     if built["longer_than_read"]:
         limit = (
-            f"{built['longer_than_read']} chunks are longer than {config.embedder} reads; their rest is not embedded."
+            f"{counts.counted(built['longer_than_read'], 'chunk', 'is')} longer than {config.embedder} reads; the rest "
+            "is not embedded."
         )
         console.err.print(console.printable(limit))
+
+
+def _new_config(workspace: Workspace) -> IndexConfig:
+    """Return the configuration of an index of which nothing is said."""
+    return replace(_NEW, embedder=workspace.embedder_name(None), backend=workspace.default_backend)
+
+
+def _as_built(info: IndexInfo, config: IndexConfig) -> str:
+    """Say which choices an index that is built once more keeps, or which of them are others now."""
+    before, after = asdict(info.config), asdict(config)
+    changed = [name for name in after if name != "chunking_rules" and before[name] != after[name]]
+    if not changed:
+        kept = f"{chunking.in_words(after)}, overlap {config.overlap}, {config.embedder or 'no embedder'}"
+        return f"Index '{info.name}' as it was built: {kept}, {config.backend}."
+    words = (f"{name.replace('_', ' ')} {_value(after[name])} instead of {_value(before[name])}" for name in changed)
+    return f"Index '{info.name}' is built anew, with {', '.join(words)}; the rest as it was built."
+
+
+def _value(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={each}" for name, each in value.items()) or "none"
+    return str(value) or "none"
 
 
 @index_app.command("preview")
@@ -166,12 +199,14 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
     unknown = "no estimate yet on this machine of how long embedding takes"
     embedding = unknown if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed on this machine"
     console.out.print(
-        f"{'' if extent.exact else 'about '}{extent.chunks:,} chunks, {extent.tokens:,} tokens, "
+        f"{'' if extent.exact else 'about '}{counts.counted(extent.chunks, 'chunk')}, "
+        f"{counts.counted(extent.tokens, 'token')}, "
         f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
     )
     if longer := body["longer_than_read"]:
-        counts = f"{longer:,} of {body['previewed']['chunks']:,} previewed chunks are longer than the {body['reads']}"
-        console.out.print(f"{counts} tokens that the embedder reads: choose a smaller --chunk-size.")
+        of = counts.counted(body["previewed"]["chunks"], "previewed chunk")
+        said = f"{longer:,} of {of} {'is' if longer == 1 else 'are'} longer than the {body['reads']} tokens that"
+        console.out.print(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 
 def _chunker_option(pair: str) -> tuple[str, float]:
@@ -253,6 +288,6 @@ def index_delete(
     """Delete an index; runs on it stay readable."""
     workspace = console.open_workspace()
     info = workspace.store.index(index_name)
-    console.confirm(f"Delete index '{info.name}' with {info.chunks} chunks?", yes)
+    console.confirm(f"Delete index '{info.name}' with {counts.counted(info.chunks, 'chunk')}?", yes)
     left = deletion.delete_index(workspace, info, leave_remote=leave_remote)
     console.report_left([left] if left else [])

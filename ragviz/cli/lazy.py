@@ -87,6 +87,7 @@ if TYPE_CHECKING:
     from ragviz.runs import what_if as what_if
     from ragviz.runs import what_if_words as what_if_words
     from ragviz.store import codecs as codecs
+    from ragviz.text import counts as counts
     from ragviz.text import former_documents as former_documents
 
 
@@ -113,6 +114,7 @@ if not TYPE_CHECKING:
     confirming = _Lazy("experiments.confirming")
     connections = _Lazy("connections")
     contexts = _Lazy("answers.contexts")
+    counts = _Lazy("text.counts")
     controls = _Lazy("judging.controls")
     corpora = _Lazy("documents.corpora")
     damage = _Lazy("index.damage")

@@ -14,6 +14,7 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     authoring,
     codecs,
+    counts,
     evaluate,
     former_documents,
     interchange,
@@ -58,7 +59,7 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     for problem in imported.problems:
         console.err.print(console.printable(problem), highlight=False)
     body = {"questions": question_set.name, "banks": len(imported.banks), "problems": list(imported.problems)}
-    console.show(body, as_json, lambda: console.out.print(f"{len(imported.banks)} banks"))
+    console.show(body, as_json, lambda: console.out.print(counts.counted(len(imported.banks), "bank")))
 
 
 @questions_app.command("list")
@@ -198,7 +199,9 @@ def questions_review(
     question_set = store.question_set(set_name)
     chosen = [q for q in store.questions(question_set.id) if q.id in ids]
     if len(chosen) < len(set(ids)):
-        raise UsageError(f"Set '{question_set.name}' has only {len(chosen)} of these {len(set(ids))} questions.")
+        raise UsageError(
+            f"Set '{question_set.name}' has only {len(chosen)} of these {counts.counted(len(set(ids)), 'question')}."
+        )
     status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
     for question in chosen:
@@ -404,7 +407,8 @@ def _decide(
         raise UsageError(f"Question '{question_id}' of '{question_set.name}' has evidence, or does not exist.")
     if max(numbers, default=0) > len(proposal.places):
         raise UsageError(
-            f"{len(proposal.places)} places are listed for this question: there is no number {max(numbers)}."
+            f"{counts.counted(len(proposal.places), 'place', 'is')} listed for this question: there is no number "
+            f"{max(numbers)}."
         )
     if not numbers:
         occurrences.decline(workspace.store, question_set, proposal.question, proposal.places)
@@ -424,8 +428,8 @@ def _proposal_row(proposal: occurrences.Proposal, names: Mapping[str, str]) -> d
 
 
 def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Mapping[str, int]) -> None:
-    counts = ", ".join(f"{sum(r['found'] == name for r in rows):,} {name}" for name in occurrences.OUTCOMES)
-    console.out.print(f"{len(rows):,} questions without evidence: {counts}")
+    found = ", ".join(f"{sum(r['found'] == name for r in rows):,} {name}" for name in occurrences.OUTCOMES)
+    console.out.print(f"{counts.counted(len(rows), 'question')} without evidence: {found}")
     drawn = [
         (r["id"], *_place_cells(number, place), r["found"], r["doubt"], console.line(r["question"]))
         for r in rows
@@ -460,7 +464,8 @@ def _evidence(
     if not quotes:
         return None
     if len(documents) not in (1, len(quotes)):
-        raise UsageError(f"{len(quotes)} quotes with {len(documents)} documents: give one --document, or one each.")
+        given = f"{counts.counted(len(quotes), 'quote')} with {counts.counted(len(documents), 'document')}"
+        raise UsageError(f"{given}: give one --document, or one each.")
     names = list(documents) * len(quotes) if len(documents) == 1 else documents
     return tuple(
         (authoring.quoted(authoring.document_of(workspace.store, corpus_id, name), quote),)
@@ -483,7 +488,8 @@ def _proposed_span(
     [proposals] = _proposals(workspace, question_set, [stale], documents)
     if number > len(proposals):
         raise UsageError(
-            f"There are {len(proposals)} proposals for this piece, not {number}: `ragviz questions mend` lists them."
+            f"{counts.counted(len(proposals), 'proposal', 'is')} made for this piece, so there is no number {number}: "
+            "`ragviz questions mend` lists them."
         )
     return proposals[number - 1].span
 
@@ -564,5 +570,7 @@ def questions_delete(set_name: str, yes: Annotated[bool, typer.Option("--yes")] 
     """Delete a question set; its runs stay readable."""
     store = console.open_workspace().store
     question_set = store.question_set(set_name)
-    console.confirm(f"Delete question set '{question_set.name}' with {question_set.total} questions?", yes)
+    console.confirm(
+        f"Delete question set '{question_set.name}' with {counts.counted(question_set.total, 'question')}?", yes
+    )
     store.delete_question_set(question_set.id)

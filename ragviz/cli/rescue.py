@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import alternatives, grid, replays, rescue_words
+from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words
 
 if TYPE_CHECKING:
     from ragviz.analysis.rescue import Rescue
@@ -93,7 +93,8 @@ def _foreseen(
 
 
 def _draw_foreseen(body: dict[str, Any]) -> None:
-    lines = [f"{body['questions']:,} questions would be searched by: {', '.join(body['search']) or 'nothing new'}."]
+    searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
+    lines = [f"{searched} would be searched by: {search}."]
     if body["build"]:
         lines.append(f"Built first: {', '.join(body['build'])}: {body['cost']}.")
     lines += [f"{key}: {words}." for key, words in body["paid"].items()]

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import choices, forecast, indexing, running, spending
+from ragviz.cli.lazy import choices, counts, forecast, indexing, running, spending
 from ragviz.errors import UsageError
 from ragviz.records import SIDES, AnswererName, ContextKind, Job, RunConfig
 from ragviz.retrieval import rerankers
@@ -90,8 +90,8 @@ def run_questions(
 def _end_with(job: Job) -> None:
     """Exit 1 when questions of a run could not be answered or judged."""
     if failed := job.result["failed"]:
-        again = f"ragviz rejudge {job.result['run']}"
-        console.fail(f"{failed} questions could not be answered or judged completely: `{again}` tries them again.", 1)
+        words = f"{counts.counted(failed, 'question')} could not be answered or judged completely"
+        console.fail(f"{words}: `ragviz rejudge {job.result['run']}` tries again.", 1)
 
 
 def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str = "") -> None:
@@ -99,10 +99,12 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
     body = asdict(estimate) | {"total": estimate.total} | ({"not_counted": not_counted} if not_counted else {})
 
     def draw() -> None:
-        console.table(("step", "calls"), list(estimate.calls.items()), f"{estimate.questions} questions")
+        console.table(("step", "calls"), list(estimate.calls.items()), counts.counted(estimate.questions, "question"))
         cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
         tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
-        console.out.print(f"{estimate.total:,} calls, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}")
+        console.out.print(
+            f"{counts.counted(estimate.total, 'call')}, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}"
+        )
         for words in filter(None, (not_counted, estimate.pooled_words, estimate.paid_words)):
             console.out.print(words)
         if estimate.seconds:

@@ -12,6 +12,7 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     cases,
     contexts,
+    counts,
     diagnose,
     evaluate,
     exports,
@@ -116,7 +117,7 @@ def runs_questions(
 
     def draw() -> None:
         console.table(("id", "rank", "outcome", "cause", "document", "question", "answer"), rows)
-        console.out.print(f"{len(selected)} of {len(run_cases)} questions")
+        console.out.print(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
     console.show([cases.to_json(case, names) for case in selected] if as_json else [], as_json, draw)
 

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import authoring, measurements, reviewing, versions
+from ragviz.cli.lazy import authoring, counts, measurements, reviewing, versions
 from ragviz.cli.questions import questions_app
 from ragviz.errors import UsageError
 
@@ -97,7 +97,8 @@ def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = 
     workspace = console.open_workspace()
     question_set = workspace.store.question_set(set_name)
     count = versions.restore(workspace.store, question_set, version, by or workspace.settings.person)
-    line = f"{count:,} questions of '{question_set.name}' are as they were in version {version}."
+    changed, again = counts.counted(count, "question"), "is as it was" if count == 1 else "are as they were"
+    line = f"{changed} of '{question_set.name}' {again} in version {version}."
     body = {"questions": question_set.name, "restored": version, "changed": count}
     console.show(body, as_json, lambda: console.out.print(console.printable(line)))
 
@@ -114,7 +115,7 @@ def questions_assign(
     store = console.open_workspace().store
     question_set = store.question_set(set_name)
     drawn = reviewing.assign(store, question_set, reviewer, count, seed)
-    line = f"{len(drawn):,} questions of '{question_set.name}' assigned to {reviewer.strip()}."
+    line = f"{counts.counted(len(drawn), 'question')} of '{question_set.name}' assigned to {reviewer.strip()}."
     body = {"questions": question_set.name, "reviewer": reviewer.strip(), "ids": drawn}
     console.show(body, as_json, lambda: console.out.print(console.printable(line)))
 

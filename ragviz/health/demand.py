@@ -35,6 +35,7 @@ from ragviz.retrieval import search
 from ragviz.runs import summaries
 from ragviz.stats import intervals
 from ragviz.stats.weighted import weighted_estimate
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 FACT = "asked"
@@ -204,9 +205,9 @@ def _notes(
     log: Log, clusters: Sequence[OpenCluster], vectors: Vectors, by: str, threshold: Threshold | None
 ) -> Iterator[str]:
     if log.hidden:
-        yield f"Keys, addresses of mail or long numbers were taken out of {log.hidden:,} texts."
+        yield f"Keys, addresses of mail or long numbers were taken out of {counted(log.hidden, 'text')}."
     if log.shortened:
-        yield f"{log.shortened:,} texts were cut after their first characters."
+        yield f"{counted(log.shortened, 'text', 'was')} cut after the first characters."
     if vectors.name and not any(vectors.fits(each.leader.language) for each in clusters):
         yield f"The embedder {vectors.name} was not trained for the language of the log: texts are compared by words."
     elif not vectors.name:
@@ -436,8 +437,8 @@ def sentences(demand: Demand) -> Iterator[str]:
     """Yield what a log says, in words."""
     clusters = len(demand.clusters) + demand.unlisted
     yield (
-        f"{demand.asked:,} times asked, in {demand.texts:,} different texts, which are {clusters:,} questions "
-        f"({demand.file})."
+        f"Asked {counted(demand.asked, 'time')}, in {counted(demand.texts, 'different text')}, which "
+        f"{'is' if demand.texts == 1 else 'are'} {counted(clusters, 'question')} ({demand.file})."
     )
     told = shares(demand)
     if told["asked"] is not None:

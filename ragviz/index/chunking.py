@@ -13,8 +13,9 @@ A document is tokenized window by window while it is cut, so that memory beside 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from ragviz.errors import UsageError, require_whole
 from ragviz.index import prefixes, recursive_chunker, sentence_chunker, token_chunker
@@ -92,6 +93,22 @@ def check(config: IndexConfig) -> None:
         raise UsageError(f"{wrong}: give 0 to {most}, or larger chunks.")
     CHUNKERS[config.chunker].check(config)
     prefixes.check(config.prefix)
+
+
+def in_words(config: Mapping[str, Any]) -> str:
+    """Return the chunker of an index's configuration in words, with its size and the parameters of its own.
+
+    >>> in_words({"chunker": "tokens", "chunk_size": 200})
+    'tokens 200'
+    >>> in_words({"chunker": "paragraphs", "chunk_size": 200, "chunker_options": {"most": 5}})
+    'paragraphs 200, most 5'
+    >>> in_words({"chunker": "tokens", "chunk_size": 200, "prefix": "title"})
+    'tokens 200, title before'
+    """
+    own = "".join(f", {name} {value}" for name, value in config.get("chunker_options", {}).items())
+    prefix = config.get("prefix", "none")
+    before = "" if prefix == "none" else f", {prefix} before"
+    return f"{config['chunker']} {config['chunk_size']}{own}{before}"
 
 
 def by_earlier_rules(info: IndexInfo) -> bool:

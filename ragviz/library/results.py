@@ -22,6 +22,7 @@ from ragviz.questions import interchange, sets
 from ragviz.records import ASKED, Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
@@ -86,7 +87,8 @@ class Index(Shown):
 
     def _title(self) -> str:
         info = self.workspace.store.index(self.name)
-        return f"Index '{info.name}': {info.chunks:,} chunks of {len(info.documents):,} documents, {info.status}"
+        chunks, documents = counted(info.chunks, "chunk"), counted(len(info.documents), "document")
+        return f"Index '{info.name}': {chunks} of {documents}, {info.status}"
 
     def _table(self) -> pd.DataFrame:
         return self.to_pandas()

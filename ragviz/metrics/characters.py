@@ -19,6 +19,7 @@ from ragviz.errors import InputError
 from ragviz.metrics.metric import Floats, Metric
 from ragviz.metrics.ranking import Ints, Rankings
 from ragviz.records import Chunk, Evidence, Span
+from ragviz.text.counts import counted
 
 _BLOCK = 2000  # questions laid out at once: bounds memory
 _USUAL = len(Chunk.make_id("0" * 16, 0, 0))
@@ -57,7 +58,7 @@ def measure_characters(
     rows, depth = rankings.results, rankings.depth if depth is None else depth
     if missing := [result.question_id for result in rows if not evidence.get(result.question_id)]:
         raise InputError(
-            f"{len(missing)} questions had evidence when they were run and have none now, '{missing[0]}' first; "
+            f"{counted(len(missing), 'question')} had evidence when they were run, and none now, '{missing[0]}' first; "
             "run them again."
         )
     line, spans = _line(rankings.number, [evidence[result.question_id] for result in rows])

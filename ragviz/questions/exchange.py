@@ -18,6 +18,7 @@ from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
 from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, Question, QuestionSet, Split, digest, silent
 from ragviz.store.store import plain_name
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 KEPT_PROBLEMS = "import"
@@ -118,7 +119,7 @@ def import_files(
     notes, stored = list(read.notes), 0
     if read.questions:
         total = len(read.documents) + len(read.questions)
-        progress(0, total, "rows", f"Storing {total:,} rows")
+        progress(0, total, "rows", f"Storing {counted(total, 'row')}")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
         edit = Edit(workspace.settings.person, f"imported from {registry.FORMATS[found].title}")
         stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit, progress)

@@ -171,7 +171,7 @@ class Imported:
 
     @property
     def _total(self) -> str:
-        return f"{len(self.questions):,} question{'' if len(self.questions) == 1 else 's'}"
+        return counted(len(self.questions), "question")
 
 
 class _Refused(Exception):
@@ -237,7 +237,7 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
                 no_sides[word] = None
     notes = [*_notes(columns, answers, read)]
     if several:
-        stand = f"{counted(several, 'passage')} {'stands' if several == 1 else 'stand'}"
+        stand = counted(several, "passage", "stands")
         notes.append(f"{stand} more than once in the documents: any of these places is evidence.")
     if no_sides:
         words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
@@ -338,12 +338,12 @@ def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
 
     What one with fewer cells lacks stands under `_SHORT`.
     """
+    has = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}"
     if any(value.strip() for value in values[len(header) :]):
-        return {_REFUSED: f"has {len(values)} cells for {len(header)} columns: put text with a delimiter in quotes"}
+        return {_REFUSED: f"{has}: put text with a delimiter in quotes"}
     cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
     missing = ", ".join(f"'{column[:60]}'" for column in header[len(values) :] if column)
-    short = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}: nothing was read for {missing}"
-    return cells | ({_SHORT: short} if missing else {})
+    return cells | ({_SHORT: f"{has}: nothing was read for {missing}"} if missing else {})
 
 
 def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -486,7 +486,7 @@ def _parts(row: Mapping[str, Any], groups: int) -> tuple[str, ...]:
     """
     parts = _listed_value(row, "parts")
     if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
-        raise _Refused(f"has parts that are not a list of {groups} texts, one for each piece of evidence")
+        raise _Refused(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
     return tuple(parts)
 
 
@@ -510,9 +510,9 @@ def _listed_value(row: Mapping[str, Any], column: str) -> list[Any]:
         try:
             value = parsed(value)
         except ValueError as error:
-            raise _Refused(f"has {column} that are not JSON that can be read: {error}") from None
+            raise _Refused(f"has something as its {column} that is not JSON that can be read: {error}") from None
     if not isinstance(value, list):
-        raise _Refused(f"has {column} that are not a list")
+        raise _Refused(f"has something as its {column} that is not a list")
     return value
 
 
@@ -560,7 +560,7 @@ def _string(row: Mapping[str, Any], column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (dict, list)):
-        raise _Refused(f"has a {column} that is not text")
+        raise _Refused(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
     return str(value)
 
 

@@ -16,6 +16,7 @@ from typing import get_args
 
 from ragviz.errors import UsageError
 from ragviz.records import SIDES, Question, QuestionKind, QuestionSet, Side, Split, digest
+from ragviz.text.counts import counted
 
 KINDS: Mapping[str, str] = {
     "stratified": "Each document's questions are divided, kind by kind: for statements about these documents.",
@@ -57,7 +58,7 @@ def sides_of(questions: Iterable[Question], kind: str, share: float = 0.5, seed:
     sides = stratified(used, share, seed) if kind == "stratified" else grouped(used, share, seed)
     if missing := [side for side in SIDES if side not in sides.values()]:
         raise UsageError(
-            f"{len(used):,} questions that are not rejected are too few for a share of {share:g}: none would be in "
+            f"{counted(len(used), 'question', 'is')} not rejected, too few for a share of {share:g}: none would be in "
             f"{' or '.join(missing)}. Choose another share, or add questions."
         )
     return sides
@@ -191,7 +192,7 @@ def shared_words(split: Split, questions: Iterable[Question]) -> str:
     count = len(on_both(questions))
     if not count:
         return ""
-    said = "1 document has" if count == 1 else f"{count:,} documents have"
+    said = counted(count, "document", "has")
     again = ", because evidence was changed since it was made: make the split again" if split.kind == "grouped" else ""
     return f"{said} questions on both sides{again}."
 
@@ -217,7 +218,7 @@ def neither_words(question_set: QuestionSet) -> str:
     count = question_set.sides.get("", 0)
     if question_set.split is None or not count:
         return ""
-    said = "1 question is" if count == 1 else f"{count:,} questions are"
+    said = counted(count, "question", "is")
     return f"{said} on neither side of the split, added or accepted since it was made: make it again to divide all."
 
 

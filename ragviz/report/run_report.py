@@ -123,7 +123,7 @@ def _made_words(run: Run) -> str:
         return "Questions were retrieved for and answered elsewhere; the results were imported."
     words = (
         f"For each question, {config.ranked_by} ranks chunks of {cut['chunk_size']} tokens (cut by {cut['chunker']}); "
-        f"the first {config.k} are kept."
+        f"{'the first is' if config.k == 1 else f'the first {config.k} are'} kept."
     )
     if config.answerer == "none":
         return f"{words} No answers were generated."

@@ -27,6 +27,7 @@ from ragviz.records import (
     Score,
 )
 from ragviz.runs import control_items, measurements, provenance
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
@@ -73,9 +74,11 @@ def check(workspace: Workspace, current: Run) -> Checked:
     if current.status != "done":
         problems.append("It is not finished.")
     if failed := sum(store.judged_ids(current.id).values()):
-        problems.append(f"A step failed for {failed} of {len(store.run_questions(current.id))} questions.")
+        problems.append(f"A step failed for {failed} of {counted(len(store.run_questions(current.id)), 'question')}.")
     if not_reranked := provenance.not_reranked(current):
-        problems.append(f"Reranking failed for {len(not_reranked)} questions: {next(iter(not_reranked.values()))}")
+        problems.append(
+            f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))}"
+        )
     if controlled is not None and not controlled.reliable:
         problems.append(controlled.sentence)
     return Checked(current.name, tuple(problems), controlled)

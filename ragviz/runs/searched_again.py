@@ -19,6 +19,7 @@ from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
 from ragviz.runs import kept_rankings, measurements
 from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.text.counts import first
 from ragviz.workspace import Workspace
 
 Part = Literal["components", "exact"]
@@ -65,7 +66,7 @@ def refusal(workspace: Workspace, current: Run, part: Part) -> str:
         return unranked
     if config.reranker != "none":
         return (
-            f"The ranking of this run is {config.reranker}'s, which reads the first {config.rerank_depth} chunks: "
+            f"The ranking of this run is {config.reranker}'s, which reads {first(config.rerank_depth, 'chunk')}: "
             "what it would make of others is not stored. Make a run with another constant."
             if part == "components"
             else f"The ranking of this run is {config.reranker}'s; compare the searches on a run without a reranker."

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+_VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun in singular or plural.
+
+def counted(count: int, noun: str, verb: str = "") -> str:
+    """Return a number with its noun in singular or plural, and a verb, given in the singular, that agrees with it.
 
     >>> counted(1, "index"), counted(2, "query"), counted(1200, "question")
     ('1 index', '2 queries', '1,200 questions')
+    >>> counted(1, "row", "was"), counted(2, "row", "was"), counted(3, "place", "stands")
+    ('1 row was', '2 rows were', '3 places stand')
     """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"
-    plural = "corpora" if noun == "corpus" else plural
-    return f"{count:,} {noun if count == 1 else plural}"
+    words = f"{count:,} {noun if count == 1 else _plural(noun)}"
+    agreed = verb if count == 1 else _VERBS.get(verb, verb.removesuffix("s"))
+    return f"{words} {agreed}" if verb else words
+
+
+def first(count: int, noun: str) -> str:
+    """Return what comes first of an order.
+
+    >>> first(1, "chunk"), first(3, "chunk")
+    ('the first chunk', 'the first 3 chunks')
+    """
+    return f"the first {noun}" if count == 1 else f"the first {counted(count, noun)}"
+
+
+def _plural(noun: str) -> str:
+    if noun == "corpus":
+        return "corpora"
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("x") else f"{noun}s"

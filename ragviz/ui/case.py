@@ -12,6 +12,7 @@ from ragviz.answers.abstention import STATUSES
 from ragviz.questions.question_types import said_of
 from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
 from ragviz.runs import judgements, measurements
+from ragviz.text.counts import first
 from ragviz.text.markup import claimed, legend, plain
 from ragviz.ui import cache, heading, judged_misses, passages, question_table, widgets, wording
 from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
@@ -98,7 +99,7 @@ def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
 def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
     """Return who answered from what, and who judged."""
     config = run.config
-    given = f"the first {config.k} chunks" if config.context == "retrieved" else contexts.CONTEXTS[config.context]
+    given = first(config.k, "chunk") if config.context == "retrieved" else contexts.CONTEXTS[config.context]
     if config.context == "retrieved" and evaluated and evaluated.answer.cut:
         given = f"what fitted of {given}"
     by = f"{judgements.answered_words(config)} from {given}" if question_table.answers(run) else ""
@@ -135,7 +136,7 @@ def texts(
     matrix = evaluated.matrix if evaluated else Matrix()
     entries = [("gold", "evidence")] if question.evidence else []
     if question.evidence and not measurements.unranked_words(run):
-        entries.append(("hit", f"in the first {k} chunks"))
+        entries.append(("hit", f"in {first(k, 'chunk')}"))
     if entries:
         st.html(legend(entries))
     with st.container(key="case-texts"):

@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.records import Run
 from ragviz.runs import measurements
 from ragviz.runs.summaries import RunSummary
-from ragviz.ui import wording
 
 MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
@@ -95,7 +95,7 @@ def made_of(run: Run) -> dict[str, Any]:
         "Questions": names["n"],
         "Retriever": config.ranked_by,
         "Index": names["index"],
-        "Chunking": wording.chunking(names["index_config"]) if names["index_config"] else "",
+        "Chunking": chunking.in_words(names["index_config"]) if names["index_config"] else "",
         "k": config.k,
         "Depth": config.depth,
         "Answerer": None if config.answerer == "none" else config.model or config.answerer,

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Collection, Mapping
 from itertools import count
-from typing import Any
 
 from ragviz.text.counts import counted as counted
 from ragviz.text.markup import plain, shortened
@@ -85,19 +84,3 @@ def free_name(base: str, taken: Collection[str]) -> str:
     'a-3'
     """
     return next(name for n in count(1) if (name := base if n == 1 else f"{base}-{n}") not in taken)
-
-
-def chunking(config: Mapping[str, Any]) -> str:
-    """Return the chunker of an index's configuration in words, with its size and the parameters of its own.
-
-    >>> chunking({"chunker": "tokens", "chunk_size": 200})
-    'tokens 200'
-    >>> chunking({"chunker": "paragraphs", "chunk_size": 200, "chunker_options": {"most": 5}})
-    'paragraphs 200, most 5'
-    >>> chunking({"chunker": "tokens", "chunk_size": 200, "prefix": "title"})
-    'tokens 200, title before'
-    """
-    own = "".join(f", {name} {value}" for name, value in config.get("chunker_options", {}).items())
-    prefix = config.get("prefix", "none")
-    before = "" if prefix == "none" else f", {prefix} before"
-    return f"{config['chunker']} {config['chunk_size']}{own}{before}"

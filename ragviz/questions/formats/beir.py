@@ -23,6 +23,7 @@ from ragviz.questions.formats.judged import EVERY, Judged
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
 from ragviz.records import Progress, Question, Side
 from ragviz.text import language
+from ragviz.text.counts import counted
 
 SIDES: Mapping[str, Side] = {"test": "test", "dev": "validation", "validation": "validation", "valid": "validation"}
 """Name of a file of judgements → the side of a split that its queries are on; those of "train" are on none."""
@@ -214,20 +215,20 @@ def _strangers(file: Judged, known: Collection[str]) -> Iterator[Problem]:
 
 def _notes(queries: _Queries, qrels: Sequence[Judged], others: Sequence[InputFile]) -> Iterator[str]:
     if irrelevant := sum(file.irrelevant for file in qrels):
-        yield f"{irrelevant:,} judgements of “not relevant” (0 or below) were read, and are no evidence."
+        yield judged.irrelevant_words(irrelevant)
     if others:
         names = ", ".join(_split_of(file) for file in others)
         yield (
-            f"Judgements not read: {names}. {queries.other_split:,} queries judged only there were left out; choose "
-            "that split to import them."
+            f"Judgements not read: {names}. {counted(queries.other_split, 'query')} judged only there left out: choose "
+            "that split to import what it judges."
         )
     if queries.unjudged:
         yield (
-            f"{queries.unjudged:,} queries have no relevant document and no answer, and nothing says that they are "
+            f"{counted(queries.unjudged, 'query', 'has')} no relevant document and no answer, and no mark of being "
             "unanswerable: left out."
         )
     if queries.more_answers:
-        yield f"{queries.more_answers:,} queries have several reference answers: the first was kept."
+        yield f"{counted(queries.more_answers, 'query', 'has')} several reference answers: the first was kept."
 
 
 # Out
@@ -238,7 +239,7 @@ def write(outgoing: Outgoing, _format: str) -> Written:
     asked = [question for question in outgoing.questions if question.asked]
     notes = list(judged.lost_words(asked))
     if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{left:,} rejected or quarantined questions are left out.")
+        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         names = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.records import Evidence, Progress, Question, Span
+from ragviz.text.counts import counted
 
 EVERY = 5_000
 """Rows between two reports of progress."""
@@ -111,6 +112,11 @@ def unknown_document(file: str, judgement: Judgement, where: str, *, all_needed:
     return Problem(file, judgement.row, reason + left_out)
 
 
+def irrelevant_words(count: int) -> str:
+    """Say how many judgements of irrelevance were read, and what becomes of them."""
+    return f"{counted(count, 'judgement')} of “not relevant” (0 or below) read, and no evidence made of it."
+
+
 def grades_of(question: Question) -> dict[str, float]:
     """Return the grade of each document that holds evidence of a question, by id: the highest of its spans."""
     grades: dict[str, float] = {}
@@ -127,13 +133,11 @@ def lost_words(questions: Iterable[Question]) -> list[str]:
     stale = sum(any(span.stale for group in q.evidence for span in group) for q in listed)
     notes = []
     if several:
-        notes.append(f"{_questions(several)} several pieces of evidence: qrels do not say that all are needed.")
+        notes.append(
+            f"{counted(several, 'question', 'has')} several pieces of evidence: qrels do not say that all are needed."
+        )
     if fractions:
-        notes.append(f"{_questions(fractions)} grades that are no whole numbers: they are rounded up.")
+        notes.append(f"{counted(fractions, 'question', 'has')} grades that are no whole numbers: they are rounded up.")
     if stale:
-        notes.append(f"{_questions(stale)} evidence whose text is gone: it is left out.")
+        notes.append(f"{counted(stale, 'question', 'has')} evidence whose text is gone: it is left out.")
     return notes
-
-
-def _questions(count: int) -> str:
-    return "1 question has" if count == 1 else f"{count:,} questions have"

@@ -16,6 +16,7 @@ from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
 from ragviz.records import Progress, Question, QuestionStyle, QuestionType, Span, digest
 from ragviz.text import language
+from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import is_deep, parsed, storable
 
@@ -129,7 +130,7 @@ def _question(
     answer = reference.strip() if isinstance(reference, str) else ""
     missing = [context for context, spans in found if not spans]
     if missing:
-        where = f"{len(missing)} of its {len(found)} contexts in no document (“{shortened(missing[0], 60)}”)"
+        where = f"{len(missing)} of its {counted(len(found), 'context')} in no document (“{shortened(missing[0], 60)}”)"
         if not answer:
             raise ValueError(f"has {where}, and no reference: add the documents it was made from, and import again")
         reason = f"has {where}: imported as reference only; add the documents it was made from, and import again"
@@ -195,9 +196,9 @@ def write(outgoing: Outgoing, _format: str) -> Written:
     asked = [question for question in outgoing.questions if question.asked]
     more = sum(any(len(group) > 1 for group in question.evidence) for question in asked)
     rows = [json.dumps(_row(question), ensure_ascii=False) + "\n" for question in asked]
-    notes = [f"{more:,} questions have alternative evidence: the first is written."] * (more > 0)
+    notes = [f"{counted(more, 'question', 'has')} alternative evidence: the first is written."] * (more > 0)
     if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{left:,} rejected or quarantined questions are left out.")
+        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
     return Written("".join(rows).encode("utf-8", "replace"), "jsonl", tuple(notes))
 
 

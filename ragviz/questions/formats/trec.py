@@ -21,6 +21,7 @@ from ragviz.questions.formats.judged import EVERY, Judged
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
 from ragviz.records import Progress, Question, Span
 from ragviz.text import language
+from ragviz.text.counts import counted
 
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?\s*>", re.DOTALL | re.IGNORECASE)
 _FIELD = re.compile(r"<(num|title|query|question|desc|description|narr|narrative)\b[^>]*>", re.IGNORECASE)
@@ -76,8 +77,8 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
                 reason = f"judges documents for the topic '{query[:60]}', which is not among the topics"
                 problems.append(Problem(file.name, judgements[0].row, reason))
     irrelevant = sum(file.irrelevant for file in read_qrels)
-    notes = [f"{irrelevant:,} judgements of “not relevant” (0 or below) were read, and are no evidence."]
-    return Read(tuple(questions.values()), (), tuple(problems), tuple(notes) if irrelevant else ())
+    notes = (judged.irrelevant_words(irrelevant),) if irrelevant else ()
+    return Read(tuple(questions.values()), (), tuple(problems), notes)
 
 
 def _is_qrels(file: InputFile) -> bool:
@@ -195,7 +196,7 @@ def write(outgoing: Outgoing, _format: str) -> Written:
     asked = [question for question in outgoing.questions if question.asked and question.evidence]
     notes = list(judged.lost_words(asked))
     if left := len(outgoing.questions) - len(asked):
-        notes.append(f"{left:,} questions without evidence, rejected or quarantined are left out.")
+        notes.append(f"{counted(left, 'question', 'is')} left out: without evidence, rejected or quarantined.")
     topics, rows = [], []
     names = {key: _BLANK.sub("_", name) for key, name in outgoing.names.items()}
     if any(_BLANK.search(name) for name in outgoing.names.values()):
