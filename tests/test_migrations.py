@@ -131,6 +131,10 @@ def test_a_database_of_every_earlier_schema_is_upgraded_with_its_data(dump, kind
     assert versions == len(MIGRATIONS)
     assert all(store.cache(row.kind).get_many([row.key]) == {row.key: bytes(row.value)} for row in entries)
     assert entries
+    pumps = store.document_named(corpus.id, "pumps.md")
+    store.delete_documents(corpus.id, [pumps.id])
+    store.settle(corpus.id)
+    assert store.document_names(corpus.id)[pumps.id] == "pumps.md (removed since)", "the run may have named it"
 
 
 def test_a_new_database_has_the_tables_of_the_store(kind, tmp_path):
