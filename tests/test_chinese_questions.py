@@ -146,10 +146,21 @@ def test_a_ban_and_an_exception_are_asked_for(sentence: str, question: str, answ
         "单元测试是可以重复执行的，不能受到外界环境的影响。",  # states what holds, and is no circumstance
         "车间内严禁吸烟，并不得使用明火。",  # two bans
         "对外提供的接口，不允许修改方法签名，应当另建一个接口。",  # goes on with what must be
+        "对于超大整数的场景，服务端一律返回字符串类型，禁止使用长整数类型。",  # follows what must be
     ],
 )
 def test_a_ban_beside_another_statement_is_not_asked_for(sentence: str) -> None:
     assert not any("做什么" in question or "什么行为" in question for question in of_sentence(sentence))
+
+
+def test_a_verb_alone_is_no_object() -> None:
+    assert "使用" not in of_sentence("系统自带的打印队列不推荐使用。").values()
+    assert of_sentence("系统自带的打印队列不支持彩色打印。")
+
+
+def test_a_sentence_that_counts_is_no_name_of_its_items() -> None:
+    assert asked_of("校验操作包含三个操作数") in ("", "校验操作包含哪三个操作数？")
+    assert asked_of("入职材料") == "入职材料有哪些？"
 
 
 def test_all_borrowers_are_no_answer_to_who_may_not() -> None:

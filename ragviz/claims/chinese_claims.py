@@ -915,7 +915,8 @@ def asked_of(introduction: str) -> str:
         }
         asked = many.get(verb, "分别是什么" if verb.startswith("分别") else "是什么")
         return f"{before}{asked}？"
-    named = chinese_words.codes(chinese_words.read(said))[-1:] == "N" and not re.search("[参详另]见|阅读|参考", said)
+    letters = _letters(said)
+    named = letters[-1:] == "N" and "VM" not in letters and not re.search("[参详另]见|阅读|参考", said)
     if len(said) <= 16 and is_attribute(said) and named:  # "入职材料："
         return f"{said}{'是什么' if said.endswith(('步骤', '流程', '顺序')) else '有哪些'}？"
     return ""
