@@ -807,7 +807,7 @@ _COUNTED = re.compile("(?:电话|号码|热线|编号|邮编|次数|天数|数�
 """What is asked for by "多少", also where its value is no number: "不限", "成人40元"."""
 
 
-_DURATION = re.compile("(?:周期|时长|工期|期限|[效质修用借租任聘]期)$")
+_DURATION = re.compile("(?:周期|时长|工期|期限|年限|时限|寿命|[效质修用借租任聘]期)$")
 
 
 def _is_doing(key: str) -> bool:
