@@ -807,7 +807,7 @@ _COUNTED = re.compile("(?:电话|号码|热线|编号|邮编|次数|天数|数�
 """What is asked for by "多少", also where its value is no number: "不限", "成人40元"."""
 
 
-_DURATION = re.compile("(?:周期|时长|工期|期限|[效质修用借租任聘]期)$")
+_DURATION = re.compile("(?:周期|时长|工期|期限|年限|时限|寿命|[效质修用借租任聘]期)$")
 
 
 def _is_doing(key: str) -> bool:
@@ -915,7 +915,8 @@ def asked_of(introduction: str) -> str:
         }
         asked = many.get(verb, "分别是什么" if verb.startswith("分别") else "是什么")
         return f"{before}{asked}？"
-    named = chinese_words.codes(chinese_words.read(said))[-1:] == "N" and not re.search("[参详另]见|阅读|参考", said)
+    letters = _letters(said)
+    named = letters[-1:] == "N" and "VM" not in letters and not re.search("[参详另]见|阅读|参考", said)
     if len(said) <= 16 and is_attribute(said) and named:  # "入职材料："
         return f"{said}{'是什么' if said.endswith(('步骤', '流程', '顺序')) else '有哪些'}？"
     return ""

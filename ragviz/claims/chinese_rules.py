@@ -191,7 +191,7 @@ def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterat
     if not fewest <= len(what) <= 36 or _LIMIT.search(what[:6]) or what[0] in "被由":
         return
     opening = sentence.between(sentence.clauses[0][0], first) if clause else ""
-    if opening and not _opens(sentence, opening.rstrip("，"), clause):
+    if opening and not _opens(sentence, clause):
         return
     opening = opening + ("，" if opening and not opening.endswith("，") else "")
     letters = sentence.codes[first : first + _words_in(sentence, first, len(before))]
@@ -210,13 +210,14 @@ def _forbidden(sentence: Sentence, clause: int, first: int, last: int) -> Iterat
         yield Draft(f"{opening}{before}{bars}做什么？", what, "exception", 7.0, before or opening, "禁止")
 
 
-def _opens(sentence: Sentence, opening: str, clause: int) -> bool:
-    """Return whether what stands before a ban says when, in which case or of which thing, and states nothing."""
-    letters = sentence.codes[: sentence.clauses[clause][0]].rstrip(",")
-    if "B" in letters:
-        return False
-    of_thing = clause == 1 and re.fullmatch("[^,Z]*U[NA]*[NV]", letters)
-    return bool(CIRCUMSTANCE.search(opening) or CONDITION.match(opening) or of_thing)
+def _opens(sentence: Sentence, clause: int) -> bool:
+    """Return whether each clause before a ban says when, in which case or of which thing, and states nothing."""
+    for first, last in sentence.clauses[:clause]:
+        text, letters = sentence.between(first, last), sentence.codes[first:last]
+        of_thing = clause == 1 and re.fullmatch("[^Z]*U[NA]*[NV]", letters)
+        if "B" in letters or not (CIRCUMSTANCE.search(text) or CONDITION.match(text) or of_thing):
+            return False
+    return True
 
 
 def _words_in(sentence: Sentence, first: int, characters: int) -> int:
@@ -259,7 +260,7 @@ def obligations(sentence: Sentence) -> Iterator[Draft]:
             verb = sentence.words[start - 1].text
             if len(verb) >= 2 and verb not in WEAK_VERBS and not goes_on(sentence, clause):
                 question = in_place(sentence, clause, start, last, "什么")
-                if question:
+                if question and negative["what"] != "V":  # "不推荐使用"
                     answer = sentence.between(start, last)
                     yield Draft(question, answer, "exception", 7.0, subject_of(sentence, clause), "")
 

@@ -305,7 +305,7 @@ def in_place(sentence: Sentence, clause: int, start: int, end: int, wh: str) -> 
 def _owner(sentence: Sentence, clause: int) -> str:
     """Return what a clause says something of; where it measures "A的B", A, of which a measure that follows is, too."""
     owner = subject_of(sentence, clause, only=True)
-    if owner and re.match("之?[前后时中内]", sentence.between(*sentence.clauses[clause]).partition(owner)[2]):
+    if owner and re.match("之?[前后时中内]|期间", sentence.between(*sentence.clauses[clause]).partition(owner)[2]):
         return ""  # "放苗前15天用石灰清塘，用量为…"
     if re.match("于", sentence.between(*sentence.clauses[clause]).partition(owner)[2] if owner else ""):
         return ""  # "青澜江发源于…": jieba takes the verb for a part of the name

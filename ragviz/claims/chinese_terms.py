@@ -209,17 +209,17 @@ def _named_series(sentence: Sentence, clause: int, first: int, last: int) -> Ite
     parts, word = quantity(sentence.words[count]), sentence.words[count].text
     items = sentence.between(begins, last)
     if parts is None or parts.number in ONE:
-        if word not in _SEVERAL:
+        if not _SEVERAL.fullmatch(word):
             return
     elif parts.unit not in _COUNTED:
         return
-    which = "哪些" if named in ("包括", "包含") or word in _SEVERAL else f"哪{word}"
+    which = "哪些" if named in ("包括", "包含") or _SEVERAL.fullmatch(word) else f"哪{word}"
     noun = sentence.between(count + 1, right)
     if question := in_place(sentence, clause - 1, count, right, f"{which}{noun}"):
         yield Draft(question, items, "list", 8.0, subject_of(sentence, clause - 1), noun)
 
 
-_SEVERAL = candidate.word_set("多种 许多 很多 不少 若干 多个 多项 多类 几种 几个 几类 各种 诸多 众多")
+_SEVERAL = re.compile("[多几数各][种个类项门座件名位家所条款级]|[许很诸众]多|不少|若干")
 _COUNTED = candidate.word_set("种 个 类 项 条 大 级 款 档 方面 座 位 名 所 家 部 门")
 
 

@@ -84,14 +84,15 @@ def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, Sou
     """Yield pairs of claims with one attribute about different things: of a section, of a document, of the corpus.
 
     Their values are alike (`comparable_values`), and outside of one table the things are, too; so are those that
-    sections beside each other are about, where these say two things of both. Every claim is in two pairs of each sort
-    at most: neighbours in an order that the seed decides.
+    sections beside each other are about, where these have the same attributes, two at least. Every claim is in two
+    pairs of each sort at most: neighbours in an order that the seed decides.
     """
     groups: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
-    beside: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
+    beside: dict[tuple[str | frozenset[str], ...], list[SourceClaim]] = defaultdict(list)
+    sections = SectionsBeside(corpus.all)
     for claim in _named_by_nouns([claim for claim in map(_of_owner, corpus.all) if _is_comparable(claim)]):
-        if is_of_heading(claim):
-            beside[normal(claim.attribute), *place_of(claim)].append(claim)
+        if is_of_heading(claim) and len(attributes := sections.attributes(claim)) > 1:
+            beside[normal(claim.attribute), *place_of(claim), attributes].append(claim)
         groups[claim.language, normal(claim.attribute), claim.document_id, claim.section].append(claim)
     wider: dict[tuple[str, ...], list[SourceClaim]] = defaultdict(list)
     for key, claims in groups.items():
@@ -102,9 +103,8 @@ def comparable(corpus: Claims, seed: int = 0) -> Iterator[tuple[SourceClaim, Sou
     for key, claims in wider.items():
         if key[2]:  # things of one kind: "the north desk", "the south desk"
             yield from _worth_asking(claims, seed)
-    sections = SectionsBeside(corpus.all)
     for claims in beside.values():
-        yield from ((one, other) for one, other in _worth_asking(claims, seed) if sections.share(one, other, 2))
+        yield from _worth_asking(claims, seed)
 
 
 def _of_owner(claim: SourceClaim) -> SourceClaim:

@@ -20,12 +20,14 @@ class SectionsBeside:
             if claim.attribute and (claim.type == "table" or is_of_heading(claim)):
                 self._attributes[*place_of(claim), claim.section].add(normal(claim.attribute))
 
-    def share(self, one: SourceClaim, other: SourceClaim, fewest: int) -> bool:
-        """Return whether two claims are of different sections of one place that have so many attributes in common."""
-        if one.section == other.section or place_of(one) != place_of(other):
-            return False
-        own = (self._attributes.get((*place_of(claim), claim.section), set()) for claim in (one, other))
-        return len(set.intersection(*own)) >= fewest
+    def attributes(self, claim: SourceClaim) -> frozenset[str]:
+        """Return the attributes that the section of a claim has, each as `normal`."""
+        return frozenset(self._attributes.get((*place_of(claim), claim.section), ()))
+
+    def share(self, one: SourceClaim, other: SourceClaim) -> bool:
+        """Return whether two claims are of different sections of one place that have an attribute in common."""
+        apart = one.section != other.section and place_of(one) == place_of(other)
+        return apart and not self.attributes(one).isdisjoint(self.attributes(other))
 
 
 def is_of_heading(claim: SourceClaim) -> bool:

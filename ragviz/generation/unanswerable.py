@@ -432,7 +432,7 @@ def _swapped_attributes(corpus: Claims, seed: int) -> Iterator[JoinedDraft]:
             if shared or not words or _stands_in(new, claim.question):
                 continue
             is_beside = claim.type == "table" or is_of_heading(claim)
-            if is_beside and not (sections.share(claim, other, 1) and _lacks(corpus, claim, words)):
+            if is_beside and not (sections.share(claim, other) and _lacks(corpus, claim, words)):
                 continue
             if absent(corpus.search, bare(claim.subject), words) and _is_nowhere(corpus, claim, words[-1]):
                 yield _draft(claim, _replaced(claim.question, old, new), (old, new))
