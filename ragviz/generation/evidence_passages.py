@@ -83,6 +83,13 @@ def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Pass
     return Passage(document.id, start, end, document.text[start:end], "\n".join(filter(None, above)))
 
 
+def is_in_table(document: Document, span: Span) -> bool:
+    """Return whether a span begins in a table, of Markdown, CSV or HTML."""
+    text, at = document.text, span.start + 1
+    in_html = text.rfind("<table", 0, at) > text.rfind("</table", 0, at)
+    return in_html or _holding(structure(document).tables, span.start) is not None
+
+
 def _holding(places: Sequence[_Held], at: int) -> _Held | None:
     """Return which of some places, in order, holds a character."""
     number = bisect_right(places, at, key=lambda place: place.start) - 1

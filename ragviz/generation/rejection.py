@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 
 from ragviz.records import Question
 from ragviz.text import prose
-from ragviz.text.stems import content_words
+from ragviz.text.stems import content_words, stem
 
 _REFERS = re.compile(
     r"\baccording to\b|\bas (?:mentioned|described|stated|shown|noted|listed|discussed) (?:above|below|here|earlier)\b"
@@ -27,6 +27,19 @@ _UNSAID = re.compile(
 )
 _EXPLETIVE = re.compile(r"\s.*\b(?:to|that|if|when|whether|for|who|which|from|in)\s+\w", re.IGNORECASE)
 """What follows an "it" that stands for nothing: "How long does it take to …?", "How far is it from …?"."""
+
+COPIED = 0.8
+"""Share of a question's words that stands in its evidence, from which it copies the passage."""
+LEAST_COPIED = 3
+"""Words from which on a question can copy: it has to name what it asks about."""
+
+
+def copied(question: Question) -> float:
+    """Return which share of a question's words of content stands in its evidence; 0 where hardly any does."""
+    evidence = "\n".join(span.text for group in question.evidence for span in group)
+    asked = {stem(word) for word in content_words(question.text, question.language)}
+    shared = asked & {stem(word) for word in content_words(evidence, question.language)}
+    return len(shared) / len(asked) if len(shared) >= LEAST_COPIED else 0.0
 
 
 def refers_elsewhere(question: str) -> str:
