@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -265,3 +265,21 @@ def test_what_names_nothing_is_not_understood(text, unclear):
     follow = replace(question(text, "9 bar", passage, history=turns), **EXTRACTED)
     [kept] = verified_by_rules.verify([follow], lambda qs: {q.id: Context((passage,)) for q in qs})
     assert kept.status == "proposed", "after earlier turns it is"
+
+
+def test_what_one_retriever_alone_was_asked_is_told(workspace, server):  # noqa: F811
+    indexed(workspace, {"pumps.md": PUMPS})
+    corpus = workspace.store.corpus("town")
+    store = workspace.store
+    none = Question(
+        "n", "Who designed the Egret pump of Ardel?", "", (), "hand", unanswerable=True, type="unanswerable"
+    )
+    store.put_questions(store.create_question_set(corpus.id, "t").id, [none])
+    result = verifying.verify_questions(workspace, "t", "town", verifier="rules")
+    assert (result.verified, result.by_words_alone) == (1, 1)
+    told = "1 unanswerable question was judged by the 20 best chunks of BM25 alone: the index has no vectors."
+    assert told in verifying.summary(asdict(result))
+    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=200, embedder="openai:bags"))
+    result = verifying.verify_questions(workspace, "t", "vectors", verifier="rules", again=True)
+    assert (result.verified, result.by_words_alone) == (1, 0)
+    assert "BM25" not in verifying.summary(asdict(result))

@@ -69,7 +69,8 @@ class Verified:
     `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why
     questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone.
     `by_type` holds `TypeYield`s.
-    `calls` and `dollars` are what the set has cost so far, its generation included.
+    `calls` and `dollars` are what the set has cost so far, its generation included. `by_words_alone` unanswerable
+    questions were judged by the chunks of BM25 alone, because the index has no vectors.
     """
 
     questions: str
@@ -82,6 +83,7 @@ class Verified:
     by_type: Mapping[str, Any] = field(default_factory=dict)
     calls: int = 0
     dollars: float = 0.0
+    by_words_alone: int = 0
 
 
 def verify_questions(
@@ -164,6 +166,7 @@ def verify_questions(
         by_type=dict(counts),
         calls=calls,
         dollars=dollars,
+        by_words_alone=0 if info.config.embedder else sum(map(unanswerable, waiting)),
     )
 
 
@@ -192,7 +195,19 @@ verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
     if accepted:
         sentence += f" {accepted:,} of them {'stays' if accepted == 1 else 'stay'} accepted, as a person decided."
     changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
-    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}"
+    alone = _words_alone(result.get("by_words_alone", 0))
+    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}{alone}"
+
+
+def _words_alone(count: int) -> str:
+    """Say that unanswerable questions were judged by one retriever's chunks."""
+    if not count:
+        return ""
+    noun, were = ("question", "was") if count == 1 else ("questions", "were")
+    return (
+        f" {count:,} unanswerable {noun} {were} judged by the {CANDIDATES} best chunks of BM25 alone: the index has no "
+        "vectors. Verify them again on an index with an embedder, too."
+    )
 
 
 def _outcome_of(question: Question) -> str:
