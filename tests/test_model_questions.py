@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from ragviz.errors import UsageError
-from ragviz.generation import model_questions, question_prompts
+from ragviz.generation import model_questions, question_prompts, rejection
 from ragviz.generation.model_questions import (
     ClaimReply,
     FollowUpReply,
@@ -20,6 +20,7 @@ from ragviz.generation.model_questions import (
     read,
 )
 from ragviz.generation.plan import Cell
+from ragviz.health import wording
 from ragviz.models.chat import ModelClient
 from ragviz.questions.question_types import TYPES
 from ragviz.records import Chunk, Document, QuestionStyle, QuestionType
@@ -204,6 +205,51 @@ def test_a_swap_that_is_none_is_rejected(given, reason):
     question = made(given, task("unanswerable"))
     assert question.status == "rejected"
     assert reason in question.reason
+
+
+FEES = "Fees of the desk:\n\n| Desk | Fee |\n| --- | --- |\n| North | 5 EUR |\n\nThe desk in the south is free."
+WEAVERS = "The guild of weavers was founded in 1412."
+
+
+@pytest.mark.parametrize(
+    ("kind", "style", "text", "quote", "asked", "answer", "reason"),
+    [
+        ("number", "", TEXT, WEAVERS, "When was the guild of weavers founded?", "in 1412", ""),
+        ("number", "", TEXT, "It was built again of stone.", "What was the hall built of again?", "stone", "no number"),
+        (
+            "number",
+            "",
+            "It opens on Monday at the quay.",
+            "It opens on Monday",
+            "When does the quay open?",
+            "Monday",
+            "",
+        ),
+        ("number", "", CHINESE[0], CHINESE[0][:12], "织工行会是哪一年成立的？", "1412年", ""),
+        ("number", "", CHINESE[0], CHINESE[0], "织工行会的会馆在什么地方？", "下城区", "no number"),
+        ("table", "", FEES, "| North | 5 EUR |", "What is the fee of the north desk?", "5 EUR", ""),
+        ("table", "", FEES, "The desk in the south is free.", "What does the south desk cost?", "free", "in a table"),
+        ("fact", "other-language", TEXT, WEAVERS, "织工行会是哪一年成立的？", "1412", ""),
+        ("fact", "other-language", TEXT, WEAVERS, "When was the guild of weavers founded?", "1412", ": English"),
+        ("fact", "other-language", TEXT, WEAVERS, "Weavers guild founding year?", "1412", ": English"),
+        ("fact", "other-language", CHINESE[0], CHINESE[0], "When did the weavers begin?", "1412年", ""),
+        ("fact", "other-language", CHINESE[0], CHINESE[0], "织工行会是哪一年成立的？", "1412年", ": Chinese"),
+        ("fact", "other-words", TEXT, WEAVERS, "In which year did cloth makers first organise?", "1412", ""),
+        ("fact", "other-words", TEXT, WEAVERS, "When was the guild of weavers founded?", "1412", "100% of its own"),
+        ("fact", "other-words", CHINESE[0], CHINESE[0], "织工行会成立于哪年，会馆位于哪里？", "1412年", "of its own"),
+        ("fact", "colleague", TEXT, WEAVERS, "When was the guild of weavers founded?", "1412", ""),
+    ],
+)
+def test_a_question_is_of_the_type_and_style_that_was_asked_for(kind, style, text, quote, asked, answer, reason):
+    of = document(text)
+    one = Task(Cell("d", "", kind, style), [chunk(of, text)])
+    question = read(reply(claim(quote), question=asked, answer=answer), one, {"d": of}, "judge")
+    assert (question.status, bool(question.reason)) == (("rejected", True) if reason else ("proposed", False))
+    assert reason in question.reason
+
+
+def test_what_copies_is_one_number_here_and_on_the_page_of_health():
+    assert (rejection.COPIED, rejection.LEAST_COPIED) == (wording.COPIED, wording.LEAST)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

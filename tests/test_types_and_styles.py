@@ -58,6 +58,25 @@ def test_the_questions_of_a_set_are_filtered_by_type_and_style(typed_run):
         assert listed["Id"].tolist() == [expected]
 
 
+def test_what_each_passage_tells_is_shown_with_it_and_a_long_question_fits_its_row(typed_run):
+    workspace = open_workspace()
+    asked = workspace.store.question_set("asked")
+    one, two, *_ = [q for q in workspace.store.questions(asked.id) if q.asked and q.evidence]
+    long = f"{one.text} " * 8
+    both = replace(one, text=long, evidence=(one.evidence[0], two.evidence[0]), parts=("The *first* one.", "Another."))
+    workspace.store.put_questions(asked.id, [both])
+    app = show("questions", set="asked", tab="Review", question=one.id)
+    assert "**Passage 1 of 2**: The *first* one." in words(app)
+    assert "**Passage 2 of 2**: Another." in words(app)
+    listed = next(each for each in app.dataframe if "Id" in each.value)
+    row = listed.value.set_index("Id").loc[one.id]
+    assert row["Question"].endswith("…")
+    assert len(row["Question"]) < 120
+    assert listed.proto.row_height == 104
+    workspace.store.put_questions(asked.id, [replace(both, parts=())])
+    assert "**Passage 1 of 2**\n" in words(show("questions", set="asked", tab="Review", question=one.id))
+
+
 def test_a_comparison_is_divided_on_the_command_line(typed_run, command_line):
     workspace = open_workspace()
     running.run(workspace, "other", RunConfig(index="small", questions="asked", retriever="knn", depth=20))

@@ -225,7 +225,7 @@ def _undated(question: str, language: str) -> str:
         if at := dated(topic, "zh"):  # "关于相册的版本 3.0（2023年11月），…" asks about the album
             name = re.sub("[的（( ]+$", "", topic[: at[0].start])
             topic = f"{name}，" if len(name) > len("关于") else ""
-        topic, rest = (_TITLE_DATE.sub("", text) for text in (topic, rest))
+        topic, rest = (re.sub(r"\s+(?=，)", "", _TITLE_DATE.sub("", text)) for text in (topic, rest))
     rest = re.sub(r"\s+([?,.])", r"\1", re.sub(r"\s{2,}", " ", rest)).strip(" ,，")
     return topic + rest if topic else rest[:1].upper() + rest[1:]
 

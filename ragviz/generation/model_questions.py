@@ -5,6 +5,7 @@ A prompt is put together of instructions for the type of the question and for it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from ragviz.errors import BudgetReached, ModelError, UsageError
-from ragviz.generation import drafts, question_prompts, rejection
+from ragviz.generation import drafts, evidence_passages, question_prompts, rejection
 from ragviz.generation.chosen_chunks import Group
 from ragviz.generation.drafts import Ask
 from ragviz.generation.plan import Cell
@@ -21,7 +22,7 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
 from ragviz.questions.question_types import TYPES
 from ragviz.records import Chunk, Document, Evidence, Question, Span, digest, json_line
-from ragviz.text import language, segmentation
+from ragviz.text import language, numerals, segmentation
 from ragviz.text.quotes import places
 
 FAILED = "model failed"
@@ -31,6 +32,16 @@ MOST_PASSAGES = 5
 """Passages that one question can need."""
 SHOWN = 60
 """Characters of a reply's words in a reason."""
+
+
+_COUNTED = re.compile(
+    r"\b(?:hundred|thousand|million|billion|dozen|half|quarter|once|twice|first|second|third|fourth|fifth|last day|noon"
+    r"|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july|august|september"
+    r"|october|november|december)\b|[万亿半]|周[日末]|星期[日天]",
+    re.IGNORECASE,
+)
+"""Numbers, dates and times in words that `numerals` does not read."""
+_EASTERN = re.compile(f"[{language.IDEOGRAPH}\u3041-\u30ff]")
 
 
 class ClaimReply(BaseModel):
@@ -229,7 +240,7 @@ def read(
     if refused:
         return _rejected(question, refused)
     question = replace(question, evidence=groups, parts=parts)
-    reason = _fault(question, reply, task, existing or frozenset())
+    reason = _fault(question, reply, task, existing or frozenset()) or _unlike(question, task, documents)
     if reason:
         return _rejected(question, reason)
     if existing is not None:
@@ -328,6 +339,31 @@ def _fault(question: Question, reply: QuestionReply, task: Task, existing: Conta
         return "asked already"
     reason = rejection.reject(checked, context)
     return "" if short and reason == "the question is too short" else reason
+
+
+def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -> str:
+    """Return why a question is not of the type or style that was asked for, as far as words show it; "" when it is."""
+    if question.type == "number" and not _is_counted(question.answer):
+        return "its answer has no number, date or time"
+    if question.type == "table":
+        spans = [span for group in question.evidence for span in group]
+        if not any(evidence_passages.is_in_table(documents[span.document_id], span) for span in spans):
+            return "no quote of it stands in a table"
+    if question.style == "other-language" and _is_in(question.text, own := drafts.language_of(task.passages), task):
+        return f"it is not in another language than its passages: {language.NAMES.get(own, own)}"
+    if question.style == "other-words" and (share := rejection.copied(question)) >= rejection.COPIED:
+        return f"it is not in other words: {share:.0%} of its own stand in its quotes"
+    return ""
+
+
+def _is_counted(answer: str) -> bool:
+    return bool(numerals.stated_numbers(answer)) or _COUNTED.search(answer) is not None
+
+
+def _is_in(text: str, own: str, task: Task) -> bool:
+    """Return whether a question is in the language of its passages: by its words, or a script that it lacks."""
+    lacks_script = task.question_language in ("zh", "ja") and not _EASTERN.search(text)
+    return lacks_script or language.of_short(text, task.question_language) == own
 
 
 def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> str:

@@ -34,7 +34,6 @@ from ragviz.models.spending import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import TYPES
 from ragviz.records import (
-    Chunk,
     Edit,
     GeneratorName,
     IndexInfo,
@@ -514,10 +513,9 @@ def foresee_questions(
     reply = sum(model_questions.reply_tokens(task) for task, _ in unpaid)
     checks = forecast.Forecast(0)
     if verify:
-        passages_of = {question.id: task.passages for question, task in zip(written, tasks, strict=True)}
         checks = verification.foresee(
             [question for question in written if question.asked],
-            partial(_contexts_expected, documents, passages_of),
+            partial(_contexts_expected, documents),
             client,
             verdicts=workspace.store.cache(verifying.VERDICTS),
         )
@@ -594,15 +592,13 @@ def _expected(
     return model_questions.read(reply, task, documents.by_id, client.model, seed)
 
 
-def _contexts_expected(
-    documents: IndexedDocuments, passages: Mapping[str, Sequence[Chunk]], questions: Sequence[Question]
-) -> dict[str, Context]:
+def _contexts_expected(documents: IndexedDocuments, questions: Sequence[Question]) -> dict[str, Context]:
     """Return contexts as large as those of a verification, without a search."""
     any_chunks = [chunk for document_id in islice(documents.by_id, 20) for chunk in documents.chunks(document_id)]
     candidates = tuple(Candidate("", chunk.text) for chunk in any_chunks[: 2 * verifying.CANDIDATES])
     return {
         question.id: Context(candidates=candidates)
         if question.unanswerable
-        else Context(tuple(chunk.text for chunk in passages[question.id]))
+        else verifying.context_in(question, documents.by_id)
         for question in questions
     }

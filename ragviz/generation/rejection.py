@@ -8,6 +8,7 @@ from collections.abc import Container, Sequence
 
 from ragviz.records import Question
 from ragviz.text import prose
+from ragviz.text.stems import content_words, stem
 
 _REFERS = re.compile(
     r"\baccording to\b|\bas (?:mentioned|described|stated|shown|noted|listed|discussed) (?:above|below|here|earlier)\b"
@@ -17,6 +18,48 @@ _REFERS = re.compile(
     r"|(?:根据|依据|按照)(?:以上|上述|上面|下面|文|本|该|所给|给定|提供)|(?:以上|上述|所给|给定)(?:内容|材料|文字|段落|信息|资料)|文档中|段落中|材料中",
     re.IGNORECASE,
 )
+
+_UNSAID = re.compile(
+    r"(?<![“‘\"'])\b(?:it|they|them|he|she|him)\b"
+    r"|\b(?:this|that|these|those)(?=\s*(?:[?.!,]|$|(?:is|are|was|were|do|does|did|has|have|had|can|will|mean)\b))"
+    r"|(?:(?<![其排])[它他]|她)们?(?![人国乡])|[这那](?:里|儿|些|个)?(?=[是有在会能可说的，,？?]|$)",
+    re.IGNORECASE,
+)
+_EXPLETIVE = re.compile(r"\s.*\b(?:to|that|if|when|whether|for|who|which|from|in)\s+\w", re.IGNORECASE)
+"""What follows an "it" that stands for nothing: "How long does it take to …?", "How far is it from …?"."""
+
+COPIED = 0.8
+"""Share of a question's words that stands in its evidence, from which it copies the passage."""
+LEAST_COPIED = 3
+"""Words from which on a question can copy: it has to name what it asks about."""
+
+
+def copied(question: Question) -> float:
+    """Return which share of a question's words of content stands in its evidence; 0 where hardly any does."""
+    evidence = "\n".join(span.text for group in question.evidence for span in group)
+    asked = {stem(word) for word in content_words(question.text, question.language)}
+    shared = asked & {stem(word) for word in content_words(evidence, question.language)}
+    return len(shared) / len(asked) if len(shared) >= LEAST_COPIED else 0.0
+
+
+def refers_elsewhere(question: str) -> str:
+    """Return the words of a question that refer to what nobody who asks has seen, or to nothing; "" for none.
+
+    A pronoun refers to nothing where no word of content stands before it.
+
+    >>> refers_elsewhere("What does it say there?"), refers_elsewhere("它是什么时候成立的？")
+    ('it', '它')
+    >>> refers_elsewhere("How long does it take to get a card?"), refers_elsewhere("Is the hall open, and is it free?")
+    ('', '')
+    """
+    if reference := _REFERS.search(question):
+        return reference.group()
+    match = _UNSAID.search(question)
+    lang = "zh" if re.search(r"[\u4e00-\u9fff]", question) else "en"
+    if match is None or content_words(question[: match.start()], lang):
+        return ""
+    is_expletive = match.group().lower() == "it" and _EXPLETIVE.match(question, match.end())
+    return "" if is_expletive else match.group()
 
 
 def reject(question: Question, context: str, existing: Container[str] = frozenset()) -> str:

@@ -55,14 +55,16 @@ class Candidate:
 class Context:
     """What a question is checked against.
 
-    `passages` are the texts of the passages with its evidence, each once, in the order of the evidence; `candidates`
-    the best chunks of the retrievers, for a question that nothing is to answer. `lacking` says why it cannot be
-    verified, "" when it can.
+    `passages` are what its pieces of evidence tell, each passage once, in the order of the evidence, and `parts` what
+    the question says that each of them tells towards its answer, "" where it does not say; `candidates` are the best
+    chunks of the retrievers, for a question that nothing is to answer. `lacking` says why it cannot be verified, ""
+    when it can.
     """
 
     passages: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     lacking: str = ""
+    parts: tuple[str, ...] = ()
 
 
 Contexts = Callable[[Sequence[Question]], Mapping[str, Context]]
@@ -204,6 +206,31 @@ def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     return {question.id: ""}
 
 
+def _times(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Ask what each passage tells of what is asked for, of its own time: all do, and one alone gives the answer.
+
+    Without the outdated passage the answer still comes. It is needed all the same: without it nothing says that there
+    are several times or versions.
+    """
+    [question] = questions
+    passages = dict(enumerate(contexts[question.id].passages, start=1))
+    rows: dict[int, prompts.TimeRow] = {}
+    for attempt in range(2):
+        missing = {number: text for number, text in passages.items() if number not in rows}
+        if not missing:
+            break
+        reply: prompts.TimesReply = yield _again(prompts.times_request(question, missing), attempt)
+        rows |= {row.passage: row for row in reversed(reply.rows) if row.passage in missing}
+    if len(rows) < len(passages):
+        return {}
+    if silent := [number for number in passages if not rows[number].tells]:
+        return {question.id: f"can be answered without passage {silent[0]}: it does not tell what is asked for"}
+    same = [number for number in passages if rows[number].same]
+    if len(same) > 1:
+        return {question.id: f"can be answered without passage {same[0]}: passage {same[1]} gives its answer too"}
+    return {question.id: ""}
+
+
 def _candidates(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
     """Ask which of the best chunks answer a question that none is to answer, a context of them at a time."""
     [question] = questions
@@ -239,6 +266,10 @@ def _packed(candidates: Sequence[Candidate]) -> Iterator[dict[int, str]]:
         yield pack
 
 
+def _needs_several(question: Question, context: Context) -> bool:
+    return not unanswerable(question) and len(context.passages) > 1
+
+
 def _no_answer(_: Sequence[Question]) -> prompts.EvidenceReply:
     return prompts.EvidenceReply(answerable=False, answer="", missing="what the passage that is left out tells")
 
@@ -262,9 +293,21 @@ CHECKS: Mapping[str, Check] = {
     "left out": Check(
         "Not answered when a passage is left out",
         prompts.VERSIONS["evidence"],
-        lambda question, context: not unanswerable(question) and len(context.passages) > 1,
+        lambda question, context: _needs_several(question, context) and question.type != "version",
         _left_out,
         _no_answer,
+    ),
+    "times": Check(
+        "Told by each passage of its own time",
+        prompts.VERSIONS["times"],
+        lambda question, context: _needs_several(question, context) and question.type == "version",
+        _times,
+        lambda questions: prompts.TimesReply(
+            rows=[
+                prompts.TimeRow(passage=number, tells=True, same=number == 1)
+                for number in range(1, prompts.MOST_CANDIDATES + 1)
+            ]
+        ),
     ),
     "candidates": Check(
         "Not answered by the best chunks of the retrievers",

@@ -13,7 +13,7 @@ from ragviz.models.requests import Request
 from ragviz.records import Question
 from ragviz.text import language
 
-VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1"}
+VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1", "times": "1"}
 """Version of each prompt."""
 
 TOGETHER = 10
@@ -60,6 +60,20 @@ class CandidatesReply(BaseModel):
     """A row for every passage."""
 
     rows: list[CandidateRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
+
+
+class TimeRow(BaseModel):
+    """Whether one passage tells what is asked for, of its own time or version."""
+
+    passage: int = Field(description="Number of the passage.")
+    tells: bool = Field(description="Whether it tells what the question asks for, of whatever time or version.")
+    same: bool = Field(description="Whether what it tells is what the answer says.")
+
+
+class TimesReply(BaseModel):
+    """A row for every passage."""
+
+    rows: list[TimeRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
 
 
 ALONE = {
@@ -112,6 +126,20 @@ CANDIDATES = {
 - quote：说明它的原文，逐字照抄；没有则留空。""",
 }
 
+TIMES = {
+    "en": """You check passages of documents of different times or versions. {data}
+"passages" holds passages under their numbers, "question" a question about what holds at one time or in one version,
+"answer" its answer. Give one row for every passage:
+- tells: true when the passage tells what the question asks for, of exactly the thing that it names, whatever the time
+  or the version that it tells it of, and whatever its value. A passage on the same subject that does not is false.
+- same: true when the value that it tells is the one that "answer" gives. False when it tells another, or none.""",
+    "zh": """你要检查不同时间或不同版本的文档段落。{data}
+“passages”是带编号的段落，“question”是一个关于某一时间或某一版本的规定的问题，“answer”是其答案。每个段落给出一行：
+- tells：该段落说明了问题所问的内容，而且正是问题所说的对象，不论它说的是哪个时间、哪个版本，也不论其值是什么，
+  则为 true。主题相同但没有说明的，为 false。
+- same：它所说明的值就是“answer”给出的值，则为 true。说明的是别的值，或者没有说明的，为 false。""",
+}
+
 
 def _conversation(question: Question) -> dict[str, Any]:
     """Return a question with its earlier turns as a prompt holds them."""
@@ -147,6 +175,14 @@ def candidates_request(question: Question, passages: Mapping[int, str]) -> Reque
     """Build the request which of `passages`, by number, answer a question."""
     texts = {"passages": {str(number): text for number, text in passages.items()}, **_conversation(question)}
     request = judge_request(CANDIDATES, texts, CandidatesReply, "\n".join(passages.values()))
+    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
+
+
+def times_request(question: Question, passages: Mapping[int, str]) -> Request[TimesReply]:
+    """Build the request what `passages`, by number, tell of what is asked, each of its own time or version."""
+    numbered = {str(number): text for number, text in passages.items()}
+    texts = {"passages": numbered, **_conversation(question), "answer": question.answer}
+    request = judge_request(TIMES, texts, TimesReply, "\n".join(passages.values()))
     return replace(request, max_tokens=THOUGHT + ROW * len(passages))
 
 

@@ -9,14 +9,27 @@ from typing import Any
 
 from ragviz import stopping
 from ragviz.errors import UsageError
-from ragviz.generation import verification, verified_by_rules
+from ragviz.generation import evidence_passages, verification, verified_by_rules
 from ragviz.generation.drafts import Ask
+from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.verification import Candidate, Context, Contexts, Tally, unanswerable
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Ledger, Spending
-from ragviz.records import Chunk, Edit, IndexInfo, Progress, Question, QuestionSet, RunConfig, Span, new_id, silent
+from ragviz.records import (
+    Chunk,
+    Document,
+    Edit,
+    IndexInfo,
+    Progress,
+    Question,
+    QuestionSet,
+    RunConfig,
+    Span,
+    new_id,
+    silent,
+)
 from ragviz.retrieval import gold, search
 from ragviz.retrieval.retriever import Retriever
 from ragviz.store import codecs
@@ -26,8 +39,6 @@ from ragviz.workspace import Workspace
 
 CANDIDATES = 20
 """Best chunks of each retriever that are judged for a question that nothing is to answer."""
-LONGEST = 4
-"""Chunks that the passage of one piece of evidence is made of at most; of longer evidence its own words are taken."""
 MOST_CHARACTERS = 40_000
 """Characters of one piece of evidence at most: a longer one fits in no call."""
 VERDICTS = "verification"
@@ -59,7 +70,8 @@ class Verified:
     `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why
     questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone.
     `by_type` holds `TypeYield`s.
-    `calls` and `dollars` are what the set has cost so far, its generation included.
+    `calls` and `dollars` are what the set has cost so far, its generation included. `by_words_alone` unanswerable
+    questions were judged by the chunks of BM25 alone, because the index has no vectors.
     """
 
     questions: str
@@ -72,6 +84,7 @@ class Verified:
     by_type: Mapping[str, Any] = field(default_factory=dict)
     calls: int = 0
     dollars: float = 0.0
+    by_words_alone: int = 0
 
 
 def verify_questions(
@@ -154,6 +167,7 @@ def verify_questions(
         by_type=dict(counts),
         calls=calls,
         dollars=dollars,
+        by_words_alone=0 if info.config.embedder else sum(map(unanswerable, waiting)),
     )
 
 
@@ -182,7 +196,19 @@ verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
     if accepted:
         sentence += f" {accepted:,} of them {'stays' if accepted == 1 else 'stay'} accepted, as a person decided."
     changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
-    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}"
+    alone = _words_alone(result.get("by_words_alone", 0))
+    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}{alone}"
+
+
+def _words_alone(count: int) -> str:
+    """Say that unanswerable questions were judged by one retriever's chunks."""
+    if not count:
+        return ""
+    noun, were = ("question", "was") if count == 1 else ("questions", "were")
+    return (
+        f" {count:,} unanswerable {noun} {were} judged by the {CANDIDATES} best chunks of BM25 alone: the index has no "
+        "vectors. Verify them again on an index with an embedder, too."
+    )
 
 
 def _outcome_of(question: Question) -> str:
@@ -267,8 +293,8 @@ def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
 def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:
     """Return what finds the contexts of questions in an index; new embeddings are recorded in `spending`.
 
-    The passage of a piece of evidence are the chunks that hold it. Candidates are the best chunks of BM25, and of kNN
-    where the index has vectors.
+    The passage of a piece of evidence is what it tells, not what else its chunk holds. Candidates are the best chunks
+    of BM25, and of kNN where the index has vectors.
     """
     retrievers: list[Retriever] = []
 
@@ -299,46 +325,59 @@ def _candidates(
 
 
 def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Question]) -> Iterator[tuple[str, Context]]:
-    """Yield the context of each question with evidence: of every group the chunks that hold its first member."""
-    spans = {question.id: [_member(group) for group in question.evidence] for question in questions}
-    ids = sorted({span.document_id for some in spans.values() for span in some if span is not None})
+    """Yield the context of each question with evidence: what the first member of every group tells."""
+    members = {question.id: evidence_passages.members(question) for question in questions}
+    ids = sorted({span.document_id for some in members.values() for span in some.values()})
     cuts = {
         document_id: [(Chunk.make_id(document_id, start, end), start, end) for start, end, _ in rows.tolist()]
         for document_id, rows in workspace.store.cuts(info.build, ids).items()
     }
-    texts = {document.id: document.text for document in workspace.store.document_texts(info.corpus_id, list(cuts))}
+    asking_of: dict[str, list[Question]] = {document_id: [] for document_id in cuts}
     for question in questions:
-        places = [_place(span, cuts, texts) for span in spans[question.id]]
-        long = [place[2] - place[1] for place in places if place is not None and place[2] - place[1] > MOST_CHARACTERS]
-        if not question.evidence:
-            yield question.id, Context(lacking="it has no evidence: find it, or mark it as unanswerable")
-        elif None in places:
-            number = places.index(None) + 1
-            yield question.id, Context(lacking=f"evidence {number} is stale, or in no chunk of index '{info.name}'")
-        elif long:
-            sentence = f"its evidence of {long[0]:,} characters is too long for a call: mark the words that it rests on"
-            yield question.id, Context(lacking=sentence)
-        else:
-            distinct = dict.fromkeys(place for place in places if place is not None)
-            yield question.id, Context(tuple(texts[document_id][start:end] for document_id, start, end in distinct))
+        for document_id in {span.document_id for span in members[question.id].values()} & asking_of.keys():
+            asking_of[document_id].append(question)
+    found: dict[str, dict[int, Passage]] = {question.id: {} for question in questions}
+    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):  # one at a time is in memory
+        for question in asking_of[document.id]:
+            of_document = evidence_passages.passages(question, document, MOST_CHARACTERS)
+            indexed = {n: each for n, each in of_document.items() if _is_indexed(members[question.id][n], cuts)}
+            found[question.id] |= indexed
+    for question in questions:
+        yield question.id, _context(question, found[question.id], info)
 
 
-def _member(group: Sequence[Span]) -> Span | None:
-    return next((span for span in group if not span.stale), None)
+def _context(question: Question, found: Mapping[int, Passage], info: IndexInfo) -> Context:
+    """Return a question's context of the passages that were found, by the number of their group."""
+    if not question.evidence:
+        return Context(lacking="it has no evidence: find it, or mark it as unanswerable")
+    spans = evidence_passages.members(question).values()
+    if long := [span.end - span.start for span in spans if span.end - span.start > MOST_CHARACTERS]:
+        sentence = f"its evidence of {long[0]:,} characters is too long for a call: mark the words that it rests on"
+        return Context(lacking=sentence)
+    if missing := [number for number in range(len(question.evidence)) if number not in found]:
+        return Context(lacking=f"evidence {missing[0] + 1} is stale, or in no chunk of index '{info.name}'")
+    return _joined(question, found)
 
 
-def _place(
-    span: Span | None, cuts: Mapping[str, Sequence[gold.Cut]], texts: Mapping[str, str]
-) -> tuple[str, int, int] | None:
-    """Return document, start and end of the chunks that hold a span, with all of it; of itself where these are many."""
-    if span is None or span.document_id not in texts:
-        return None
+def context_in(question: Question, documents: Mapping[str, Document]) -> Context:
+    """Return the context of a question with evidence in these documents, by id."""
+    ids = {span.document_id for span in evidence_passages.members(question).values()}
+    found: dict[int, Passage] = {}
+    for document_id in ids:
+        found |= evidence_passages.passages(question, documents[document_id], MOST_CHARACTERS)
+    return _joined(question, found)
+
+
+def _joined(question: Question, found: Mapping[int, Passage]) -> Context:
+    """Return the context of a question whose passages are `found`, by the number of their group from 0."""
+    parts = question.parts if len(question.parts) == len(question.evidence) else ("",) * len(question.evidence)
+    joined = defaultdict[Passage, list[str]](list)  # evidence in one sentence is one passage
+    for number, passage in sorted(found.items()):
+        joined[passage].append(parts[number])
+    return Context(tuple(each.told for each in joined), parts=tuple("\n".join(some) for some in joined.values()))
+
+
+def _is_indexed(span: Span, cuts: Mapping[str, Sequence[gold.Cut]]) -> bool:
+    """Return whether a chunk holds a part of a span."""
     [chunk_ids] = gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))
-    held = [cut for cut in cuts.get(span.document_id, ()) if cut[0] in set(chunk_ids)]
-    if not held:
-        return None
-    if len(held) > LONGEST:
-        return span.document_id, span.start, span.end
-    # A chunk can be cut inside the span's last word: what the question rests on is the span.
-    starts, ends = [cut[1] for cut in held], [cut[2] for cut in held]
-    return span.document_id, min(span.start, *starts), max(span.end, *ends)
+    return bool(chunk_ids)

@@ -51,6 +51,8 @@ WIDTHS = {
     "Reason": 200,
 }
 """Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, question and status at 1024."""
+LONG = ("Question", "Document", "Answer", "Reason")
+"""Columns whose texts are cut to what a row shows; the open question is shown in full."""
 UNASKED = "(no question could be generated from this chunk)"
 
 
@@ -186,9 +188,12 @@ def _pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
         address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
 
     columns = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
-    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
+    short = all(widgets.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
+    lines, row = (2, widgets.TWO_LINES) if short else (4, widgets.FOUR_LINES)
+    texts = {name: [widgets.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
+    height = widgets.height_of(len(rows), 8 if short else 6, row)
     widgets.table(
-        rows, "questions", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+        rows.assign(**texts), "questions", columns=columns, on_select=opened, height=height, row_height=row,
         alt="Questions",
     )  # fmt: skip
 

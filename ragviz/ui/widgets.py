@@ -6,6 +6,7 @@ import logging
 import re
 import time
 import traceback
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar
@@ -23,7 +24,7 @@ from ragviz.report import style
 from ragviz.store import disk
 from ragviz.text import addresses
 from ragviz.text.keys import without_keys
-from ragviz.text.markup import plain, sentence, values, visible
+from ragviz.text.markup import plain, sentence, shortened, values, visible
 from ragviz.ui import cache, formats, wording
 
 log = logging.getLogger("ragviz")
@@ -284,6 +285,21 @@ ROW = 35
 """Pixels of a row of a table, its header too."""
 TWO_LINES = 62
 """Pixels of a row in which text stands in two lines: Streamlit breaks text in rows of more than 60."""
+
+FOUR_LINES = 104
+"""Pixels of a row in which text stands in up to four lines."""
+_PADDING, _LETTER = 16, 8
+"""Pixels beside the text of a cell, and of a letter, with what the breaks of lines leave empty."""
+
+
+def fitting(text: str, width: int, lines: int) -> str:
+    """Return as much of a text as some lines of a column of `width` pixels hold: the grid cuts the rest on both sides.
+
+    >>> fitting("Who leads the guild of weavers, and since when?", 232, 1), fitting("谁负责年假的审批？" * 3, 232, 1)
+    ('Who leads the guild of…', '谁负责年假的审批？谁负责…')
+    """
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text) / max(1, len(text))
+    return shortened(text, int(lines * (width - _PADDING) / (_LETTER * (1 + wide))))
 
 
 def height_of(count: int, most: int, row: int = ROW) -> int | Literal["content"]:

@@ -1,0 +1,135 @@
+"""What a piece of evidence tells: the sentences it stands in, under the titles and headers that say what about.
+
+A chunk holds more than what a question rests on: an answer that stands beside the evidence is no support for it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ragviz.claims.sections import SEPARATOR, name_of, section_at, title_of
+from ragviz.claims.structure import ListPlace, Table, structure
+from ragviz.records import Document, Question, Span
+from ragviz.text import segmentation
+
+REACH = 1000
+"""Characters around a piece of evidence within which its sentences begin and end."""
+MOST_BACK = 3
+"""Sentences before a piece of evidence at most that it refers to."""
+_REFERS_BACK = re.compile(
+    r"\W*(?:(?:it|they|he|she|this|that|these|those|such|its|their|his|her|there|then|here|so|but|and|or|however|also)\b"
+    r"|其(?!他|它|余)|[它他她该此这那]|上述|同时|但|因此|所以|并且?|则|否则)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that goes on from the one before it."""
+
+
+_Held = TypeVar("_Held", Table, ListPlace)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The characters [start, end) of a document, and what stands `above` them: titles, an introduction, a header."""
+
+    document_id: str
+    start: int
+    end: int
+    text: str
+    above: str = ""
+
+    @property
+    def told(self) -> str:
+        """The text with what stands above it."""
+        return f"{self.above}\n\n{self.text}" if self.above else self.text
+
+
+def members(question: Question) -> dict[int, Span]:
+    """Return the span that each group of a question's evidence is read from, its first that is not stale, by number."""
+    found = {n: [span for span in group if not span.stale] for n, group in enumerate(question.evidence)}
+    return {number: some[0] for number, some in found.items() if some}
+
+
+def passages(question: Question, document: Document, most: int) -> dict[int, Passage]:
+    """Return what the evidence in a document tells by the number of its group; not of spans longer than `most`."""
+    spans = {n: span for n, span in members(question).items() if span.document_id == document.id}
+    return {
+        number: passage(document, span, [other for other in spans.values() if other != span])
+        for number, span in spans.items()
+        if span.end - span.start <= most
+    }
+
+
+def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Passage:
+    r"""Return what a span tells; sentences that hold `others`, evidence of its own, are not added to what it refers to.
+
+    >>> text = "# Pumps\n\nThe Heron runs at 9 bar. The Kestrel is new. It was designed by Orla Brandt."
+    >>> document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
+    >>> passage(document, Span("d", text.index("designed"), text.index(" by Orla"))).told
+    'Pumps\n\nThe Kestrel is new. It was designed by Orla Brandt.'
+    """
+    found = structure(document)
+    table = _holding(found.tables, span.start)
+    start, end = _rows(table, span) if table else _sentences(document, span, others)
+    titles = [title_of(document) or name_of(document)]
+    if found.sections:
+        titles += section_at(found.sections, span.start).path.split(SEPARATOR)
+    above = [SEPARATOR.join(dict.fromkeys(filter(None, titles)))]
+    listed = _holding(found.lists, span.start)
+    above += _heads(table, start) if table else _introduction(listed, span) if listed else []
+    return Passage(document.id, start, end, document.text[start:end], "\n".join(filter(None, above)))
+
+
+def is_in_table(document: Document, span: Span) -> bool:
+    """Return whether a span begins in a table, of Markdown, CSV or HTML."""
+    text, at = document.text, span.start + 1
+    in_html = text.rfind("<table", 0, at) > text.rfind("</table", 0, at)
+    return in_html or _holding(structure(document).tables, span.start) is not None
+
+
+def _holding(places: Sequence[_Held], at: int) -> _Held | None:
+    """Return which of some places, in order, holds a character."""
+    number = bisect_right(places, at, key=lambda place: place.start) - 1
+    return places[number] if number >= 0 and at < places[number].end else None
+
+
+def _rows(table: Table, span: Span) -> tuple[int, int]:
+    """Return the rows that a span stands in, with all of it."""
+    inside = [row for row in table.rows if row.start < span.end and span.start < row.end]
+    return min([span.start, *(row.start for row in inside)]), max([span.end, *(row.end for row in inside)])
+
+
+def _heads(table: Table, start: int) -> list[str]:
+    """Return the caption and the titles of a table, unless the passage begins with them."""
+    titles = " | ".join(table.header) if any(table.header) else ""
+    return [] if start <= table.start else [table.caption, titles]
+
+
+def _introduction(listed: ListPlace, span: Span) -> list[str]:
+    """Return what introduces a list, where the span is among its items."""
+    return [listed.introduction or listed.title] if listed.items and span.start >= listed.items[0].start else []
+
+
+def _sentences(document: Document, span: Span, others: Sequence[Span]) -> tuple[int, int]:
+    """Return the sentences that a span stands in, and those before it that it goes on from; with all of it."""
+    left, right = max(0, span.start - REACH), min(len(document.text), span.end + REACH)
+    places = [(left + s, left + e) for s, e in segmentation.sentences(document.text[left:right], document.language)]
+    inside = [n for n, (start, end) in enumerate(places) if start < span.end and span.start < end]
+    if not inside:
+        return span.start, span.end
+    first, end = inside[0], max(span.end, places[inside[-1]][1])
+    for _ in range(MOST_BACK):
+        if not first or not _goes_on(document.text, places[first - 1], places[first], others):
+            break
+        first -= 1
+    return min(span.start, places[first][0]), end
+
+
+def _goes_on(text: str, before: tuple[int, int], sentence: tuple[int, int], others: Sequence[Span]) -> bool:
+    """Return whether a sentence refers to the one before it, which stands in its paragraph and is no other evidence."""
+    is_other = any(other.start < before[1] and before[0] < other.end for other in others)
+    together = re.search(r"\n\s*\n", text[before[1] : sentence[0]]) is None
+    return together and not is_other and _REFERS_BACK.match(text, *sentence) is not None

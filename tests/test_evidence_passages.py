@@ -1,0 +1,285 @@
+"""What a question rests on when it is verified: its evidence and what that is about, not the rest of its chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+
+import pytest
+
+from ragviz.documents import corpora
+from ragviz.generation import evidence_passages, pipeline, rejection, verification, verified_by_rules, verifying
+from ragviz.generation.verification import Context
+from ragviz.index import indexing
+from ragviz.records import Document, IndexConfig, Question, Span
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
+from tests.test_verification import (
+    EXTRACTED,
+    knows,  # noqa: F401 - a fixture
+    question,
+    sent,
+    server,  # noqa: F401 - a fixture
+    workspace,  # noqa: F401 - a fixture
+)
+
+PUMPS = "# Pumps\n\nThe Heron pump runs at a maximum pressure of 9 bar. The Kestrel pump was designed by Orla Brandt."
+ASKED, SAYS = "What maximum pressure does the Heron pump have?", "The Heron pump runs at a maximum pressure of 9 bar."
+WRONG = "The Kestrel pump was designed by Orla Brandt."
+
+
+def indexed(opened: Workspace, texts: Mapping[str, str], size: int = 200) -> dict[str, Document]:
+    """Index documents by name as corpus and index "town", so that each of these short ones is one chunk."""
+    corpus = opened.store.create_corpus("town")
+    for name, text in texts.items():
+        corpora.add_file(opened, corpus, name, text.encode())
+    indexing.build_index(opened, corpus, "town", IndexConfig(chunk_size=size, embedder=""))
+    ids = [info.id for info in opened.store.documents(corpus.id)]
+    return {document.name: document for document in opened.store.document_texts(corpus.id, ids)}
+
+
+def quoting(document: Document, *quotes: str, text: str = ASKED, answer: str = "9 bar", **more: object) -> Question:
+    starts = [document.text.index(quote) for quote in quotes]
+    spans = [Span(document.id, at, at + len(quote), quote) for at, quote in zip(starts, quotes, strict=True)]
+    return replace(question(text, answer), evidence=tuple((span,) for span in spans), **more)  # type: ignore[arg-type]
+
+
+def context_of(opened: Workspace, *asked: Question) -> Context:
+    return verifying.contexts_of(opened, opened.store.index("town"))(asked)[asked[0].id]
+
+
+def checked(opened: Workspace, *asked: Question, by: str = "rules") -> list[Question]:
+    contexts = verifying.contexts_of(opened, opened.store.index("town"))
+    if by == "rules":
+        return list(verified_by_rules.verify(asked, contexts))
+    return list(verification.verify(asked, contexts, opened.model))
+
+
+def sent_texts(server: ModelServer) -> list[dict]:  # noqa: F811
+    """The texts that the model got, call by call; the index was embedded before."""
+    server.bodies[:] = [body for body in server.bodies if "messages" in body]
+    return sent(server)
+
+
+# The evidence, not its chunk
+
+
+def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server, knows):  # noqa: F811
+    document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
+    knows(ASKED, ["9 bar"], "9 bar")
+    right, wrong = quoting(document, "9 bar", id="right"), quoting(document, WRONG, id="wrong")
+    assert context_of(workspace, right).passages == (f"Pumps\n\n{SAYS}",), "a word or two are read in their sentence"
+    told, rejected = checked(workspace, right, replace(wrong, **EXTRACTED))
+    assert (told.verified_by, rejected.status) == ("rules", "rejected")
+    assert rejected.reason == "its evidence does not hold a number of its answer: 9"
+    assert checked(workspace, wrong)[0].verified_by == "", "what a person wrote is left to a model"
+    told, rejected = checked(workspace, right, wrong, by="model")
+    assert (told.verified_by, rejected.status) == ("loopback", "rejected")
+    assert rejected.reason.startswith("not answerable from its evidence")
+    assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent_texts(server)]
+
+
+TABLE = "# Rates\n\nRates of 2024:\n\n| Desk | Fee |\n| --- | --- |\n| North | 5 EUR |\n| South | 7 EUR |\n"
+LIST = "# Moving\n\nA mover hands in:\n\n- a signed lease\n- a proof of address\n"
+CHINESE = "# 年假\n\n正式员工每年有十二天年假。该假期须提前三天申请。\n\n病假另行规定。"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "quote", "told"),
+    [
+        ("rates.md", TABLE, "7 EUR", "Rates\nRates of 2024\nDesk | Fee\n\n| South | 7 EUR |"),
+        ("rates.csv", "Desk,Fee\nNorth,5 EUR\nSouth,7 EUR\n", "7 EUR", "rates\nDesk | Fee\n\nSouth,7 EUR"),
+        ("moving.md", LIST, "proof of address", "Moving\nA mover hands in\n\na proof of address"),
+        ("leave.md", CHINESE, "提前三天申请", "年假\n\n正式员工每年有十二天年假。该假期须提前三天申请。"),
+        ("leave.md", CHINESE, "病假另行规定", "年假\n\n病假另行规定。"),
+        ("plain.txt", "It rains.\n\nIt is 9 o'clock.", "9", "plain\n\nIt is 9 o'clock."),  # of its paragraph only
+    ],
+)
+def test_a_quote_is_read_with_what_says_what_it_is_about(workspace, name, text, quote, told):  # noqa: F811
+    document = indexed(workspace, {name: text})[name]
+    assert context_of(workspace, quoting(document, quote)).passages[0] == told
+
+
+def test_what_a_sentence_refers_to_is_read_unless_it_is_other_evidence(workspace):  # noqa: F811
+    text = "The guild has a hall. It burned down in 1666."
+    document = indexed(workspace, {"hall.txt": text})["hall.txt"]
+    assert context_of(workspace, quoting(document, "1666")).passages == (f"hall\n\n{text}",)
+    both = context_of(workspace, quoting(document, "a hall", "1666")).passages
+    assert both == ("hall\n\nThe guild has a hall.", "hall\n\nIt burned down in 1666.")
+
+
+def test_whole_documents_are_evidence_too_as_far_as_a_call_reads_them(workspace):  # noqa: F811
+    long = " ".join(f"Pump {n} was replaced in the north." for n in range(1, 900))
+    short, whole, huge = long[:9000], long[:30000], f"{long} {long}"
+    documents = indexed(workspace, {"short.txt": short, "whole.txt": whole, "huge.txt": huge})
+    for name in ("short.txt", "whole.txt"):
+        passages = context_of(workspace, quoting(documents[name], documents[name].text)).passages
+        assert passages == (f"{name[:-4]}\n\n{documents[name].text}",)
+    lacking = context_of(workspace, quoting(documents["huge.txt"], documents["huge.txt"].text)).lacking
+    assert lacking.startswith(f"its evidence of {len(documents['huge.txt'].text):,} characters is too long for a call")
+
+
+def test_a_sentence_that_never_ends_is_read_as_far_as_needed():
+    text = "word " * 40_000
+    document = Document("d", "d.txt", text, (), "en", "text/plain", "", len(text))
+    assert len(evidence_passages.passage(document, Span("d", 100_000, 100_004)).text) <= 2 * evidence_passages.REACH + 4
+
+
+# Several pieces of evidence
+
+
+def test_two_pieces_of_evidence_in_one_chunk_are_each_left_out(workspace, server, knows):  # noqa: F811
+    document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
+    knows(ASKED, ["9 bar"], "9 bar")
+    both = quoting(document, SAYS, WRONG)
+    assert context_of(workspace, both).passages == (f"Pumps\n\n{SAYS}", f"Pumps\n\n{WRONG}")
+    [rejected] = checked(workspace, both, by="model")
+    assert rejected.reason == "can be answered without passage 2: “9 bar”"
+    needs_both = "What runs at 9 bar, and what was designed by Orla Brandt?"
+    knows(needs_both, ["Heron", "Kestrel"], "the Heron pump; the Kestrel pump")
+    asked = quoting(document, SAYS, WRONG, text=needs_both, answer="the Heron pump; the Kestrel pump")
+    assert checked(workspace, asked, by="model")[0].verified_by == "loopback"
+    once = quoting(document, "9 bar", "The Heron pump", id="once")
+    assert len(context_of(workspace, once).passages) == 1, "evidence in one sentence is one passage"
+
+
+ROWS = ("| System | Login system |\n| --- | --- |\n| Employee Express | Employee password |",
+        "| Self Service | Employee Express and other passwords of an employee |")  # fmt: skip
+COMPARED = Question(
+    "compared",
+    "How do “Employee Express” and “Self Service” differ in login system?",
+    "Employee Express: Employee password; Self Service: Employee Express and other passwords of an employee",
+    (),
+    "extractive",
+    parts=(
+        "The login system of “Employee Express” is Employee password.",
+        "The login system of “Self Service” is Employee Express and other passwords of an employee.",
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("passages", "dispensable"),
+    [
+        ((ROWS[0], f"| System | Login system |\n{ROWS[1]}"), None),
+        (("\n".join(ROWS), "\n".join(ROWS)), 1),  # both rows stand in each
+        ((ROWS[0], "\n".join(ROWS)), 1),
+        (("\n".join(ROWS), ROWS[1]), 2),
+    ],
+)
+def test_a_passage_is_needed_whose_part_of_the_answer_stands_in_no_other(passages, dispensable):
+    contexts = {COMPARED.id: Context(passages, parts=COMPARED.parts)}
+    [outcome] = verified_by_rules.verify([COMPARED], lambda _: contexts)
+    assert outcome.reason.startswith(f"can be answered without passage {dispensable}" if dispensable else "")
+    assert (outcome.status == "rejected") == (dispensable is not None)
+    if not dispensable:
+        bare = {COMPARED.id: Context(passages)}
+        assert next(verified_by_rules.verify([COMPARED], lambda _: bare)).status == "rejected", "by words alone"
+
+
+# Which version holds
+
+POLICIES = {
+    "en": {
+        f"leave-{year}.md": f"# Leave policy {year}\n\n## Parental leave\n\nThe parental leave is {weeks} weeks.\n\n"
+        f"The daily meal allowance is {dollars} dollars.\n\nThe office opens at {hour} o'clock.\n"
+        for year, weeks, dollars, hour in ((2023, 10, 25, 8), (2024, 12, 30, 9))
+    },
+    "zh": {
+        f"请假制度{year}.md": f"# 请假制度 {year}年\n\n## 年假\n\n年假的天数为{days}。\n\n每日餐费补贴为{fee}元。\n"
+        for year, days, fee in ((2023, "十天", 25), (2024, "十二天", 30))
+    },
+}
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_a_question_which_version_holds_is_kept_and_one_with_a_needless_passage_is_not(workspace, server, knows, lang):  # noqa: F811
+    documents = indexed(workspace, POLICIES[lang])
+    made = pipeline.generate_questions(workspace, "town", "v", kinds={"version": 20})
+    kept = workspace.store.questions(workspace.store.question_set("v").id)
+    assert made.rejected == 0
+    assert len(kept) >= 2
+    assert {q.verified_by for q in kept} == {"rules"}
+    [asked] = [q for q in kept if "30" in q.answer]
+    assert " ，" not in asked.text
+    knows(asked.text, ["30"], asked.answer)
+    assert checked(workspace, asked, by="model")[0].verified_by == "loopback"
+    old, new = documents.values()
+    other = "The parental leave is 10 weeks." if lang == "en" else "年假的天数为十天。"
+    beside = quoting(old, other).evidence
+    needless = replace(asked, id="needless", evidence=(asked.evidence[0], *beside), parts=())
+    twice = [line for line in new.text.splitlines() if "30" in line]
+    same = replace(asked, id="same", evidence=(asked.evidence[0], *quoting(new, *twice).evidence), parts=())
+    for by in ("rules", "model"):
+        [rejected] = checked(workspace, needless, by=by)
+        assert rejected.reason.startswith("can be answered without passage 2"), by
+        assert rejected.status == "rejected"
+        assert len(context_of(workspace, same).passages) == 1, "one sentence, however often it is quoted"
+
+
+def test_the_same_of_two_years_needs_one_passage(workspace, server, knows):  # noqa: F811
+    texts = {f"fees-{year}.md": f"# Fees {year}\n\nThe fee of the north desk is 30 dollars." for year in (2023, 2024)}
+    one, two = indexed(workspace, texts).values()
+    evidence = tuple(quoting(each, each.text.splitlines()[-1]).evidence[0] for each in (one, two))
+    asked = replace(
+        question("Currently, how much is the fee of the north desk?", "30 dollars", type="version"),
+        evidence=evidence,
+        generator="extractive",
+    )
+    knows(asked.text, ["30"], "30 dollars")
+    for by in ("rules", "model"):
+        [rejected] = checked(workspace, asked, by=by)
+        assert rejected.reason.startswith("can be answered without passage 1: "), by
+        assert "its answer too" in rejected.reason
+
+
+# Understood without the passage
+
+
+@pytest.mark.parametrize(
+    ("text", "unclear"),
+    [
+        ("What does it say there about that?", "it"),
+        ("它是什么时候成立的？", "它"),
+        ("What does the text say about pumps?", "the text"),
+        ("根据上述内容，泵有几个？", "根据上述"),
+        ("Who are they?", "they"),
+        ("How long does it take to get a card?", ""),
+        ("Is it allowed to smoke in the hall?", ""),
+        ("When does the hall open, and is it free?", ""),
+        ("其他格式有哪些？", ""),
+        ("Who wrote “It”?", ""),
+        ("What do those who travel need?", ""),
+    ],
+)
+def test_what_names_nothing_is_not_understood(text, unclear):
+    assert rejection.refers_elsewhere(text) == unclear
+    passage = f"{text} is 9 bar."
+    [outcome] = verified_by_rules.verify(
+        [replace(question(text, "9 bar", passage), **EXTRACTED)], lambda qs: {q.id: Context((passage,)) for q in qs}
+    )
+    assert (outcome.status, "not understood" in outcome.reason) == (
+        ("rejected", True) if unclear else ("proposed", False)
+    )
+    turns = (("When was the guild founded?", "1412"),)
+    follow = replace(question(text, "9 bar", passage, history=turns), **EXTRACTED)
+    [kept] = verified_by_rules.verify([follow], lambda qs: {q.id: Context((passage,)) for q in qs})
+    assert kept.status == "proposed", "after earlier turns it is"
+
+
+def test_what_one_retriever_alone_was_asked_is_told(workspace, server):  # noqa: F811
+    indexed(workspace, {"pumps.md": PUMPS})
+    corpus = workspace.store.corpus("town")
+    store = workspace.store
+    none = Question(
+        "n", "Who designed the Egret pump of Ardel?", "", (), "hand", unanswerable=True, type="unanswerable"
+    )
+    store.put_questions(store.create_question_set(corpus.id, "t").id, [none])
+    result = verifying.verify_questions(workspace, "t", "town", verifier="rules")
+    assert (result.verified, result.by_words_alone) == (1, 1)
+    told = "1 unanswerable question was judged by the 20 best chunks of BM25 alone: the index has no vectors."
+    assert told in verifying.summary(asdict(result))
+    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=200, embedder="openai:bags"))
+    result = verifying.verify_questions(workspace, "t", "vectors", verifier="rules", again=True)
+    assert (result.verified, result.by_words_alone) == (1, 0)
+    assert "BM25" not in verifying.summary(asdict(result))
