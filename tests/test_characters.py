@@ -88,7 +88,7 @@ def test_no_questions():
 
 
 def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match=r"1 questions .* 'q' first"):
+    with pytest.raises(InputError, match=r"1 question had .* 'q' first"):
         measure_characters(read([retrieved("q", ("d", 0, 1))], 1), {})
     foreign = Retrieved("q", Ranking(("MARCO_1",), (1.0,)), (("MARCO_1",),))
     with pytest.raises(InputError, match="'MARCO_1'"):

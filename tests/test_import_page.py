@@ -37,8 +37,10 @@ def test_an_offset_that_was_repaired_is_listed(home: Path) -> None:  # noqa: F81
     app = imported(show("questions", tab="Import"), "squad.json", data, "application/json")
     assert "1 question and 1 document imported" in words(app)
     assert "1 row skipped, 1 row imported otherwise than written" in words(app)
-    table = next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value
-    assert list(table["Row"]) == [1, 2]
+    table = next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value)
+    assert list(table.value["Row"]) == [1, 2]
+    columns = json.loads(table.proto.columns)
+    assert columns["Row"]["pinned"], "else it gets half of the width that the columns leave"
     assert open_workspace().store.document_named(open_workspace().store.corpus("notes").id, "Ferries/001") is not None
     assert FERRY in "".join(d.text for d in texts())
 
@@ -47,6 +49,18 @@ def texts():
     store = open_workspace().store
     corpus = store.corpus("notes")
     return store.many_texts(corpus.id, [info.id for info in store.documents(corpus.id) if info.status == "ok"])
+
+
+def test_what_a_triple_is_stands_beside_the_form(home: Path) -> None:  # noqa: F811
+    text = words(show("questions", tab="Import"))
+    assert "triples of question, answer and passage" in text
+    passage = next(iter(texts())).text.split("\n\n")[1].split(".")[0]
+    data = f'question,answer,passage\nWhat?,That.,"{passage}"\n'.encode()
+    app = imported(show("questions", tab="Import"), "t.csv", data, "text/csv")
+    assert "1 question imported into brought" in words(app)
+    store = open_workspace().store
+    [question] = store.questions(store.question_set("brought").id)
+    assert question.evidence[0][0].text == passage
 
 
 def test_large_files_are_imported_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
@@ -75,5 +89,5 @@ def test_every_format_is_exported_and_says_what_it_lacks(home: Path) -> None:  #
     app = show("questions")
     labels = [each.proto.label for each in app.get("download_button")]
     assert {"JSONL", "CSV", "BEIR", "Ragas", "SQuAD", "TREC"} <= set(labels)
-    assert "lacks places within documents" in words(app)
+    assert "lacks places within documents, titles of documents" in words(app)
     assert "restores the same questions" in words(app)

@@ -254,7 +254,9 @@ def test_how_many_name_no_evidence_is_said():
         ({"evidence": [[]]}, "not a list of objects"),
         ({"status": "perhaps"}, "status 'perhaps'"),
         ({"id": "x" * 65}, "id of 65 characters"),
-        ({"answer": ["a"]}, "answer that is not text"),
+        ({"answer": ["a"]}, "has an answer that is not text"),
+        ({"history": "no list"}, "has something as its history that is not JSON"),
+        ({"parts": {"a": 1}}, "has something as its parts that is not a list"),
     ],
 )
 def test_rows_that_are_refused_say_why(row, reason):

@@ -188,9 +188,9 @@ def _problems(result: Mapping[str, Any]) -> None:
         widgets.table_button(rows, f"{result['questions']}-import", "problems-csv")
     shown = rows.head(_SHOWN)
     columns = {
-        "Row": st.column_config.NumberColumn(width=60),
+        "Row": st.column_config.NumberColumn(width=60, pinned=True),  # of others, each gets an equal share of the rest
         "Reason": st.column_config.TextColumn(width="large"),
-        "File": st.column_config.TextColumn(width=120),
+        "File": st.column_config.TextColumn(width=150, pinned=True),
     }
     height = widgets.height_of(len(shown), 4, widgets.TWO_LINES)
     widgets.table(shown, "problems", columns=columns, height=height, row_height=widgets.TWO_LINES)

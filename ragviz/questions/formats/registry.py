@@ -49,7 +49,8 @@ FORMATS: Mapping[str, Format] = {
         "BEIR",
         "zip",
         "a folder or .zip with corpus.jsonl, queries.jsonl and qrels/*.tsv: its entries become documents",
-        "places within documents, which pieces of evidence are needed together, types, styles, reviews and weights.",
+        "places within documents, titles of documents (they begin the text), which pieces of evidence are needed "
+        "together, types, styles, reviews and weights.",
         brings_documents=True,
     ),
     "ragas": Format(
