@@ -47,7 +47,8 @@ def test_every_edit_is_a_version_that_says_who_and_what(workspace, question_set)
         (1, "Ann", "imported", 2),
     ]
     assert latest(workspace, question_set).version == 3
-    assert {i: v.number for i, v in store.history.latest(question_set.id).items()} == {"a": 2, "b": 3}
+    newest = {i: store.history.latest(question_set.id, i) for i in ("a", "b", "none")}
+    assert {i: version and version.number for i, version in newest.items()} == {"a": 2, "b": 3, "none": None}
     assert [(v.number, q and q.text) for v, q in store.history.of_question(question_set.id, "a")] == [
         (2, "How high is it?"),
         (1, None),
