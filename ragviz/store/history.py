@@ -17,6 +17,8 @@ Rows = Callable[[sa.Select[Any]], Sequence[Row[Any]]]
 
 UNDO = "undo:"
 """How the key of an edit that takes a version back begins; the number of that version follows."""
+RESTORE = "restore:"
+"""How the key of an edit that goes back to a version begins; its own number, a colon and that of the version follow."""
 
 
 class StoreHistory:
@@ -97,9 +99,12 @@ class StoreHistory:
 
 
 def _version(row: Row[Any], questions: int) -> SetVersion:
-    undoes = int(row.edit_key.removeprefix(UNDO)) if row.edit_key.startswith(UNDO) else None
-    by_system = row.edit_key.startswith(SYSTEM)
-    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, row.edit_key)
+    key = row.edit_key
+    undoes = int(key.removeprefix(UNDO)) if key.startswith(UNDO) else None
+    _, _, to = key.removeprefix(RESTORE).partition(":")  # "" in the keys of earlier versions of ragviz
+    restores = int(to) if key.startswith(RESTORE) and to else None
+    by_system = key.startswith(SYSTEM)
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, key, restores)
 
 
 def _question_of(body: str) -> Question | None:

@@ -638,7 +638,7 @@ class Store:
                 fresh += position == fresh
                 side = question.split if split else sides.get(question.id, "")
                 rows.append({"set_id": set_id, "position": position, "split": side} | codecs.question_row(question))
-                if before[question.id] != rows[-1]["body"]:
+                if edit.recorded or before[question.id] != rows[-1]["body"]:
                     changed[question.id] = before[question.id]
             connection.execute(schema.questions.insert(), rows)
             stored(number * changes.BATCH + len(some))
@@ -716,7 +716,7 @@ class Store:
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
-                if codecs.question_to_json(question) != row.body:
+                if edit.recorded or codecs.question_to_json(question) != row.body:
                     changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
         return done.rowcount == 1, question if done.rowcount else current
@@ -734,14 +734,12 @@ class Store:
                 connection.execute(table.delete().where(mine))
             changes.record_version(connection, set_id, edit, before)
 
-    def questions(self, set_id: str) -> list[Question]:
-        """Return all questions of a set, in order, whatever their status."""
-        query = (
-            sa.select(schema.questions.c.body, schema.questions.c.split)
-            .where(schema.questions.c.set_id == set_id)
-            .order_by(schema.questions.c.position)
-        )
-        return [codecs.question(row.body, row.split) for row in self._rows(query)]
+    def questions(self, set_id: str, ids: Sequence[str] | None = None) -> list[Question]:
+        """Return all questions of a set, in order, whatever their status; with `ids` those of them that there are."""
+        table = schema.questions
+        query = sa.select(table.c.body, table.c.split).where(table.c.set_id == set_id).order_by(table.c.position)
+        queries = [query] if ids is None else [query.where(table.c.id.in_(batch)) for batch in changes.batches(ids)]
+        return [codecs.question(row.body, row.split) for each in queries for row in self._rows(each)]
 
     def stored_questions(
         self, set_id: str, known: Mapping[str, codecs.StoredQuestion] = MappingProxyType({})
