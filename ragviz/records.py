@@ -750,6 +750,11 @@ class SetVersion:
     key: str = ""
     restores: int | None = None
 
+    @property
+    def who(self) -> str:
+        """The author; "ragviz" where it followed from a change of documents and nobody is known to have made that."""
+        return self.author or ("ragviz" if self.by_system else "")
+
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:

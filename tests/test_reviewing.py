@@ -1,6 +1,7 @@
 """Reviews by people: random samples, verdicts and the status they give, agreement against statsmodels."""
 
 import json
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -230,6 +231,11 @@ def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, comm
     body = json.loads(command_line("questions", "reviewers", "asked", "--json")[1])
     assert body["agreement"] == [{"reviewers": ["Ann", "Bo"], "n": 1, "agreed": 0, "kappa": 0.0}]
     assert body["disagreed"] == ["q1"]
+    said = [(each["id"], each["reviewer"], each["verdict"]) for each in body["verdicts"]]
+    assert said == [("q1", "Ann", "reject"), ("q1", "Bo", "accept")]
+    ann, bo = (each["decided"] for each in body["verdicts"])
+    assert time.time() - 60 < ann < bo < time.time()
+    assert [each["newest"] for each in body["reviewers"]] == [ann, bo]
     listed = json.loads(command_line("questions", "versions", "asked", "--json")[1])
     assert [(v["version"], v["author"]) for v in listed] == [(3, "Bo"), (2, "Ann"), (1, "")]
     [differing] = json.loads(command_line("questions", "diff", "asked", 1, 2, "--json")[1])

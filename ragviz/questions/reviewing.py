@@ -32,11 +32,12 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How many questions a reviewer was assigned, and how many of them have which verdict."""
+    """How many questions a reviewer was assigned, how many of them have which verdict, and when the newest was made."""
 
     reviewer: str
     assigned: int
     verdicts: Mapping[ReviewVerdict, int]
+    newest: float | None = None
 
     @property
     def waiting(self) -> int:
@@ -199,7 +200,10 @@ def workloads(reviews: Collection[Review]) -> list[Workload]:
         by_reviewer.setdefault(review.reviewer, []).append(review)
     return [
         Workload(
-            name, len(mine), {verdict: n for verdict in VERDICTS if (n := sum(r.verdict == verdict for r in mine))}
+            name,
+            len(mine),
+            {verdict: n for verdict in VERDICTS if (n := sum(r.verdict == verdict for r in mine))},
+            max((r.decided for r in mine if r.decided is not None), default=None),
         )
         for name, mine in sorted(by_reviewer.items())
     ]

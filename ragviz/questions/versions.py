@@ -176,6 +176,6 @@ def _restore(
 def version_row(version: SetVersion) -> dict[str, Any]:
     """Return a version as the command line prints it."""
     return {
-        "version": version.number, "created": version.created, "author": version.author, "action": version.action,
+        "version": version.number, "created": version.created, "author": version.who, "action": version.action,
         "questions": version.questions, "undoes": version.undoes,
     }  # fmt: skip

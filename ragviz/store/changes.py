@@ -163,10 +163,11 @@ def settle(
     marks: Sequence[str],
     unneeded: Sequence[str],
     moves: Sequence[Mapping[str, str]],
+    author: str = "",
 ) -> None:
     """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` documents.
 
-    A question set whose evidence is moved has a new version.
+    A question set whose evidence is moved has a new version, by the `author` who changed the documents.
     """
     for batch in batches(moves):
         if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
@@ -181,7 +182,7 @@ def settle(
         moved.setdefault(values["set"], {})[values["question"]] = values["old"]
     for set_id, before in moved.items():
         count_change(connection, set_id)
-        edit = Edit(action="evidence moved with its documents", key=f"{SYSTEM}{new_id()}")
+        edit = Edit(author, "evidence moved with its documents", f"{SYSTEM}{new_id()}")
         record_version(connection, set_id, edit, before)
 
 

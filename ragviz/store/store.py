@@ -368,16 +368,17 @@ class Store:
 
     # Evidence of replaced documents
 
-    def settle(self, corpus_id: str) -> None:
+    def settle(self, corpus_id: str, author: str = "") -> None:
         """Move evidence out of replaced or deleted documents, and delete replaced texts that no index needs.
 
         Evidence moves to where its exact text is now, else it is marked stale. Outstanding moves are recorded with the
         replacement or deletion, and cleared with the move: those that a kill left are done when the store is opened
-        next. The questions are read once, however many documents changed, and not at all when none did.
+        next. The questions are read once, however many documents changed, and not at all when none did. `author` is who
+        changed the documents, for the versions that this makes.
         """
         for _ in range(SETTLES):
             with suppress(Overtaken):
-                self._settle(corpus_id)
+                self._settle(corpus_id, author)
                 return
         codecs.log.warning(
             "Evidence of corpus %s changes too fast to be moved; it is moved when the store is opened next.", corpus_id
@@ -389,7 +390,7 @@ class Store:
             self.settle(row.corpus_id)
 
     @repeated
-    def _settle(self, corpus_id: str) -> None:
+    def _settle(self, corpus_id: str, author: str) -> None:
         """Settle once, or raise `Overtaken`, with nothing changed, when another process changed the data meanwhile."""
         [before] = self.revisions(corpus_id)
         marks = [
@@ -407,7 +408,7 @@ class Store:
         with suppress(Deleted), self._change(corpus_id, "corpus") as connection:
             if connection.execute(number).scalar_one() != before + 1:
                 raise Overtaken
-            changes.settle(connection, corpus_id, marks, unneeded, moves)
+            changes.settle(connection, corpus_id, marks, unneeded, moves, author)
 
     def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
         """Yield the values of `_MOVE` for every question of a corpus with evidence in a replaced or deleted document.

@@ -42,17 +42,17 @@ FOLD = 60
 """Characters around each place of the evidence that are shown at first, where there are several places."""
 REASONS: Mapping[QuestionStatus, str] = {"rejected": "Rejected", "quarantined": "Quarantined"}
 WIDTHS = {
-    "Question": 232,
+    "Question": 194,
     "Status": 90,
     "Type": 104,
     "Style": 120,
-    "Kind": 86,
+    "Kind": 112,
     "Side": 82,
     "Document": 165,
     "Answer": 290,
     "Reason": 200,
 }
-"""Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, question and status at 1024."""
+"""Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, up to the type at 1024."""
 UNASKED = "(no question could be generated from this chunk)"
 
 
@@ -248,8 +248,9 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
         _buttons(question_set, question, version, following)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
             if edit := _last_edit(cache.state(question_set.id), question.id):
-                st.caption(plain(f"{edit.action} · {edit.author or 'unnamed'} · {wording.when(edit.created)}"))
+                st.caption(plain(f"{edit.action} · {edit.who or 'unnamed'} · {wording.when(edit.created)}"))
             versions_tab.undo_button(question_set, "undo-review", of="last edit")
+        _verdicts(question_set, question)
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
             fold = FOLD if sum(map(len, question.evidence)) > 1 else None
@@ -310,7 +311,17 @@ def _last_edit(of: cache.State, question_id: str) -> SetVersion | None:
 
 def _under_review(question_set: QuestionSet, question: Question) -> bool:
     """Whether the question waits for the verdict of whoever looks at the page."""
-    return question.id in reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), person.name())
+    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
+    return question.id in reviewing.waiting_for(reviews, person.name())
+
+
+def _verdicts(question_set: QuestionSet, question: Question) -> None:
+    """Draw what reviewers said and when; nothing to one who is to judge without knowing what the others said."""
+    if _under_review(question_set, question):
+        return
+    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
+    if said := [people_tab.verdict_words(review) for review in reviews if review.verdict is not None]:
+        st.caption(plain("Verdicts: " + ", ".join(said)))
 
 
 def _judge(question_set: QuestionSet, question: Question, verdict: ReviewVerdict, following: str) -> None:
