@@ -16,7 +16,7 @@ from ragviz.questions import authoring, staleness
 from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job, new_id
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, heading, job_panel, presses, widgets, wording
+from ragviz.ui import address, cache, frame, heading, job_panel, person, presses, widgets, wording
 
 COUNT = st.column_config.NumberColumn(format="localized")
 PART = 20_000  # characters of a document that are drawn at once
@@ -216,7 +216,7 @@ def deleted(corpus: Corpus) -> None:
 
 
 def delete_documents(corpus: Corpus, ids: list[str]) -> None:
-    with staleness.refreshing(store, corpus):
+    with staleness.refreshing(store, corpus, person.name()):
         corpora.delete_documents(workspace, corpus, ids)
     st.session_state["documents-deleted"] = (corpus.id, ids)
 
@@ -243,7 +243,7 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
             replace = job.arguments["replace"]
             with st.spinner("Reading the file"):
                 data = Path(path).read_bytes()
-                with staleness.refreshing(store, corpus):
+                with staleness.refreshing(store, corpus, person.name()):
                     added = corpora.add_file(
                         workspace, corpus, outcome["name"], data, replace=replace, password=password
                     )

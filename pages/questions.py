@@ -13,6 +13,7 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     asked_tab,
+    cache,
     evidence_finder,
     frame,
     generation_tab,
@@ -42,13 +43,24 @@ store = workspace.store
 # The set
 
 
-def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
-    by_status = Counter(q.status for q in questions)
-    not_rejected = [q for q in questions if q.asked]
-    by_kind = Counter(q.kind for q in not_rejected)
-    covered = {s.document_id for q in not_rejected for group in q.evidence for s in group}
-    stale = sum(map(review_tab.is_stale, questions))
+@st.cache_data(show_spinner=False, max_entries=16)
+def figures(of: cache.State) -> tuple[dict[str, int], frozenset[str], int, str]:
+    """Return what the tiles tell of the questions of a set.
+
+    The number of each kind and the ids of the documents with evidence, of the questions that a run asks; the number
+    with stale evidence; and the makers.
+    """
+    questions = cache.questions_in(of.ids[0])
+    asked = [q for q in questions if q.asked]
+    documents = frozenset(span.document_id for q in asked for group in q.evidence for span in group)
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in questions}))
+    return dict(Counter(q.kind for q in asked)), documents, sum(map(review_tab.is_stale, questions)), makers
+
+
+def tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
+    by_status = Counter(question_set.counts)
+    kinds, covered, stale, makers = figures(cache.state(question_set.id))
+    by_kind = Counter(kinds)
     note = f"{stale} with stale evidence" if stale else makers
     if question_set.split:
         by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
@@ -60,12 +72,12 @@ def tiles(question_set: QuestionSet, questions: Sequence[Question], names: dict[
     said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
     judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
-    kinds = " · ".join(words.replace(" ", "\u00a0") for words in counted)
+    told = " · ".join(words.replace(" ", "\u00a0") for words in counted)
     with widgets.tiles():
-        widgets.tile("Questions", f"{len(questions):,}", plain(note))
+        widgets.tile("Questions", f"{question_set.total:,}", plain(note))
         widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
         widgets.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
-        widgets.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", kinds)
+        widgets.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)
 
 
 def empty_set(question_set: QuestionSet) -> None:
@@ -144,6 +156,11 @@ def manage(question_set: QuestionSet) -> None:
         )
 
 
+def free_name() -> str:
+    """Return a name for another set of the corpus; to be called where one is made: it counts all questions."""
+    return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
+
+
 def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
     """Return the question that is being edited according to the address, None when there is none.
 
@@ -177,24 +194,23 @@ unsaved.show_orphaned(store)
 import_tab.outcome(corpus)
 banks_outcome()
 generation_tab.newest(corpus.id)
-suggested = wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
-questions = store.questions(question_set.id) if sets else []
+questions = cache.questions_in(question_set.id) if sets else []
 edited = question_to_edit(question_set.id if sets else "", questions)
 if edited is not None:
     with widgets.errors_shown():
         question_editor.edit(corpus, question_set, question_set.name, edited)
     st.stop()
 if sets:
-    tiles(question_set, questions, names)
+    tiles(question_set, names)
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
     "Review": lambda: review_tab.show(question_set, questions, store.document_names(corpus.id)),
-    "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, suggested),
+    "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, free_name()),
     "Write": lambda: question_editor.edit(
-        corpus, question_set if sets else None, question_set.name if sets else suggested, None
+        corpus, question_set if sets else None, question_set.name if sets else free_name(), None
     ),
-    "Import": lambda: (import_tab.show(corpus, suggested), bring_banks(question_set) if sets else None),
+    "Import": lambda: (import_tab.show(corpus, free_name()), bring_banks(question_set) if sets else None),
     "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
     "Split": lambda: split_tab.show(question_set, questions),
     "Real questions": lambda: asked_tab.show(corpus, question_set),

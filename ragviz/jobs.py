@@ -61,7 +61,7 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
         )
     try:
         corpus = workspace.store.corpus(arguments["corpus"])
-        with staleness.refreshing(workspace.store, corpus):
+        with staleness.refreshing(workspace.store, corpus, workspace.settings.person):
             outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
     except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
         corpora.discard_staged(workspace, folder)

@@ -718,11 +718,13 @@ class Edit:
     """Who edits a question set, and what is done: a version of the set is named by it.
 
     Edits with the same `key` that follow each other make one version, as those of one generation; "" makes one each.
+    One that is `recorded` makes a version even where no question differs, as a verdict that changes no status.
     """
 
     author: str = ""
     action: str = "edited"
     key: str = ""
+    recorded: bool = False
 
 
 SYSTEM = "system:"
@@ -734,8 +736,8 @@ EDITED, DELETED = Edit(), Edit(action="deleted")
 class SetVersion:
     """A version of a question set: what made it of the one before, and how many `questions` that changed.
 
-    `undoes` is the number of the version that it takes back, None when it takes none back. One `by_system` followed
-    from a change of documents: nobody takes it back. `key` is that of its edit.
+    `undoes` is the number of the version that it takes back, `restores` that of the one it goes back to; None when it
+    does neither. One `by_system` followed from a change of documents: nobody takes it back. `key` is that of its edit.
     """
 
     number: int
@@ -746,6 +748,12 @@ class SetVersion:
     undoes: int | None = None
     by_system: bool = False
     key: str = ""
+    restores: int | None = None
+
+    @property
+    def who(self) -> str:
+        """The author; "ragviz" where it followed from a change of documents and nobody is known to have made that."""
+        return self.author or ("ragviz" if self.by_system else "")
 
 
 @dataclass(frozen=True, slots=True)

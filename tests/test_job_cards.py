@@ -138,6 +138,31 @@ def test_an_interrupted_job_says_what_is_kept_and_goes_on(workspace: Workspace) 
     assert workspace.store.job(job.id).status == "queued"
 
 
+def test_a_dismissed_card_stays_away_from_other_sessions_until_the_job_ends_badly_again(workspace: Workspace) -> None:
+    job = going(workspace, "run", {"name": "r"}, done=34, total=90, unit="questions", heartbeat=time.time() - 3600)
+    app = show("home")
+    app.button(key=f"dismiss-{job.id}").click()
+    assert card(checked(app.run())) == ""
+    assert card(show("home")) == ""
+    assert jobs.refreshed(workspace.store.job(job.id)).status == "interrupted"
+    jobs.start(workspace, job)
+    workspace.store.update_job(job.id, status="failed", error="The disk is full.", finished=time.time())
+    assert "The disk is full." in card(show("home"))
+
+
+def test_jobs_of_other_corpora_are_folded_below(workspace: Workspace) -> None:
+    store = workspace.store
+    for corpus in (store.create_corpus("others"), store.corpus("notes")):
+        job = store.create_job("index", f"Of {corpus.name}", corpus.id, {"name": corpus.name})
+        store.update_job(job.id, status="failed", error="The disk is full.", finished=time.time())
+    app = show("home", corpus="notes")
+    [folded] = app.sidebar.expander
+    assert folded.label == "1 job of other corpora"
+    assert "Of others" in read(each.value for each in folded.markdown)
+    assert "Of notes" not in read(each.value for each in folded.markdown)
+    assert "Of notes" in read(each.value for each in app.sidebar.markdown)
+
+
 def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Workspace) -> None:
     corpus = workspace.store.corpus("notes")
     ended(workspace, "index", "failed", {"name": "late", "config": asdict(WORDS)}, error="The disk is full.")

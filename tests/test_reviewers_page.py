@@ -1,5 +1,6 @@
 """The tabs Reviewers and Versions, and reviewing by keys, as Streamlit runs them."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,18 @@ def test_a_sample_is_assigned_judged_and_disagreed_on(home: Path) -> None:  # no
     assert list(agreement["Judged by both"]) == [1]
     [disputed] = [d.value for d in app.dataframe if "Verdicts" in d.value]
     assert sorted(disputed["Id"]) == sorted([first.id, second.id])
+    by_both, by_ann = sorted(disputed["Verdicts"], key=len, reverse=True)
+    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
+    assert re.fullmatch(f"Ann: rejected · {when}, Bo: accepted · {when}", by_both)
+    assert re.fullmatch(f"Ann: unsure · {when}", by_ann)
+    [reviewers] = [d.value for d in app.dataframe if "Reviewer" in d.value]
+    assert all(re.fullmatch(when, each) for each in reviewers["Newest verdict"])
+    panel = words(show("questions", set="asked", tab="Review", question=second.id)).replace("\\", "")
+    assert f"Verdicts: {by_both}" in panel
+    third = next(each for each in mine if each not in (first.id, second.id))
+    reviewing.decide(store, question_set, asked()[2][third], "Bo", "accept")
+    panel = words(show("questions", set="asked", tab="Review", question=third))
+    assert "Verdicts:" not in panel, "who is to judge does not see what others said"
 
 
 def test_a_decision_is_taken_back_and_versions_are_compared(home: Path) -> None:  # noqa: F811

@@ -1,6 +1,8 @@
 """Reviews by people: random samples, verdicts and the status they give, agreement against statsmodels."""
 
 import json
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,12 +116,64 @@ def test_an_assignment_and_a_verdict_given_since_stay_when_a_version_is_taken_ba
     assert store.reviews.all(question_set.id) == [assigned]
     reviewing.decide(store, question_set, question_of(asked, first), "Ann", "accept")
     reviewing.decide(store, question_set, question_of(asked, first), "bob", "reject")
-    reviewing.decide(store, question_set, question_of(asked, first), "bob", "unsure")  # makes no version
+    reviewing.decide(store, question_set, question_of(asked, first), "bob", "unsure")  # changes no status
     versions.undo(store, store.question_set(question_set.id))
     assert {each.reviewer: each.verdict for each in store.reviews.all(question_set.id)} == {
         "Ann": "accept",
-        "bob": "unsure",
+        "bob": "reject",
     }
+
+
+def test_verdicts_that_change_no_status_go_and_come_back_with_the_others(asked):
+    """Anna judges first, Ben agrees with her: his verdicts change no status."""
+    store, question_set = asked
+    for reviewer in ("Anna", "Ben"):
+        reviewing.assign(store, question_set, reviewer, 20)
+    assigned, states = store.reviews.all(question_set.id), {}
+
+    def state():
+        return (
+            store.reviews.all(question_set.id),
+            {question.id: replace(question, split="") for question in store.questions(question_set.id)},
+        )
+
+    def present():
+        return store.question_set(question_set.id)
+
+    states[present().version] = state()
+    for reviewer, question_id, verdict in (
+        ("Anna", "q00", "accept"), ("Anna", "q01", "reject"), ("Ben", "q00", "accept"), ("Ben", "q01", "unsure"),
+        ("Ben", "q01", "reject"), ("Ben", "q02", "unsure"),
+    ):  # fmt: skip
+        reviewing.decide(store, question_set, question_of(asked, question_id), reviewer, verdict)
+        states[present().version] = state()
+    assert sorted(states) == list(range(1, 8))
+    for back in (6, 5, 4):
+        versions.undo(store, present())
+        states[present().version] = state()
+        assert state() == states[back]
+    versions.restore(store, present(), 1)
+    assert state() == states[1]
+    assert store.reviews.all(question_set.id) == assigned
+    versions.undo(store, present())
+    assert state() == states[10]
+    for number in (7, 2, 9, 5, 1, 6):
+        versions.restore(store, present(), number)
+        assert state()[0] == states[number][0]
+        assert state()[1].keys() == states[number][1].keys()
+        assert state()[1] == states[number][1]
+    assert store.history.versions(question_set.id)[0].action == "restored version 6"
+    differing = versions.differences(store, present(), 6)
+    assert differing == []
+
+
+def test_a_verdict_on_what_was_changed_is_refused_also_when_it_changes_no_status(asked):
+    store, question_set = asked
+    shown = question_of(asked, "q00")
+    store.put_questions(question_set.id, [authoring.changed(shown, text="Another?")])
+    with pytest.raises(authoring.Conflict):
+        reviewing.decide(store, question_set, shown, "Ann", "unsure")
+    assert store.reviews.all(question_set.id) == []
 
 
 def test_comments_are_kept_in_order(asked):
@@ -177,6 +231,11 @@ def test_the_command_line_assigns_judges_compares_and_takes_back(workspace, comm
     body = json.loads(command_line("questions", "reviewers", "asked", "--json")[1])
     assert body["agreement"] == [{"reviewers": ["Ann", "Bo"], "n": 1, "agreed": 0, "kappa": 0.0}]
     assert body["disagreed"] == ["q1"]
+    said = [(each["id"], each["reviewer"], each["verdict"]) for each in body["verdicts"]]
+    assert said == [("q1", "Ann", "reject"), ("q1", "Bo", "accept")]
+    ann, bo = (each["decided"] for each in body["verdicts"])
+    assert time.time() - 60 < ann < bo < time.time()
+    assert [each["newest"] for each in body["reviewers"]] == [ann, bo]
     listed = json.loads(command_line("questions", "versions", "asked", "--json")[1])
     assert [(v["version"], v["author"]) for v in listed] == [(3, "Bo"), (2, "Ann"), (1, "")]
     [differing] = json.loads(command_line("questions", "diff", "asked", 1, 2, "--json")[1])

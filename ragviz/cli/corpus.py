@@ -33,7 +33,7 @@ def corpus_add(
     workspace = console.open_workspace()
     files = corpora.files_under(paths)
     corpus = workspace.store.corpus_called(name)
-    with console.bar() as watch, staleness.refreshing(workspace.store, corpus) as refreshed:
+    with console.bar() as watch, staleness.refreshing(workspace.store, corpus, workspace.settings.person) as refreshed:
         outcomes = corpora.add_files(
             workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
         )
@@ -100,7 +100,8 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     """Delete documents from a corpus."""
     workspace = console.open_workspace()
     corpus = workspace.store.corpus(name)
-    with staleness.refreshing(workspace.store, corpus) as refreshed:  # also what an interrupted command left
+    author = workspace.settings.person
+    with staleness.refreshing(workspace.store, corpus, author) as refreshed:  # also what an interrupted command left
         ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
         if len(ids) < len(set(documents)):
             named = counts.counted(len(set(documents)), "document")

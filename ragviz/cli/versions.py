@@ -146,24 +146,32 @@ def questions_reviewers(set_name: str, as_json: Json = False) -> None:
     reviews = store.reviews.all(store.question_set(set_name).id)
     loads, pairs = reviewing.workloads(reviews), reviewing.agreements(reviews)
     disagreed = reviewing.disagreed(reviews)
+    told: list[dict[str, Any]] = [
+        {"reviewer": load.reviewer, "assigned": load.assigned, "waiting": load.waiting, "newest": load.newest}
+        | dict(load.verdicts)
+        for load in loads
+    ]
     body = {
-        "reviewers": [
-            {"reviewer": load.reviewer, "assigned": load.assigned, "waiting": load.waiting, **load.verdicts}
-            for load in loads
-        ],
+        "reviewers": told,
         "agreement": [
             {"reviewers": [pair.one, pair.other], "n": pair.agreement.n, "agreed": pair.agreement.agreed}
             | {"kappa": pair.agreement.kappa}
             for pair in pairs
         ],
         "disagreed": disagreed,
+        "verdicts": [
+            {"id": r.question_id, "reviewer": r.reviewer, "verdict": r.verdict, "decided": r.decided}
+            for r in reviews
+            if r.verdict is not None
+        ],
     }
 
     def draw() -> None:
         counts = [
-            (p.reviewer, p.assigned, *(p.verdicts.get(v, 0) for v in reviewing.VERDICTS), p.waiting) for p in loads
+            (p.reviewer, p.assigned, *(p.verdicts.get(v, 0) for v in reviewing.VERDICTS), p.waiting, when)
+            for p, when in zip(loads, ["" if p.newest is None else console.when(p.newest) for p in loads], strict=True)
         ]
-        console.table(("reviewer", "assigned", *reviewing.VERDICTS, "waiting"), counts)
+        console.table(("reviewer", "assigned", *reviewing.VERDICTS, "waiting", "newest verdict"), counts)
         kappas = ["–" if p.agreement.kappa is None else f"{p.agreement.kappa:.2f}" for p in pairs]
         rows = [
             (f"{p.one}, {p.other}", p.agreement.n, p.agreement.agreed, k) for p, k in zip(pairs, kappas, strict=True)

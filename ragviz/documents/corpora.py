@@ -345,4 +345,4 @@ def _settling(workspace: Workspace, corpus: Corpus) -> Iterator[None]:
     try:
         yield
     finally:
-        workspace.store.settle(corpus.id)
+        workspace.store.settle(corpus.id, workspace.settings.person)

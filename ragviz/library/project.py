@@ -80,7 +80,7 @@ class Project(Shown):
         files = corpora.files_under(Path(path).expanduser() for path in paths)
         with _disk_errors_explained():
             into = self.workspace.store.corpus_called(corpus)
-            with staleness.refreshing(self.workspace.store, into):
+            with staleness.refreshing(self.workspace.store, into, self.workspace.settings.person):
                 outcomes = corpora.add_files(
                     self.workspace, into, files, replace=replace, password=password, progress=self.progress
                 )

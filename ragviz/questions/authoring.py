@@ -330,7 +330,7 @@ def question_of(store: Store, question_set: QuestionSet, question_id: str) -> Qu
         UsageError: there is none.
 
     """
-    question = next((q for q in store.questions(question_set.id) if q.id == question_id), None)
+    question = next(iter(store.questions(question_set.id, [question_id])), None)
     if question is None:
         raise UsageError(
             f"Set '{question_set.name}' has no question '{question_id}': `ragviz questions show` lists them."

@@ -2,6 +2,9 @@
 
 A verdict of the only reviewer of a question, or one on which all its reviewers agree, becomes its status; questions
 on which reviewers disagree, or one is unsure, stay proposed until somebody decides.
+
+Every verdict makes a version of the set, also one that changes no status: `undo` and `restore` make the verdicts those
+of the version that they go back to, as they do with the questions. Assignments are no part of a version and stay.
 """
 
 from __future__ import annotations
@@ -29,11 +32,12 @@ LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How many questions a reviewer was assigned, and how many of them have which verdict."""
+    """How many questions a reviewer was assigned, how many of them have which verdict, and when the newest was made."""
 
     reviewer: str
     assigned: int
     verdicts: Mapping[ReviewVerdict, int]
+    newest: float | None = None
 
     @property
     def waiting(self) -> int:
@@ -107,7 +111,7 @@ def decide(
 
     """
     reviewer, version = reviewer_name(reviewer), codecs.version_of(question)
-    reviews = [each for each in store.reviews.all(question_set.id) if each.question_id == question.id]
+    reviews = store.reviews.all(question_set.id, question.id)
     before = next((each for each in reviews if each.reviewer == reviewer), None)
     now = time.time()
     review = Review(question.id, reviewer, before.assigned if before else now, verdict, now, version)
@@ -115,10 +119,10 @@ def decide(
     status = status_by([each.verdict for each in (*others, review)])
     reason = f"rejected by {', '.join(each.reviewer for each in (*others, review))}" if status == "rejected" else ""
     after = authoring.with_status(question, status, reason)
-    if after != question:
-        review = replace(review, version=codecs.version_of(after))
-        edit = Edit(reviewer, f"reviewed: {VERDICTS[verdict]}", _key(before, review))
-        authoring.save(store, question_set, after, version, edit)
+    review = replace(review, version=codecs.version_of(after))
+    is_new = before is None or before.verdict != verdict
+    edit = Edit(reviewer, f"reviewed: {VERDICTS[verdict]}", _key(before, review), recorded=is_new)
+    authoring.save(store, question_set, after, version, edit)
     store.reviews.put(question_set.id, [review])
     return after
 
@@ -128,27 +132,51 @@ def _key(before: Review | None, after: Review) -> str:
     return REVIEW + json.dumps([before and asdict(before), asdict(after)], ensure_ascii=False)
 
 
-def take_back(store: Store, question_set: QuestionSet, made: Sequence[tuple[SetVersion, bool]]) -> None:
-    """Take back the verdicts that made versions, in this order: the review before each is in its place; True: again.
+Verdicts = Mapping[tuple[str, str], tuple[Review | None, Review | None]]
+"""Question id and reviewer → the review before and after; None where there was none."""
 
-    Nothing is done for a version that no verdict made, and where the reviewer has given another verdict since.
+
+def verdict_changes(versions: Sequence[SetVersion]) -> dict[int, Verdicts]:
+    """Return what each version changed of the verdicts, by its number; `versions` are all of a set, the newest first.
+
+    A verdict made its version; one that took another version back, or restored one, changed the verdicts of those back.
     """
-    changed: dict[tuple[str, str], Review | None] = {}
-    made = [(version, again) for version, again in made if version.key.startswith(REVIEW)]
-    present = {(r.question_id, r.reviewer): r for r in store.reviews.all(question_set.id)} if made else {}
-    for version, again in made:
-        before, after = (each and Review(**each) for each in json.loads(version.key.removeprefix(REVIEW)))
-        old, new = (before, after) if again else (after, before)
-        of = after.question_id, after.reviewer
-        now = changed.get(of, present.get(of))
-        if (now and now.verdict) == (old and old.verdict):
-            changed[of] = new
-    if back := [review for review in changed.values() if review is not None]:
-        store.reviews.put(question_set.id, back)
+    made: dict[int, Verdicts] = {}
+    for version in reversed(versions):
+        if version.key.startswith(REVIEW):
+            before, after = (each and Review(**each) for each in json.loads(version.key.removeprefix(REVIEW)))
+            made[version.number] = {(after.question_id, after.reviewer): (before, after)}
+        elif version.undoes is not None:
+            made[version.number] = reverted([made.get(version.undoes, {})])
+        elif version.restores is not None:
+            made[version.number] = reverted([made[n] for n in made if version.restores < n])
+    return made
+
+
+def reverted(steps: Sequence[Verdicts]) -> Verdicts:
+    """Return the change of verdicts that takes these back, which followed one another in this order."""
+    back: dict[tuple[str, str], tuple[Review | None, Review | None]] = {}
+    for step in steps:
+        for of, (before, after) in step.items():
+            back[of] = after, back[of][1] if of in back else before
+    return back
+
+
+def change(store: Store, question_set: QuestionSet, verdicts: Verdicts) -> None:
+    """Change verdicts; one stays where the reviewer has given another since, or none is there any more."""
+    present = {(r.question_id, r.reviewer): r for r in store.reviews.all(question_set.id)} if verdicts else {}
     gone: dict[str, list[str]] = {}
-    for (question_id, reviewer), review in changed.items():
-        if review is None:
-            gone.setdefault(reviewer, []).append(question_id)
+    back = list[Review]()
+    for of, (before, after) in verdicts.items():
+        now = present.get(of)
+        if (now and now.verdict) != (before and before.verdict):
+            continue
+        if after is not None:
+            back.append(after)
+        elif now is not None:
+            gone.setdefault(now.reviewer, []).append(now.question_id)
+    if back:
+        store.reviews.put(question_set.id, back)
     for reviewer, question_ids in gone.items():
         store.reviews.remove(question_set.id, reviewer, question_ids)
 
@@ -172,7 +200,10 @@ def workloads(reviews: Collection[Review]) -> list[Workload]:
         by_reviewer.setdefault(review.reviewer, []).append(review)
     return [
         Workload(
-            name, len(mine), {verdict: n for verdict in VERDICTS if (n := sum(r.verdict == verdict for r in mine))}
+            name,
+            len(mine),
+            {verdict: n for verdict in VERDICTS if (n := sum(r.verdict == verdict for r in mine))},
+            max((r.decided for r in mine if r.decided is not None), default=None),
         )
         for name, mine in sorted(by_reviewer.items())
     ]

@@ -143,22 +143,23 @@ def why(question: Question) -> str:
     return question.reason.removeprefix(REASON)
 
 
-def refresh(store: Store, corpus: Corpus, added: Collection[str] = ()) -> list[Refreshed]:
+def refresh(store: Store, corpus: Corpus, added: Collection[str] = (), author: str = "") -> list[Refreshed]:
     """Set the stale questions of a corpus aside, and release those whose evidence is found again: one version a set.
 
     Evidence that was stale is searched for by its exact text in its document, where that is one of the corpus again;
     that of removed documents in the `added` ones, by id, where it moves to when it stands there at one place. Call it
     after documents were added, replaced or deleted, any number of times: what is done already is not done again. A
-    question that somebody edits meanwhile stays as it was edited, and is looked at the next time.
+    question that somebody edits meanwhile stays as it was edited, and is looked at the next time. `author` is who
+    changed the documents, "" where nobody is known.
     """
-    store.settle(corpus.id)
+    store.settle(corpus.id, author)
     here = _readable(store, corpus)
     document_of = lru_cache(maxsize=8)(partial(store.document, corpus.id))
     moves = _moves(store, corpus, added, document_of) if added else {}
     done = []
     for question_set in store.question_sets(corpus.id):
         set_aside, released = [], []
-        edit = Edit(action="stale questions set aside, or released", key=f"{SYSTEM}{new_id()}")
+        edit = Edit(author, "stale questions set aside, or released", f"{SYSTEM}{new_id()}")
         for question in store.questions(question_set.id):
             found = _now(store, question_set, _moved(question, moves), here, document_of)
             if found == question or not store.put_question(question_set.id, found, version_of(question), edit)[0]:
@@ -173,15 +174,18 @@ def refresh(store: Store, corpus: Corpus, added: Collection[str] = ()) -> list[R
 
 
 @contextmanager
-def refreshing(store: Store, corpus: Corpus) -> Iterator[list[Refreshed]]:
-    """Refresh a corpus after the body, in which its documents change, also after an error; fills the list it yields."""
+def refreshing(store: Store, corpus: Corpus, author: str = "") -> Iterator[list[Refreshed]]:
+    """Refresh a corpus after the body, in which its documents change, also after an error; fills the list it yields.
+
+    `author` is who changes them.
+    """
     done: list[Refreshed] = []
     before = _readable(store, corpus)
     try:
         yield done
     finally:
         with suppress(Deleted, NotFoundError):  # the corpus is gone, with its questions
-            done += refresh(store, corpus, _readable(store, corpus) - before)
+            done += refresh(store, corpus, _readable(store, corpus) - before, author)
 
 
 def _readable(store: Store, corpus: Corpus) -> frozenset[str]:

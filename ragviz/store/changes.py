@@ -228,11 +228,12 @@ def settle(
     marks: Sequence[str],
     unneeded: Sequence[str],
     moves: Sequence[Mapping[str, str]],
+    author: str = "",
 ) -> None:
     """Move evidence, delete the `marks` of documents it is moved out of, and delete `unneeded` replaced documents.
 
-    A question set whose evidence is moved has a new version. Texts stay that a run names, and names that a run or a
-    version of a set names.
+    A question set whose evidence is moved has a new version, by the `author` who changed the documents. Texts stay that
+    a run names, and names that a run or a version of a set names.
     """
     for batch in batches(moves):
         if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
@@ -248,7 +249,7 @@ def settle(
         named.setdefault(values["set"], set()).update(documents_in([codecs.question_from_json(values["new"])]))
     for set_id, before in moved.items():
         count_change(connection, set_id)
-        edit = Edit(action="evidence moved with its documents", key=f"{SYSTEM}{new_id()}")
+        edit = Edit(author, "evidence moved with its documents", f"{SYSTEM}{new_id()}")
         record_version(connection, set_id, edit, before)
         mention(connection, set_id, named[set_id])
     connection.execute(schema.former_documents.delete().where(is_forgotten(corpus_id)))

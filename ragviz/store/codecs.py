@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
@@ -93,9 +93,19 @@ def _stored_fields() -> tuple[str, ...]:
     return tuple(field.name for field in fields(Question) if field.name != "split")
 
 
+class StoredQuestion(NamedTuple):
+    """A question with the columns that it was decoded from."""
+
+    body: str
+    split: str
+    question: Question
+
+
 def question(body: str, split: Side | Literal[""]) -> Question:
     """Return the question of a row, with its side of the split of its set."""
-    return replace(question_from_json(body), split=split)
+    values = _question_values(body)
+    values["split"] = split
+    return from_stored(Question, values, "Question")
 
 
 def split_to_json(split: Split | None) -> str:
@@ -137,19 +147,27 @@ def version_of(question: Question) -> str:
 
 def question_from_json(body: str) -> Question:
     """Decode what `question_to_json` wrote."""
-    values = json.loads(body)
-    values["evidence"] = tuple(tuple(Span(*span) for span in group) for group in values["evidence"])
+    return from_stored(Question, _question_values(body), "Question")
+
+
+def _question_values(body: str) -> dict[str, Any]:
+    """Return the fields of a stored question; lists are built rather than generated: a set may have 100,000."""
+    values: dict[str, Any] = json.loads(body)
+    values["evidence"] = tuple([tuple([Span(*span) for span in group]) for group in values["evidence"]])
     values["source_chunks"] = tuple(values["source_chunks"])
-    values["parts"] = tuple(values.get("parts", ()))
-    values["history"] = tuple((asked, answered) for asked, answered in values.get("history", ()))
-    return from_stored(Question, values, "Question")
+    if "parts" in values:
+        values["parts"] = tuple(values["parts"])
+    if "history" in values:
+        values["history"] = tuple([(asked, answered) for asked, answered in values["history"]])
+    return values
 
 
 def from_stored(record: type[T], values: Mapping[str, Any], what: str) -> T:
     """Return a `record` of stored values, without the fields that this version does not know, which are logged."""
     names = _fields_of(cast(Any, record))
-    if unknown := sorted(values.keys() - names):
-        _log_unknown(what, tuple(unknown))
+    if values.keys() <= names:
+        return record(**values)
+    _log_unknown(what, tuple(sorted(values.keys() - names)))
     return record(**{name: value for name, value in values.items() if name in names})
 
 

@@ -17,6 +17,8 @@ Rows = Callable[[sa.Select[Any]], Sequence[Row[Any]]]
 
 UNDO = "undo:"
 """How the key of an edit that takes a version back begins; the number of that version follows."""
+RESTORE = "restore:"
+"""How the key of an edit that goes back to a version begins; its own number, a colon and that of the version follow."""
 
 
 class StoreHistory:
@@ -54,18 +56,14 @@ class StoreHistory:
                 found.append(QuestionChange(question_id, _question_of(body), _question_of(later)))
         return found
 
-    def latest(self, set_id: str) -> dict[str, SetVersion]:
-        """Return the newest version that changed each question, by its id; `questions` is 0. Without those of none."""
+    def latest(self, set_id: str, question_id: str) -> SetVersion | None:
+        """Return the newest version that changed a question, None without one; its `questions` is 0."""
         table, replaced = schema.set_versions, schema.question_changes
-        newest = (
-            sa.select(replaced.c.question_id, sa.func.max(replaced.c.number).label("number"))
-            .where(replaced.c.set_id == set_id)
-            .group_by(replaced.c.question_id)
-            .subquery()
-        )
-        query = sa.select(table, newest.c.question_id).join(newest, newest.c.number == table.c.number)
-        rows = self._rows(query.where(table.c.set_id == set_id))
-        return {row.question_id: _version(row, 0) for row in rows}
+        same = sa.and_(replaced.c.set_id == table.c.set_id, replaced.c.number == table.c.number)
+        query = sa.select(table).join(replaced, same)
+        query = query.where(table.c.set_id == set_id, replaced.c.question_id == question_id)
+        rows = self._rows(query.order_by(table.c.number.desc()).limit(1))
+        return _version(rows[0], 0) if rows else None
 
     def of_question(self, set_id: str, question_id: str) -> list[tuple[SetVersion, Question | None]]:
         """Return the versions that changed a question, the newest first, and what the question was before each."""
@@ -101,9 +99,12 @@ class StoreHistory:
 
 
 def _version(row: Row[Any], questions: int) -> SetVersion:
-    undoes = int(row.edit_key.removeprefix(UNDO)) if row.edit_key.startswith(UNDO) else None
-    by_system = row.edit_key.startswith(SYSTEM)
-    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, row.edit_key)
+    key = row.edit_key
+    undoes = int(key.removeprefix(UNDO)) if key.startswith(UNDO) else None
+    _, _, to = key.removeprefix(RESTORE).partition(":")  # "" in the keys of earlier versions of ragviz
+    restores = int(to) if key.startswith(RESTORE) and to else None
+    by_system = key.startswith(SYSTEM)
+    return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, key, restores)
 
 
 def _question_of(body: str) -> Question | None:

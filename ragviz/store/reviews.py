@@ -30,10 +30,11 @@ class StoreReviews:
         """Use the tables of reviews and comments."""
         self._rows, self._change = rows, change
 
-    def all(self, set_id: str) -> list[Review]:
-        """Return all assignments and verdicts of a set, by question and reviewer."""
+    def all(self, set_id: str, question_id: str = "") -> list[Review]:
+        """Return all assignments and verdicts of a set, or those of a question, by question and reviewer."""
         table = schema.reviews
         query = sa.select(table).where(table.c.set_id == set_id).order_by(table.c.question_id, table.c.reviewer)
+        query = query.where(table.c.question_id == question_id) if question_id else query
         return [
             Review(row.question_id, row.reviewer, row.assigned, row.verdict or None, row.decided, row.version)
             for row in self._rows(query)

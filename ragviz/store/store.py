@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import Any, Literal, NoReturn, cast
 
 import sqlalchemy as sa
@@ -406,16 +407,17 @@ class Store:
 
     # Evidence of replaced documents
 
-    def settle(self, corpus_id: str) -> None:
+    def settle(self, corpus_id: str, author: str = "") -> None:
         """Move evidence out of replaced or deleted documents, and delete replaced texts that no index and no run needs.
 
         Evidence moves to where its exact text is now, else it is marked stale. Outstanding moves are recorded with the
         replacement or deletion, and cleared with the move: those that a kill left are done when the store is opened
-        next. The questions are read once, however many documents changed, and not at all when none did.
+        next. The questions are read once, however many documents changed, and not at all when none did. `author` is who
+        changed the documents, for the versions that this makes.
         """
         for _ in range(SETTLES):
             with suppress(Overtaken):
-                self._settle(corpus_id)
+                self._settle(corpus_id, author)
                 return
         codecs.log.warning(
             "Evidence of corpus %s changes too fast to be moved; it is moved when the store is opened next.", corpus_id
@@ -427,7 +429,7 @@ class Store:
             self.settle(row.corpus_id)
 
     @repeated
-    def _settle(self, corpus_id: str) -> None:
+    def _settle(self, corpus_id: str, author: str) -> None:
         """Settle once, or raise `Overtaken`, with nothing changed, when another process changed the data meanwhile."""
         [before] = self.revisions(corpus_id)
         marks = [
@@ -447,7 +449,7 @@ class Store:
         with suppress(Deleted), self._change(corpus_id, "corpus") as connection:
             if connection.execute(number).scalar_one() != before + 1:
                 raise Overtaken
-            changes.settle(connection, corpus_id, marks, unneeded, moves)
+            changes.settle(connection, corpus_id, marks, unneeded, moves, author)
 
     def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
         """Yield the values of `_MOVE` for every question of a corpus with evidence in a replaced or deleted document.
@@ -678,7 +680,7 @@ class Store:
                 fresh += position == fresh
                 side = question.split if split else sides.get(question.id, "")
                 rows.append({"set_id": set_id, "position": position, "split": side} | codecs.question_row(question))
-                if before[question.id] != rows[-1]["body"]:
+                if edit.recorded or before[question.id] != rows[-1]["body"]:
                     changed[question.id] = before[question.id]
             connection.execute(schema.questions.insert(), rows)
             changes.mention(connection, set_id, changes.documents_in(some))
@@ -757,7 +759,7 @@ class Store:
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
-                if codecs.question_to_json(question) != row.body:
+                if edit.recorded or codecs.question_to_json(question) != row.body:
                     changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
                 changes.mention(connection, set_id, changes.documents_in([question]))
@@ -776,14 +778,28 @@ class Store:
                 connection.execute(table.delete().where(mine))
             changes.record_version(connection, set_id, edit, before)
 
-    def questions(self, set_id: str) -> list[Question]:
-        """Return all questions of a set, in order, whatever their status."""
-        query = (
-            sa.select(schema.questions.c.body, schema.questions.c.split)
-            .where(schema.questions.c.set_id == set_id)
-            .order_by(schema.questions.c.position)
-        )
-        return [codecs.question(row.body, row.split) for row in self._rows(query)]
+    def questions(self, set_id: str, ids: Sequence[str] | None = None) -> list[Question]:
+        """Return all questions of a set, in order, whatever their status; with `ids` those of them that there are."""
+        table = schema.questions
+        query = sa.select(table.c.body, table.c.split).where(table.c.set_id == set_id).order_by(table.c.position)
+        queries = [query] if ids is None else [query.where(table.c.id.in_(batch)) for batch in changes.batches(ids)]
+        return [codecs.question(row.body, row.split) for each in queries for row in self._rows(each)]
+
+    def stored_questions(
+        self, set_id: str, known: Mapping[str, codecs.StoredQuestion] = MappingProxyType({})
+    ) -> dict[str, codecs.StoredQuestion]:
+        """Return all questions of a set by id, in order; of those that are as they were in `known`, the same objects.
+
+        Decoding takes most of the time of reading: of a set that was read before, only what has changed is decoded.
+        """
+        table, read = schema.questions, dict[str, codecs.StoredQuestion]()
+        query = sa.select(table.c.id, table.c.body, table.c.split).where(table.c.set_id == set_id)
+        for row in self._rows(query.order_by(table.c.position)):
+            stored = known.get(row.id)
+            if stored is None or (stored.body, stored.split) != (row.body, row.split):
+                stored = codecs.StoredQuestion(row.body, row.split, codecs.question(row.body, row.split))
+            read[row.id] = stored
+        return read
 
     @repeated
     def put_set_fact(self, set_id: str, name: str, value: Any, *, counted: bool = True) -> None:

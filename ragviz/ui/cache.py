@@ -6,6 +6,7 @@ import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import streamlit as st
@@ -30,6 +31,7 @@ from ragviz.runs import (
     verdicts,
 )
 from ragviz.runs.overviews import Overview
+from ragviz.store.codecs import StoredQuestion
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace, open_workspace
 
@@ -124,6 +126,32 @@ def _breakdown(of: State, k: int, by: tuple[evaluate.Part, ...], names: tuple[st
         names=names,
         by=by,
     )
+
+
+def questions_in(set_id: str) -> list[Question]:
+    """Return all questions of a set, in order; shared by all sessions, so never to be changed."""
+    return _questions_in(state(set_id))
+
+
+@st.cache_resource(show_spinner="Reading the questions", max_entries=8)
+def _questions_in(of: State) -> list[Question]:
+    read = _read_last(of.store, of.ids[0])
+    with _without_collection():
+        read.questions = workspace().store.stored_questions(of.ids[0], read.questions)
+    return [stored.question for stored in read.questions.values()]
+
+
+@dataclass(slots=True)
+class _Read:
+    """The questions of a set as they were read last, by id."""
+
+    questions: Mapping[str, StoredQuestion] = field(default_factory=dict)
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _read_last(store: str, set_id: str) -> _Read:
+    """Return what was read of a set last, of which a read of its next state decodes only what has changed since."""
+    return _Read()
 
 
 def questions(run: Run) -> dict[str, Question]:

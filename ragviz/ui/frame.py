@@ -219,7 +219,8 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                 "Corpus", names, key="choice-corpus", on_change=_change_corpus, format_func=labels.__getitem__,
                 help=None if name is None or labels[name] == name else plain(name),
             )  # fmt: skip
-        job_panel.jobs_panel()
+        picked = next((corpus for corpus in corpora if corpus.name == name), None)
+        job_panel.jobs_panel(picked.id if picked else "")
         for section, pages in NAVIGATION.items():
             st.html(f'<p class="rv-section">{section}</p>')
             with st.container(gap="xxsmall"):
@@ -228,7 +229,6 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
                     st.page_link(
                         path, label=title, icon=material, query_params=address.query_of(page, {}), width="stretch"
                     )
-        picked = next((corpus for corpus in corpora if corpus.name == name), None)
         presentation.entry(picked)
     st.session_state[_CORPUS] = picked
 

@@ -368,8 +368,7 @@ def newest(corpus_id: str) -> None:
     """Draw the newest questions while they are being generated."""
     store = cache.workspace().store
     job = next((j for j in job_panel.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
-    name = job.arguments["name"] if job else None
-    question_set = next((s for s in store.question_sets(corpus_id) if s.name == name), None)
+    question_set = store.question_set_named(job.arguments["name"]) if job else None
     if job is None or question_set is None:
         return
     with st.container(border=True):

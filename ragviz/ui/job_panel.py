@@ -19,7 +19,9 @@ from ragviz.ui import address, cache, presses, widgets, wording
 
 RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
-_DISMISSED = "dismissed"  # session state: ids of the jobs whose outcome is not shown any more
+_DISMISSED = "dismissed"
+"""Session state: ids of the jobs whose outcome is not shown any more. In the result of a job that ended badly: when it
+was started last when its card was dismissed."""
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
 _REMOVED = "removed-jobs"  # session state: titles of those that were removed since, by id
 _RESUMABLE = "resumable-jobs"  # session state: titles of the jobs for which *Resume* was last drawn, by id
@@ -86,8 +88,8 @@ def stops_jobs() -> str:
     return " Jobs that work on it are stopped." if active_jobs() else ""
 
 
-def jobs_panel() -> None:
-    """Draw the jobs, polled while one is active; when one ends, the page is rerun."""
+def jobs_panel(corpus_id: str) -> None:
+    """Draw the jobs, those of other corpora folded, polled while one is active; when one ends, the page is rerun."""
     recent = jobs.jobs(cache.workspace(), 50)
     active = {job.id: job.title for job in recent if job.status in jobs.ACTIVE}
     ended = {i: title for i, title in st.session_state.get(_ACTIVE, {}).items() if i not in active}
@@ -97,7 +99,7 @@ def jobs_panel() -> None:
             st.toast(f"{plain(job.title)}: {_ending(job)}")
     st.session_state[_ACTIVE] = active
     st.session_state[_LAST_END] = _last_end(recent)
-    st.fragment(_draw_jobs, run_every=_seconds_between(active))()
+    st.fragment(_draw_jobs, run_every=_seconds_between(active))(corpus_id)
 
 
 def _seconds_between(active: Collection[str]) -> float:
@@ -153,27 +155,30 @@ def _ending(job: Job) -> str:
     return "paused" if job.status == "cancelled" and job.kind in RUNS else ENDINGS.get(job.status, job.status)
 
 
-def _draw_jobs() -> None:
+def _draw_jobs(corpus_id: str) -> None:
     with widgets.errors_shown():  # the fragment is also run by itself, not only with the page
-        _draw_recent(jobs.jobs(cache.workspace(), 50))
+        _draw_recent(jobs.jobs(cache.workspace(), 50), corpus_id)
 
 
-def _draw_recent(recent: Sequence[Job]) -> None:
+def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     _report_late_resume({job.id: job for job in recent if not _is_unsuccessful(job)})
     active = [job for job in recent if job.status in jobs.ACTIVE]
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
         address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
-    dismissed = st.session_state.setdefault(_DISMISSED, set())
     newest = {jobs.work_of(job): job for job in reversed(recent)}.values()
     workspace = cache.workspace()
-    ended = [job for job in newest if job.id not in dismissed and _is_unsuccessful(job)]
+    ended = [job for job in newest if not _is_dismissed(job) and _is_unsuccessful(job)]
     unsuccessful = [job for job in ended if not jobs.is_mended(workspace, job)]
     st.session_state[_RESUMABLE] = {job.id: job.title for job in unsuccessful}
-    for job in active:
-        _draw_active(job)
-    for job in unsuccessful:
-        _draw_unsuccessful(job)
+    shown = [*active, *unsuccessful]
+    elsewhere = [job for job in shown if corpus_id and job.corpus_id not in ("", corpus_id)]
+    for job in (each for each in shown if each not in elsewhere):
+        _draw(job)
+    if elsewhere:
+        with st.expander(f"{wording.counted(len(elsewhere), 'job')} of other corpora"):
+            for job in elsewhere:
+                _draw(job)
     for job_id, title in list(st.session_state.get(_REMOVED, {}).items()):
         _draw_removed(job_id, title)
 
@@ -186,6 +191,10 @@ def _is_unsuccessful(job: Job) -> bool:
     """Return whether a job was interrupted, or failed or was cancelled within the last hour."""
     recently = time.time() - (job.finished or 0) < 3600
     return job.status == "interrupted" or (job.status in ("failed", "cancelled") and recently)
+
+
+def _draw(job: Job) -> None:
+    _draw_active(job) if job.status in jobs.ACTIVE else _draw_unsuccessful(job)
 
 
 def _draw_active(job: Job) -> None:
@@ -226,10 +235,13 @@ def _draw_unsuccessful(job: Job) -> None:
             if job.status == "failed" and (page := _page_to_mend(job)):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
-                dismiss(job)
-                if job.status == "interrupted":
-                    jobs.cancel(cache.workspace(), job)
+                cache.workspace().store.update_job(job.id, result=dict(job.result) | {_DISMISSED: job.created})
                 st.rerun(scope="app")
+
+
+def _is_dismissed(job: Job) -> bool:
+    """Return whether the card of a job was dismissed, in any session, since the job was started last."""
+    return job.result.get(_DISMISSED) == job.created
 
 
 def _draw_log(job: Job) -> None:

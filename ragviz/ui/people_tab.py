@@ -72,13 +72,14 @@ def _reviewers(question_set: QuestionSet, loads: Sequence[Workload]) -> None:
 
 
 def reviewer_rows(loads: Sequence[Workload]) -> pd.DataFrame:
-    """Return the table of reviewers: assigned, waiting, and the count of each verdict."""
+    """Return the table of reviewers: assigned, waiting, the count of each verdict, and when the newest was made."""
     return pd.DataFrame(
         {
             "Reviewer": [load.reviewer for load in loads],
             "Assigned": [load.assigned for load in loads],
             **{title.capitalize(): [load.verdicts.get(v, 0) for load in loads] for v, title in VERDICTS.items()},
             "Waiting": [load.waiting for load in loads],
+            "Newest verdict": ["" if load.newest is None else wording.when(load.newest) for load in loads],
         }
     )
 
@@ -117,15 +118,12 @@ def _disagreed(question_set: QuestionSet, questions: Sequence[Question], reviews
     if not ids:
         return
     heading.section("Undecided")
-    said = {
-        question_id: ", ".join(
-            f"{review.reviewer}: {VERDICTS[review.verdict]}"
-            for review in reviews
-            if review.question_id == question_id and review.verdict is not None
-        )
-        for question_id in ids
-    }
-    rows = pd.DataFrame({"Question": [by_id[i].text for i in ids], "Verdicts": [said[i] for i in ids], "Id": ids})
+    said: dict[str, list[str]] = {}
+    for review in reviews:
+        if review.verdict is not None:
+            said.setdefault(review.question_id, []).append(verdict_words(review))
+    verdicts = [", ".join(said[i]) for i in ids]
+    rows = pd.DataFrame({"Question": [by_id[i].text for i in ids], "Verdicts": verdicts, "Id": ids})
     st.caption(
         f"{wording.counted(len(ids), 'question')} on which reviewers disagree or are unsure: proposed until somebody "
         "decides. A row opens the question."
@@ -139,6 +137,14 @@ def _disagreed(question_set: QuestionSet, questions: Sequence[Question], reviews
         rows, "disagreed", on_select=opened, height=widgets.height_of(len(rows), 8), alt="Questions in dispute",
         columns={"Question": st.column_config.TextColumn(width="large")},
     )  # fmt: skip
+
+
+def verdict_words(review: Review) -> str:
+    """Return who gave which verdict on a question, and when; "" without one."""
+    if review.verdict is None:
+        return ""
+    at = f" · {wording.when(review.decided)}" if review.decided is not None else ""
+    return f"{review.reviewer}: {VERDICTS[review.verdict]}{at}"
 
 
 def comments(question_set: QuestionSet, question: Question) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import get_args
 
 import pandas as pd
@@ -36,21 +37,23 @@ NO_EVIDENCE = {
     "reference": "Reference only: where its answer stands in the documents is not known.",
     "unanswerable": "Unanswerable: the documents do not answer it.",
 }
+PAGE = 1000
+"""Questions that the table shows at once, at most: a browser takes seconds to draw 100,000."""
 FOLD = 60
 """Characters around each place of the evidence that are shown at first, where there are several places."""
 REASONS: Mapping[QuestionStatus, str] = {"rejected": "Rejected", "quarantined": "Quarantined"}
 WIDTHS = {
-    "Question": 232,
+    "Question": 194,
     "Status": 90,
     "Type": 104,
     "Style": 120,
-    "Kind": 86,
+    "Kind": 112,
     "Side": 82,
     "Document": 165,
     "Answer": 290,
     "Reason": 200,
 }
-"""Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, question and status at 1024."""
+"""Pixels of columns beside a question: up to the kind they are seen at 1440 pixels, up to the type at 1024."""
 LONG = ("Question", "Document", "Answer", "Reason")
 """Columns whose texts are cut to what a row shows; the open question is shown in full."""
 UNASKED = "(no question could be generated from this chunk)"
@@ -83,7 +86,8 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     verification_button.outcome(question_set)
     filtered_questions = _filtered(question_set, questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
-    rows = _rows_of(question_set, filtered_questions, names)
+    place = _place(filtered_questions)
+    on_page = filtered_questions[place - place % PAGE :][:PAGE]
     with widgets.above_table("questions"):
         filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
         filters = [part for part in filters if part not in ("", "all")]
@@ -92,21 +96,44 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
         verification_button.show(question_set, questions)
-        widgets.table_button(rows, question_set.name, "questions-shown")
+        listed = partial(_rows_of, question_set, filtered_questions, names)
+        widgets.table_button(listed, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")
         return
     if in_table:
-        _edit_table(question_set, filtered_questions, names)
+        _edit_table(question_set, on_page, names)
+        _choose_page(filtered_questions, place)
         return
     if editing:
         st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _pick(filtered_questions, rows)
+        _pick(question_set, on_page, names)
+        _choose_page(filtered_questions, place)
     with right:
-        _detail(question_set, filtered_questions)
+        _detail(question_set, filtered_questions, place)
+
+
+def _place(filtered_questions: Sequence[Question]) -> int:
+    """Return the place of the open question among those that pass the filters: of the first when none of them is."""
+    requested = st.query_params.get("question")
+    return next((place for place, q in enumerate(filtered_questions) if q.id == requested), 0)
+
+
+def _choose_page(filtered_questions: Sequence[Question], place: int) -> None:
+    """Draw the choice of the page of the table, which is that of the open question; nothing where there is only one."""
+    pages = -(-len(filtered_questions) // PAGE)
+    if pages < 2:
+        return
+    key = "questions-page"
+
+    def turn() -> None:
+        address.put(question=filtered_questions[(st.session_state[key] - 1) * PAGE].id)
+
+    st.session_state[key] = place // PAGE + 1
+    st.number_input(f"Page, of {pages:,} with {PAGE:,} questions each", 1, pages, key=key, on_change=turn, width=280)
 
 
 def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
@@ -183,10 +210,11 @@ def _both_wordings(question_set: QuestionSet, question: Question) -> None:
                 st.html(markup.highlighted(text, language=question.language))
 
 
-def _pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
+def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
     def opened() -> None:
-        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in filtered_questions]))
+        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in on_page]))
 
+    rows = _rows_of(question_set, on_page, names)
     columns = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     short = all(widgets.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
     lines, row = (2, widgets.TWO_LINES) if short else (4, widgets.FOUR_LINES)
@@ -198,17 +226,19 @@ def _pick(filtered_questions: Sequence[Question], rows: pd.DataFrame) -> None:
     )  # fmt: skip
 
 
-def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -> None:
-    """Draw one question with its evidence, and the buttons to accept, reject or edit it."""
-    ids = [q.id for q in filtered_questions]
-    requested = st.query_params.get("question")
-    place = ids.index(requested) if requested in ids else 0
+def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], place: int) -> None:
+    """Draw the question at a place with its evidence, and the buttons to accept, reject or edit it."""
     question = filtered_questions[place]
     _warn_if_replaced(question)
     version = version_of(question)
-    following = ids[place + 1] if place + 1 < len(ids) else ids[place]
+    following = filtered_questions[min(place + 1, len(filtered_questions) - 1)].id
     with st.container(border=True):
-        said = [f"{place + 1:,} of {len(ids):,}", question.status, KIND_TITLES[question.kind], question.split]
+        said = [
+            f"{place + 1:,} of {len(filtered_questions):,}",
+            question.status,
+            KIND_TITLES[question.kind],
+            question.split,
+        ]
         said += said_of(question)
         maker = plain(wording.MAKERS.get(question.generator, question.generator))
         said += [maker, f"verified by {plain(question.verified_by)}" if question.verified_by else ""]
@@ -223,9 +253,10 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question]) -
             _both_wordings(question_set, question)
         _buttons(question_set, question, version, following)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            if edit := _last_edits(cache.state(question_set.id)).get(question.id):
-                st.caption(plain(f"{edit.action} · {edit.author or 'unnamed'} · {wording.when(edit.created)}"))
+            if edit := _last_edit(cache.state(question_set.id), question.id):
+                st.caption(plain(f"{edit.action} · {edit.who or 'unnamed'} · {wording.when(edit.created)}"))
             versions_tab.undo_button(question_set, "undo-review", of="last edit")
+        _verdicts(question_set, question)
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
             fold = FOLD if sum(map(len, question.evidence)) > 1 else None
@@ -278,15 +309,25 @@ def _say(
         _decide(question_set, authoring.with_status(question, "rejected", "rejected by hand"), following, version)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _last_edits(of: cache.State) -> dict[str, SetVersion]:
-    """Return who edited each question of a set last, and when."""
-    return cache.workspace().store.history.latest(of.ids[0])
+@st.cache_data(max_entries=64, show_spinner=False)
+def _last_edit(of: cache.State, question_id: str) -> SetVersion | None:
+    """Return who edited a question of a set last, and when."""
+    return cache.workspace().store.history.latest(of.ids[0], question_id)
 
 
 def _under_review(question_set: QuestionSet, question: Question) -> bool:
     """Whether the question waits for the verdict of whoever looks at the page."""
-    return question.id in reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), person.name())
+    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
+    return question.id in reviewing.waiting_for(reviews, person.name())
+
+
+def _verdicts(question_set: QuestionSet, question: Question) -> None:
+    """Draw what reviewers said and when; nothing to one who is to judge without knowing what the others said."""
+    if _under_review(question_set, question):
+        return
+    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
+    if said := [people_tab.verdict_words(review) for review in reviews if review.verdict is not None]:
+        st.caption(plain("Verdicts: " + ", ".join(said)))
 
 
 def _judge(question_set: QuestionSet, question: Question, verdict: ReviewVerdict, following: str) -> None:

@@ -77,7 +77,7 @@ def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -
         {
             "Version": [version.number for version in listed],
             "When": [wording.when(version.created) for version in listed],
-            "Who": [version.author for version in listed],
+            "Who": [version.who for version in listed],
             "What": [version.action for version in listed],
             "Questions": [version.questions for version in listed],
             "Asked by": [measurements.names_words(asked_by.get(version.number, ())) for version in listed],

@@ -1,0 +1,120 @@
+"""The page of a question set with more questions than its table shows at once: what is read, decoded and drawn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ragviz.questions import splits
+from ragviz.records import Question, QuestionSet
+from ragviz.store import codecs
+from ragviz.store.store import Store
+from ragviz.ui import review_tab
+from ragviz.workspace import open_workspace
+from tests.processor_time import seconds_of
+from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
+from tests.test_store import store  # noqa: F401  # a fixture, of SQLite and PostgreSQL
+
+COUNT = 2 * review_tab.PAGE + 300
+
+
+def questions(count: int) -> list[Question]:
+    return [Question(f"q{n:06}", f"Which is pump {n}?", f"The {n}th", (), "import") for n in range(count)]
+
+
+def filled(store: Store, count: int) -> QuestionSet:  # noqa: F811
+    question_set = store.create_question_set(store.corpora()[0].id, "many")
+    store.put_questions(question_set.id, questions(count))
+    return store.question_set("many")
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The bodies of questions that were decoded, in order."""
+    bodies, decode = list[str](), codecs.from_stored
+
+    def noted(record: type[Any], values: Any, what: str) -> Any:
+        if record is Question:
+            bodies.append(values["id"])
+        return decode(record, values, what)
+
+    monkeypatch.setattr(codecs, "from_stored", noted)
+    return bodies
+
+
+def test_of_a_set_that_was_read_only_what_has_changed_is_decoded(store, decoded):  # noqa: F811
+    store.create_corpus("notes")
+    set_id = filled(store, 50).id
+    read = store.stored_questions(set_id)
+    present = [each.question for each in read.values()]
+    assert present == store.questions(set_id)
+    rejected = replace(present[7], status="rejected")
+    store.put_questions(set_id, [rejected])
+    decoded.clear()
+    again = store.stored_questions(set_id, read)
+    assert decoded == [rejected.id]
+    assert [each.question for each in again.values()] == [*present[:7], rejected, *present[8:]]
+    assert again[present[0].id] is read[present[0].id]
+    store.delete_questions(set_id, [present[0].id])
+    store.put_questions(set_id, [present[0], replace(present[1], id="new")])  # at the end, where it was not before
+    sides = splits.sides_of(store.questions(set_id), "stratified", 0.5, 1)
+    store.put_split(set_id, splits.Split("stratified", 0.5, 1), sides)
+    decoded.clear()
+    last = store.stored_questions(set_id, again)
+    assert len(decoded) >= len(sides)
+    assert [each.question for each in last.values()] == store.questions(set_id)
+
+
+def test_a_page_of_a_set_decodes_it_once_and_then_what_changed(home: Path, decoded: list[str]) -> None:  # noqa: F811
+    filled(open_workspace().store, COUNT)
+    app = show("questions", set="many")
+    assert len(decoded) == COUNT
+    decoded.clear()
+    app.text_input(key="find-filter").set_value("pump 17").run()
+    assert "111 of 2,300 questions" in words(checked(app))  # 17, 170 to 179, 1700 to 1799
+    assert decoded == []
+    button(app, "Reject").click().run()
+    checked(app)
+    assert open_workspace().store.question_set("many").counts == {"proposed": COUNT - 1, "rejected": 1}
+    assert set(decoded) == {"q000017"}
+    store = open_workspace().store  # noqa: F811 - another process
+    store.put_questions(store.question_set("many").id, [replace(questions(20)[18], text="Which is no pump 17?")])
+    decoded.clear()
+    assert "112 of 2,300 questions" in words(checked(app.run()))
+    assert set(decoded) == {"q000018"}
+
+
+def test_the_table_has_pages_and_the_walk_goes_through_all(home: Path) -> None:  # noqa: F811
+    filled(open_workspace().store, COUNT)
+    app = show("questions", set="many")
+
+    def listed() -> list[str]:
+        return list(app.dataframe[0].value["Id"])
+
+    assert listed() == [q.id for q in questions(review_tab.PAGE)]
+    [page] = [each for each in app.number_input if each.key == "questions-page"]
+    assert (page.min, page.max, page.value) == (1, 3, 1)
+    page.set_value(3).run()
+    assert listed() == [q.id for q in questions(COUNT)[2 * review_tab.PAGE :]]
+    assert "2,001 of 2,300" in words(checked(app))
+    app = show("questions", set="many", question=f"q{review_tab.PAGE - 1:06}")
+    button(app, "Next").click().run()
+    assert listed()[0] == f"q{review_tab.PAGE:06}"
+    assert next(each for each in app.number_input if each.key == "questions-page").value == 2
+    assert "1,001 of 2,300" in words(checked(app))
+    app = show("questions", set="many", find="pump 12")
+    assert not [each for each in app.number_input if each.key == "questions-page"]
+    app = show("questions", set="many", **{"in-table": "true"})
+    assert next(each for each in app.number_input if each.key == "questions-page").max == 3
+
+
+def test_a_decision_in_a_large_set_takes_little_more_than_reading_its_rows(home: Path) -> None:  # noqa: F811
+    """Bounded by work of the same machine: what the page did before was several times the decoding of every row."""
+    store = open_workspace().store  # noqa: F811
+    set_id = filled(store, 20_000).id
+    app = show("questions", set="many")
+    decoding = seconds_of(lambda: store.questions(set_id), 2)
+    assert seconds_of(lambda: checked(button(app, "Reject").click().run())) < 1 + decoding
