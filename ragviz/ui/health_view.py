@@ -57,7 +57,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
-        st.caption(f":orange[▲] {plain(note)}")
+        st.warning(plain(note))
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
         with tabs["Checks"], widgets.errors_shown():
