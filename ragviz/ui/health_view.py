@@ -259,9 +259,10 @@ def _list(
 
     with left:
         columns = {
-            "Question": st.column_config.TextColumn(width=290),
-            "Why": st.column_config.TextColumn(width=225),
+            "Question": st.column_config.TextColumn(width=250),
+            "Why": st.column_config.TextColumn(width=195),
             "Status": st.column_config.TextColumn(width=85),
+            "Id": st.column_config.TextColumn(width=140),
         }
         height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
         widgets.table(
