@@ -120,7 +120,7 @@ def _faults(fact: Mapping[str, Any]) -> None:
         heading.section("By fault and strength")
         widgets.table_button(rows, f"{fact['set']}-drill", "drill-csv")
     shown: dict[str, Any] = {
-        name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent", width=88) for name in _SHARES
+        name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent", width=101) for name in _SHARES
     }
     shown |= {name: st.column_config.TextColumn(width=width) for name, width in (("Fault", 135), ("Strength", 75))}
     shown |= {
@@ -130,7 +130,15 @@ def _faults(fact: Mapping[str, Any]) -> None:
         "Change": st.column_config.NumberColumn(format="%+.1f points", width=95, help="Measured change of recall."),
         "Plantings": st.column_config.NumberColumn(width=70),
     }
-    widgets.table(rows, "drill-faults", columns=shown, height="content", alt="Faults planted, and what is noticed")
+    widgets.table(
+        rows.drop(columns="Note"),
+        "drill-faults",
+        columns=shown,
+        height="content",
+        alt="Faults planted, and what is noticed",
+    )
+    for note in dict.fromkeys(f"{row['Fault']}: {row['Note']}" for _, row in rows.iterrows() if row["Note"]):
+        st.caption(f"{plain(note)}.")
     st.caption(plain(" · ".join(f"{fault.title.capitalize()}: {fault.help}" for fault in FAULTS.values())))
     st.caption(
         "Evidence altered: of evidence removed it may be more than the strength, because chunks that move up answer "
@@ -158,7 +166,7 @@ def _fault_row(found: Mapping[str, Any]) -> dict[str, Any]:
         "Change": 100 * found["change"] if of and not fault.cuts else None,
         **dict(zip(_SHARES, [*told, *of_answers], strict=True)),
         "Plantings": of,
-        "Note": f"Not planted: {found['reason']}" if found["reason"] else "",
+        "Note": f"not planted, {found['reason']}" if found["reason"] else "",
     }
 
 
@@ -167,7 +175,7 @@ def _alarm_row(fact: Mapping[str, Any]) -> dict[str, Any]:
     of = alarms["repetitions"]
     told = dict(zip(_SHARES, [0.0, 0.0, alarms["worse"] / of, alarms["stopped"] / of, None, None], strict=True))
     row = {"Fault": "Not altered", "Strength": "", "Evidence altered": 0.0, "Change": 0.0, **told, "Plantings": of}
-    return row | {"Note": "the same index on both sides"}
+    return row | {"Note": ""}
 
 
 def _parts(fact: Mapping[str, Any]) -> None:

@@ -259,10 +259,10 @@ def _list(
 
     with left:
         columns = {
-            "Question": st.column_config.TextColumn(width=250),
-            "Why": st.column_config.TextColumn(width=195),
+            "Question": st.column_config.TextColumn(width=225),
+            "Why": st.column_config.TextColumn(width=185),
             "Status": st.column_config.TextColumn(width=85),
-            "Id": st.column_config.TextColumn(width=140),
+            "Id": st.column_config.TextColumn(width=138),
         }
         height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
         widgets.table(
