@@ -130,7 +130,7 @@ with widgets.errors_shown():
     with beside:
         downloads.report_button(runs, k, comparison.rule)
     if note := synthetic.banner([run.config for run in runs], list(cache.questions(runs[0]).values())):
-        st.caption(f":orange[▲] {plain(note)}")
+        st.warning(plain(note))
     for section in SECTIONS:
         with widgets.errors_shown():
             section(shown)

@@ -96,5 +96,5 @@ else:
     if len(synthetic.answerers(configs)) > 1 and (
         note := synthetic.banner(configs, [q for q in store.questions(experiment.questions) if q.asked])
     ):
-        st.caption(f":orange[▲] {plain(note)}")
+        st.warning(plain(note))
     experiment_view.draw(corpus, experiment)

@@ -92,7 +92,7 @@ def test_removing_the_evidence_of_n_of_40_questions_costs_n_fortieths_of_recall(
     assert (two["repetitions"], two["n"]) == (4, 40)
 
 
-def test_shuffled_chunks_lose_the_same_questions_and_near_copies_take_the_first_place(forty):
+def test_shuffled_chunks_lose_the_same_questions_and_near_copies_in_as_many_words_none(forty):
     fact = drilled(*forty)
     _, two, four = cells(fact, "shuffled")
     assert two["change"] <= -0.05  # the chunks that they are exchanged with are evidence too: all chunks are
@@ -100,6 +100,21 @@ def test_shuffled_chunks_lose_the_same_questions_and_near_copies_take_the_first_
     assert four["change"] == pytest.approx(-0.2)
     # A copy of another year has as many words as its original and ties with it: ties go to the chunk of the index.
     assert [each["change"] for each in cells(fact, "copies")] == [0.0, 0.0, 0.0]
+
+
+def test_near_copies_of_another_year_win_where_a_question_names_that_year(forty):
+    """Every question names the three years before that of its document: each copy holds one of them, no original."""
+    workspace, question_set, info = forty
+    named = [
+        replace(question, text=f"{unique(n)} in 2020, 2021 or 2022?")
+        for n, question in enumerate(workspace.store.questions(question_set.id))
+    ]
+    workspace.store.put_questions(question_set.id, named)
+    fact = drilled(workspace, workspace.store.question_set("set"), info)
+    assert fact["baseline"] == 1.0
+    lost = [1, 2, 4]  # of 40: a lost question for each copy, at k = 1
+    assert [each["change"] for each in cells(fact, "copies")] == pytest.approx([-n / N for n in lost])
+    assert [each["points"] for each in cells(fact, "copies")] == pytest.approx([n / N for n in lost])
 
 
 def test_what_the_gate_says_of_a_planted_fault_is_what_it_says_of_such_runs(forty):
@@ -386,9 +401,20 @@ def test_answers_notice_swapped_numbers_which_rankings_do_not(forty):
         assert found["worse"] == found["stopped"] == 0
         assert found["answers"]["change"] < 0
     assert [each["answers"]["change"] < 0 for each in cells(fact, "context")][-1]
+    # An answer has 12 words with its mark "[1]", a reference 3, and both "costs" and the number: F1 is 2·2/15. With the
+    # number swapped it is 2·1/15; of half a chunk only the first words are left, and none of the reference's.
+    swapped = [each["answers"]["change"] for each in cells(fact, "numbers")]
+    assert swapped == pytest.approx([-questions / N * 2 / 15 for questions in (1, 2, 4)])
+    assert [each["answers"]["change"] for each in cells(fact, "context")[1:]] == pytest.approx([-4 / 15, -4 / 15])
+    assert [each["answers"]["stopped"] for each in cells(fact, "context")[1:]] == [1, 1]
     words = cannot_words(fact)
     assert any(each.startswith("recall@1 cannot notice numbers swapped, context cut or injected") for each in words)
-    assert any(each.startswith("Of extractive answers, token F1 notices: numbers swapped") for each in words)
+    ten, quarter = cells(fact, "numbers")[-1]["answers"], cells(fact, "context")[-1]["answers"]
+    [of_answers] = [
+        each for each in words if each.startswith("Of extractive answers, a comparison calls token F1 worse")
+    ]
+    assert f"numbers swapped for 10 points, worse {ten['worse']} of 4, stopped {ten['stopped']} of 4" in of_answers
+    assert f"context cut to 25 %, worse {quarter['worse']} of 1, stopped {quarter['stopped']} of 1" in of_answers
 
 
 class Obedient:

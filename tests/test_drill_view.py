@@ -26,6 +26,11 @@ def test_a_drill_is_shown_with_its_figure_its_tables_and_what_it_cannot_notice(o
     faults = next(each for each in tables if "Fault" in each)
     assert len(faults) == len(fact["faults"]) + 1
     assert faults["Fault"].tolist()[-1] == "Not altered"
+    planted = [each for each in fact["faults"] if each["answers"]]
+    told = faults["Gate on answers"].dropna().tolist()
+    assert told == [each["answers"]["stopped"] / each["repetitions"] for each in planted]
+    assert len(planted) > 0
+    assert "Numbers swapped: Chunks that hold evidence name other numbers" in said
     parts = next(each for each in tables if "Part" in each)
     assert len(parts) == len(fact["where"])
     drawn = " ".join(str(each.proto) for each in app.get("plotly_chart"))

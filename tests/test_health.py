@@ -466,6 +466,22 @@ def test_too_many_about_one_document():
     assert CHECKS["unbalanced"].find(read([ids, *[[]] * 11])).note.startswith("11 of 12 documents are not asked about")
 
 
+def test_too_many_about_one_section():
+    """Twelve sections of one length: of 20 questions about them 1.7 are the share of each, and 6 what chance allows."""
+    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
+    ids = [q.id for q in asked]
+    crowded, even = [ids[:9], *([i] for i in ids[9:20])], [ids[2 * n : 2 * n + 2] for n in range(12)]
+
+    def read(parts):
+        return material_of(*asked, sections=tuple(Area(f"d > s{n}", 900, tuple(own)) for n, own in enumerate(parts)))
+
+    caught = found("unbalanced", read(crowded))
+    assert len(caught) == 9 - 6
+    assert set(caught) < set(ids[:9])
+    assert caught[min(caught)].words == "section d > s0 has 9 questions; 1.7 would be its share"
+    assert not found("unbalanced", read(even))
+
+
 def test_most_expected_is_the_quantile_of_poisson():
     from scipy import stats
 
@@ -637,6 +653,14 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     again = examination.examine(workspace, store.question_set("asked"))
     store.put_questions(asked.id, [replace(store.questions(asked.id)[0], answer="In 2021")])
     assert not examination.is_current(workspace, store.question_set("asked"), index, again)
+
+
+def test_shares_of_places_that_overlap_are_said_to_overlap():
+    prose, lists = contents.Places("prose", 3, 0.36, 4), contents.Places("lists", 2, 0.55, 1)
+    held = contents.Contents(5, 1, (), 9, 3, places=(prose, lists))
+    assert contents.places_words(held) == "prose 36 % of the text: 4 questions · lists 55 % of the text: 1 question"
+    defined = replace(held, places=(prose, lists, contents.Places("definitions", 2, 0.22, 0)))
+    assert contents.places_words(defined).endswith("0 questions (kinds overlap: a definition may stand in a list)")
 
 
 def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):

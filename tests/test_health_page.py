@@ -1,5 +1,6 @@
 """The page Question set health, as Streamlit runs it: verdict, checks, quarantine and release, plan, drill, map."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -172,18 +173,28 @@ def test_without_questions_the_page_says_what_is_next(home):  # noqa: F811
     assert not app.exception
 
 
-def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(store):
+def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(store, command_line):
     asked = store.question_set("asked")
     for name, model in (("by-small", "small"), ("by-large", "large")):
         config = RunConfig(store.index("small").id, asked.id, "bm25", k=3, depth=5, answerer="model", model=model)
         _answered(store, name, config)
+    said = "rank retrieval well and generators badly"
     for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
-        assert "rank retrieval well and generators badly" not in words(visit(page, **parameters)), "written by hand"
+        app = visit(page, **parameters)
+        assert said not in words(app) + str([each.value for each in app.warning]), "written by hand"
+    commands = [("compare", "by-small", "by-large"), ("questions", "health", "asked")]
+    for command in commands:
+        assert said not in " ".join(command_line(*command)[1].split())
+        assert json.loads(command_line(*command, "--json")[1])["warning"] == ""
     store.put_questions(asked.id, [replace(q, generator="extractive") for q in store.questions(asked.id)])
     for name in ("by-small", "by-large"):
         store.replace_results(store.run(name).id, _results(store, asked.id))
     for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
-        assert "rank retrieval well and generators badly" in words(visit(page, **parameters))
+        assert any(said in each.value for each in visit(page, **parameters).warning), "in a box"
+    for command in commands:
+        code, out, _ = command_line(*command)
+        assert (code, said in " ".join(out.split())) == (0, True)
+        assert said in json.loads(command_line(*command, "--json")[1])["warning"]
 
 
 def _answered(store, name, config):

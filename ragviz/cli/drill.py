@@ -52,7 +52,16 @@ def _draw(fact: Mapping[str, Any]) -> None:
     rows: list[Sequence[object]] = [_row(found) for found in fact["faults"]]
     noise = f"{alarms['worse']}/{of} (stopped {alarms['stopped']})"
     rows.append(("not altered", "", "", "", f"0/{of}", f"0/{of}", noise, ""))
-    columns = ("fault", "strength", "planted", "change", "called worse", "gate stops", "with noise", "answers worse")
+    columns = (
+        "fault",
+        "strength",
+        "evidence altered",
+        "change",
+        "called worse",
+        "gate stops",
+        "with noise",
+        "answers worse",
+    )
     console.table(columns, rows, f"{fact['metric']} by {fact['retriever']} on {fact['index']}")
     for line in drill_words.drill_words(fact):
         console.out.print(console.printable(line), highlight=False)
@@ -67,6 +76,7 @@ def _row(found: Mapping[str, Any]) -> Sequence[object]:
     counts = ["–"] * 3 if fault.cuts else [
         f"{found['worse']}/{of}", f"{found['stopped']}/{of}", f"{noisy['worse']}/{of} (stopped {noisy['stopped']})"
     ]  # fmt: skip
-    planted = "" if fault.cuts else f"{found['points']:.3f}"
-    change = "" if fault.cuts else f"{found['change']:+.3f}"
-    return (fault.title, strength, planted, change, *counts, f"{answers['worse']}/{of}" if answers else "")
+    altered = "" if fault.cuts else f"{100 * found['points']:.1f} points"
+    change = "" if fault.cuts else f"{100 * found['change']:+.1f} points"
+    told = f"{answers['worse']}/{of} (stopped {answers['stopped']})" if answers else ""
+    return (fault.title, strength, altered, change, *counts, told)

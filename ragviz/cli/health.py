@@ -10,7 +10,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import checks, contents, effects, examination, material, measurements, quarantine
+from ragviz.cli.lazy import checks, contents, effects, examination, material, measurements, quarantine, synthetic
 from ragviz.cli.questions import questions_app
 from ragviz.cli.versions import By
 from ragviz.errors import UsageError
@@ -59,9 +59,10 @@ def questions_health(
         with console.bar() as watch:
             made = examination.examine(workspace, question_set, index, watch)
     questions = workspace.store.questions(question_set.id)
-    runs = material.ways(material.runs_of(workspace, question_set))[:MEASURED]
-    measured = _measured(workspace, questions, runs, made)
+    runs = material.runs_of(workspace, question_set)
+    measured = _measured(workspace, questions, material.ways(runs)[:MEASURED], made)
     body = _body(made, question_set.name, questions, measured)
+    body["warning"] = synthetic.banner([run.config for run in runs], [q for q in questions if q.asked])
     if put:
         found = [finding.question_id for finding in made.found[put].findings]
         _say(quarantine.quarantine(workspace, question_set, put, found, author), "put into quarantine by", put)
@@ -111,7 +112,8 @@ def _body(
 
 def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: str) -> None:
     """Draw all checks with their effects on the newest run, or the questions of one."""
-    for sentence in (*body["verdict"], body["asked_about"]):
+    warning = f"Warning: {body['warning']}" if body["warning"] else ""
+    for sentence in filter(None, (warning, *body["verdict"], body["asked_about"])):
         console.out.print(console.printable(sentence), highlight=False)
     if check:
         row = next(each for each in body["checks"] if each["check"] == check)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ragviz.health import faults as faults
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine
+    from ragviz.health import synthetic as synthetic
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
@@ -124,6 +125,7 @@ if not TYPE_CHECKING:
     drill = _Lazy("health.drill")
     drill_words = _Lazy("health.drill_words")
     faults = _Lazy("health.faults")
+    synthetic = _Lazy("health.synthetic")
     demand = _Lazy("health.demand")
     diagnose = _Lazy("analysis.diagnose")
     estimating = _Lazy("experiments.estimating")

@@ -27,6 +27,7 @@ from ragviz.cli.lazy import (
     registry,
     search,
     slices,
+    synthetic,
     tables,
     verdicts,
 )
@@ -356,12 +357,15 @@ def compare(
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     prices = comparisons.prices(workspace, runs, comparison.k)
     sources = comparisons.stored(workspace)
+    generated = synthetic.banner([run.config for run in runs], workspace.store.run_questions(runs[0].id))
     body: dict[str, Any] = {}
     if as_json:
-        body = comparison_words.to_json(comparison, metric, prices)
+        body = comparison_words.to_json(comparison, metric, prices) | {"warning": generated}
         body |= moved_questions.to_json(workspace, runs, comparison, body["metric"], sources)
 
     def draw() -> None:
+        if generated:
+            console.out.print(console.printable(f"Warning: {generated}"), highlight=False)
         comparison_tables.draw(comparison, metric, prices)
         for other in runs[1:]:
             moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))

@@ -155,10 +155,12 @@ def _unasked_words(places: Places) -> str:
 
 def places_words(contents: Contents) -> str:
     """Say of each kind of places how much of the documents it is, and how many questions are about it."""
-    return " · ".join(
+    told = " · ".join(
         f"{KINDS[each.kind].title} {_percent(each.share)} of the text: {_counted(each.questions, 'question')}"
         for each in contents.places
     )
+    overlap = sum(each.share for each in contents.places) > 1.005
+    return f"{told} (kinds overlap: a definition may stand in a list)" if overlap else told
 
 
 def _percent(share: float) -> str:

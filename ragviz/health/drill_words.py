@@ -168,20 +168,24 @@ def _answers(fact: Fact) -> Iterator[str]:
         yield "This drill asked for no answers."
         return
     told = [_answered(fact, name) for name in blind]
-    yield f"Of {fact['answerer']} answers, token F1 notices: {'; '.join(filter(None, told))}."
+    yield (
+        f"Of {fact['answerer']} answers, a comparison calls token F1 worse, and “ragviz check --baseline” with a "
+        f"loss of {fact['no_worse_than']:g} allowed stops: {'; '.join(filter(None, told))}."
+    )
     if fact["answerer"] == "extractive":
         yield "Extractive answers follow no instruction: whether a model does, a drill with a model's answers tells."
 
 
 def _answered(fact: Fact, name: str) -> str:
-    """Say in how many plantings of a fault, in its greatest strength, the answers are worse."""
+    """Say of how many plantings of a fault, in its greatest strength, the answers are worse, and stop at the gate."""
     strength = FAULTS[name].strengths[-1]
     found = cell(fact, name, strength)
     if found["reason"] or not found["answers"]:
         return f"{FAULTS[name].title}, not planted ({found['reason'] or 'no reference answers'})"
     where = f"to {100 * strength:.0f} %" if FAULTS[name].cuts else f"for {points(strength)}"
     answers = found["answers"]
-    return f"{FAULTS[name].title} {where}, {answers['worse']:,} of {found['repetitions']:,}"
+    of = f"{found['repetitions']:,}"
+    return f"{FAULTS[name].title} {where}, worse {answers['worse']:,} of {of}, stopped {answers['stopped']:,} of {of}"
 
 
 def cell(fact: Fact, fault: str, strength: float) -> Mapping[str, Any]:

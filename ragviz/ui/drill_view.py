@@ -119,42 +119,63 @@ def _faults(fact: Mapping[str, Any]) -> None:
     with widgets.above_table("drill-faults"):
         heading.section("By fault and strength")
         widgets.table_button(rows, f"{fact['set']}-drill", "drill-csv")
-    shown = {name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent") for name in _SHARES}
-    shown |= {"Planted": st.column_config.NumberColumn(format="%.3f", help="Points of recall lost, by counting.")}
-    shown |= {"Change": st.column_config.NumberColumn(format="%+.3f", help="Measured change of recall.")}
-    widgets.table(rows, "drill-faults", columns=shown, height="content", alt="Faults planted, and what is noticed")
+    shown: dict[str, Any] = {
+        name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent", width=101) for name in _SHARES
+    }
+    shown |= {name: st.column_config.TextColumn(width=width) for name, width in (("Fault", 135), ("Strength", 75))}
+    shown |= {
+        "Evidence altered": st.column_config.NumberColumn(
+            format="%.1f points", width=105, help="Points of recall that the altered chunks carry, by counting."
+        ),
+        "Change": st.column_config.NumberColumn(format="%+.1f points", width=95, help="Measured change of recall."),
+        "Plantings": st.column_config.NumberColumn(width=70),
+    }
+    widgets.table(
+        rows.drop(columns="Note"),
+        "drill-faults",
+        columns=shown,
+        height="content",
+        alt="Faults planted, and what is noticed",
+    )
+    for note in dict.fromkeys(f"{row['Fault']}: {row['Note']}" for _, row in rows.iterrows() if row["Note"]):
+        st.caption(f"{plain(note)}.")
+    st.caption(plain(" · ".join(f"{fault.title.capitalize()}: {fault.help}" for fault in FAULTS.values())))
     st.caption(
+        "Evidence altered: of evidence removed it may be more than the strength, because chunks that move up answer "
+        "some of the questions; more is taken until recall has changed by that much. "
         "Called worse: by the comparison, with the questions in their own words: nothing but the fault differs. "
         "With noise: each side asks the questions in other wordings, as systems differ in more than one fault; of the "
-        "index that was not altered, that is the rate of false alarms."
+        "index that was not altered, that is the rate of false alarms. Answers worse, gate on answers: the same two "
+        "decisions about the token F1 of the answers, for faults that no ranking shows."
     )
 
 
-_SHARES = ("Called worse", "Gate stops", "Worse with noise", "Gate with noise", "Answers worse")
+_SHARES = ("Called worse", "Gate stops", "Worse with noise", "Gate with noise", "Answers worse", "Gate on answers")
 
 
 def _fault_row(found: Mapping[str, Any]) -> dict[str, Any]:
     fault, of, noisy, answers = FAULTS[found["fault"]], found["repetitions"], found["noisy"], found["answers"]
     counts = [found["worse"], found["stopped"], noisy["worse"], noisy["stopped"]]
     told = [None] * 4 if fault.cuts or not of else [count / of for count in counts]
+    of_answers = [answers["worse"] / of, answers["stopped"] / of] if answers and of else [None, None]
     strength = f"{100 * found['strength']:.0f} % left" if fault.cuts else drill_words.points(found["strength"])
     return {
         "Fault": fault.title.capitalize(),
         "Strength": strength,
-        "Planted": found["points"] if of and not fault.cuts else None,
-        "Change": found["change"] if of and not fault.cuts else None,
-        **dict(zip(_SHARES, [*told, answers["worse"] / of if answers and of else None], strict=True)),
+        "Evidence altered": 100 * found["points"] if of and not fault.cuts else None,
+        "Change": 100 * found["change"] if of and not fault.cuts else None,
+        **dict(zip(_SHARES, [*told, *of_answers], strict=True)),
         "Plantings": of,
-        "Note": f"Not planted: {found['reason']}" if found["reason"] else fault.help,
+        "Note": f"not planted, {found['reason']}" if found["reason"] else "",
     }
 
 
 def _alarm_row(fact: Mapping[str, Any]) -> dict[str, Any]:
     alarms = fact["false_alarms"]
     of = alarms["repetitions"]
-    told = dict(zip(_SHARES, [0.0, 0.0, alarms["worse"] / of, alarms["stopped"] / of, None], strict=True))
-    row = {"Fault": "Not altered", "Strength": "", "Planted": 0.0, "Change": 0.0, **told, "Plantings": of}
-    return row | {"Note": "The same index on both sides: what is noticed is a false alarm."}
+    told = dict(zip(_SHARES, [0.0, 0.0, alarms["worse"] / of, alarms["stopped"] / of, None, None], strict=True))
+    row = {"Fault": "Not altered", "Strength": "", "Evidence altered": 0.0, "Change": 0.0, **told, "Plantings": of}
+    return row | {"Note": ""}
 
 
 def _parts(fact: Mapping[str, Any]) -> None:

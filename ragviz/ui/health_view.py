@@ -57,7 +57,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
-        st.caption(f":orange[▲] {plain(note)}")
+        st.warning(plain(note))
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
         with tabs["Checks"], widgets.errors_shown():
@@ -259,9 +259,10 @@ def _list(
 
     with left:
         columns = {
-            "Question": st.column_config.TextColumn(width=290),
-            "Why": st.column_config.TextColumn(width=225),
+            "Question": st.column_config.TextColumn(width=225),
+            "Why": st.column_config.TextColumn(width=185),
             "Status": st.column_config.TextColumn(width=85),
+            "Id": st.column_config.TextColumn(width=138),
         }
         height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
         widgets.table(
