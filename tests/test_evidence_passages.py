@@ -125,6 +125,17 @@ def test_a_sentence_that_never_ends_is_read_as_far_as_needed():
     assert len(evidence_passages.passage(document, Span("d", 100_000, 100_004)).text) <= 2 * evidence_passages.REACH + 4
 
 
+def test_a_document_is_read_once_for_all_its_evidence(monkeypatch):
+    document = Document("d", "d.md", PUMPS, (), "en", "text/markdown", "", len(PUMPS))
+    reads = []
+    original = evidence_passages.title_of
+    monkeypatch.setattr(evidence_passages, "title_of", lambda each: (reads.append(each.id), original(each))[1])
+    evidence_passages._title.cache_clear()
+    for start in range(10):
+        evidence_passages.passage(document, Span("d", start, start + 5))
+    assert reads == ["d"]
+
+
 # Several pieces of evidence
 
 

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from ragviz.claims.sections import SEPARATOR, name_of, section_at, title_of
@@ -74,7 +75,7 @@ def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Pass
     found = structure(document)
     table = _holding(found.tables, span.start)
     start, end = _rows(table, span) if table else _sentences(document, span, others)
-    titles = [title_of(document) or name_of(document)]
+    titles = [_title(document)]
     if found.sections:
         titles += section_at(found.sections, span.start).path.split(SEPARATOR)
     above = [SEPARATOR.join(dict.fromkeys(filter(None, titles)))]
@@ -88,6 +89,12 @@ def is_in_table(document: Document, span: Span) -> bool:
     text, at = document.text, span.start + 1
     in_html = text.rfind("<table", 0, at) > text.rfind("</table", 0, at)
     return in_html or _holding(structure(document).tables, span.start) is not None
+
+
+@lru_cache(maxsize=8)
+def _title(document: Document) -> str:
+    """Return the title of a document; those of the documents read last are kept, as their structure is."""
+    return title_of(document) or name_of(document)
 
 
 def _holding(places: Sequence[_Held], at: int) -> _Held | None:
