@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from ragviz.errors import UsageError
-from ragviz.generation import model_questions, question_prompts, rejection
+from ragviz.generation import model_questions, question_prompts
 from ragviz.generation.model_questions import (
     ClaimReply,
     FollowUpReply,
@@ -20,7 +20,6 @@ from ragviz.generation.model_questions import (
     read,
 )
 from ragviz.generation.plan import Cell
-from ragviz.health import wording
 from ragviz.models.chat import ModelClient
 from ragviz.questions.question_types import TYPES
 from ragviz.records import Chunk, Document, QuestionStyle, QuestionType
@@ -246,10 +245,6 @@ def test_a_question_is_of_the_type_and_style_that_was_asked_for(kind, style, tex
     question = read(reply(claim(quote), question=asked, answer=answer), one, {"d": of}, "judge")
     assert (question.status, bool(question.reason)) == (("rejected", True) if reason else ("proposed", False))
     assert reason in question.reason
-
-
-def test_what_copies_is_one_number_here_and_on_the_page_of_health():
-    assert (rejection.COPIED, rejection.LEAST_COPIED) == (wording.COPIED, wording.LEAST)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

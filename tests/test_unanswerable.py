@@ -168,8 +168,8 @@ def test_a_chinese_swap_and_one_that_is_true():
     assert "石匠公会的会长是谁？" not in questions
 
 
-def questions_of(*pairs):
-    return {draft.question for draft in swapped(*pairs)}
+def questions_of(*pairs, doubtful=False):
+    return {draft.question for draft in swapped(*pairs) if bool(draft.doubt) == doubtful}
 
 
 @pytest.mark.parametrize(
@@ -300,6 +300,7 @@ def test_a_chinese_row_with_another_number():
 def test_few_rows_of_a_document_get_another_number_each_once():
     rows = [(f"Course {name} 101", f"{place} marks") for place, name in enumerate(("Oak", "Elm", "Ash", "Fir"))]
     assert len(questions_of(table(rows))) == 2
+    assert len(questions_of(table(rows), doubtful=True)) == 2
     of, claims = table(rows[:1])
     twice = [*claims, claim(of, claims[0].quote, "What is the room of “Course Oak 101”?", "0 marks", "Course Oak 101",
                             type="table", attribute="room")]  # fmt: skip

@@ -265,7 +265,8 @@ class Extractive:
 
     def _source(self, question: Question, at: SourceClaim, context: str, doubt: str) -> Source[_Draft]:
         section = self._documents.section_of(at.document_id, at.start)
-        question = replace(question, reason=f"{verification.DOUBT}{doubt}") if doubt else question
+        notes = [f"{verification.DOUBT}{doubt}", *filter(None, [question.reason])]
+        question = replace(question, reason="; ".join(notes)) if doubt else question
         draft = _Draft(question, context, section)
         spans = tuple(span for group in question.evidence for span in group)
         return Source(

@@ -40,7 +40,8 @@ EACH = 2
 ALONE = 2
 """Words, besides the name, that say what is asked where the question loses its topic at least."""
 COUNTED = 2
-"""Questions about one document that are made by swapping a year or a number, at most."""
+"""Questions about one document that are made by swapping a year or a number, at most; further ones are doubtful."""
+ONLY_A_NUMBER = "it swaps a number, as others do about its document or claim"
 _LAST, _FURTHER = 20.0, 10.0
 """How much worse is a question with another year or number, and each further question of a claim: others come first."""
 NAMES = 4
@@ -116,10 +117,11 @@ def _few(drafts: Iterable[JoinedDraft], used: set[SourceClaim], seed: int) -> It
     for draft in sorted(drafts, key=lambda draft: _order(seed, draft.question)):
         document_id = draft.origin.document_id
         word = document_id, normal(draft.swapped[0])
-        if of_document[document_id] < COUNTED and word not in swapped and draft.origin not in used:
+        is_first = of_document[document_id] < COUNTED and word not in swapped and draft.origin not in used
+        if is_first:
             of_document[document_id] += 1
             swapped.add(word)
-            yield replace(draft, score=draft.score - _LAST)
+        yield replace(draft, score=draft.score - _LAST, doubt="" if is_first else ONLY_A_NUMBER)
 
 
 def absent(search: ExactSearch, name: str, words: Sequence[str]) -> bool:

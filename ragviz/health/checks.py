@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ragviz.generation import rejection
 from ragviz.health import balance, duplicates, outcomes, wording
 from ragviz.health.findings import Check
 
@@ -22,7 +23,7 @@ _ALL = (
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
         "Content words of the question that stand in the sentences of its evidence, weighted by how rare they are in "
-        f"the index (BM25's idf): {wording.COPIED:.0%} or more, and at least {wording.LEAST} of them. Words that stand "
+        f"the index (BM25's idf): {rejection.COPIED:.0%} or more, and at least {rejection.LEAST_COPIED} of them. Words that stand "
         "in no chunk are left out, where most of the others do stand there.",
         ("index",),
         wording.copies,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ragviz.analysis import pooled
 from ragviz.generation import verified_by_rules
+from ragviz.generation.rejection import COPIED, LEAST_COPIED
 from ragviz.health import words
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
@@ -14,10 +15,6 @@ from ragviz.records import Chunk, Evidence, Question
 from ragviz.text import numerals, segmentation
 from ragviz.text.denial import denies
 
-COPIED = 0.8
-"""Share of the weight of a question's words that stands in its evidence, from which it copies the passage."""
-LEAST = 3
-"""Words from which on a question can copy: it has to name what it asks about."""
 SUPPORTED = 0.25
 """Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
 ANSWERED = 0.8
@@ -41,7 +38,7 @@ def copies(material: Material) -> Found:
         top = material.lexical.get(subject.id)
         is_first = bool(top) and top is not None and top[0] in subject.gold_chunks
         ranked, first = ranked + (top is not None), first + is_first
-        if share >= COPIED and len(subject.words & subject.sentences) >= LEAST:
+        if share >= COPIED and len(subject.words & subject.sentences) >= LEAST_COPIED:
             by_words = "; BM25 ranks it first by its words alone" if is_first else ""
             findings.append(Finding(subject.id, share, f"{share:.0%} of its words stand in the passage{by_words}"))
     note = f"BM25 alone ranks the evidence of {first:,} of {ranked:,} questions first." if ranked else NO_INDEX
