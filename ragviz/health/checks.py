@@ -23,8 +23,8 @@ _ALL = (
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",
         "Content words of the question that stand in the sentences of its evidence, weighted by how rare they are in "
-        f"the index (BM25's idf): {rejection.COPIED:.0%} or more, and at least {rejection.LEAST_COPIED} of them. Words that stand "
-        "in no chunk are left out, where most of the others do stand there.",
+        f"the index (BM25's idf): {rejection.COPIED:.0%} or more, and at least {rejection.LEAST_COPIED} of them. "
+        "Words that stand in no chunk are left out, where most of the others do stand there.",
         ("index",),
         wording.copies,
     ),
