@@ -850,7 +850,7 @@ def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
         running.run(workspace, side[0], config)
     running.run(workspace, "t2", RunConfig(index="large", questions="asked", retriever="knn", split="test"))
     shown = words(show("results", run="t"))
-    assert "test: 5 of 10 questions of asked, version 2, split stratified" in shown
+    assert "test: 5 of 10 questions of asked, version 1, split stratified" in shown
     assert "**test: " in shown
     assert "All runs asked test: 5 of 10 questions." in words(show("compare", runs="t,t2"))
     suggested = show("compare", run="t")
