@@ -536,6 +536,11 @@ def test_a_table_of_a_page_has_the_titles_that_are_marked(rows, titles):
     assert parse("a.html", f"<table>{rows}</table>".encode()).text.splitlines()[0] == titles
 
 
+def test_a_quoted_table_has_no_marks_of_the_quote_in_its_cells():
+    page = "<blockquote><p>Said</p><table><tr><th>Berth<th>Fee<tr><td><p>East</p><td><p>9</p></table></blockquote>"
+    assert parse("a.html", page.encode()).text == "> Said\n\n| Berth | Fee |\n| --- | --- |\n| East | 9 |"
+
+
 def test_a_heading_ends_before_its_link_to_itself():
     page = '<h2>Fees<a class="headerlink" href="#fees">¶</a></h2><p>The sign ¶ ends a paragraph.</p><pre>x ¶</pre>'
     assert parse("a.html", page.encode()).text == "## Fees\n\nThe sign ¶ ends a paragraph.\n\n```\nx ¶\n```"

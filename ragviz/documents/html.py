@@ -269,7 +269,7 @@ class _Reader:
         else:
             text = _AROUND_BREAK.sub("\n", text).strip().removesuffix(_PERMALINK).rstrip()
         if text:
-            quote = "> " * min(self._quotes, 8)
+            quote = "" if self._rows and self._rows[-1] else "> " * min(self._quotes, 8)  # a cell is one line
             self._put(quote + (self._prefix + text).replace("\n", "\n" + quote))
             self._prefix = ""
 
