@@ -58,7 +58,9 @@ class Making(SourceSearch):
         super().__init__(record, maker, documents, existing)
         self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
         self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
-        self._texts = {rejection.normal(question.query) for question in existing if question.text}
+        # What was rejected may be asked after all of another source, in a resumed generation as in one that goes on.
+        refused = {q.id for q in existing if q.status == "rejected" and q.reason and q.generator == maker.name}
+        self._texts = {rejection.normal(q.query) for q in existing if q.text and q.id not in refused}
         rejected = (question for question in existing if question.status == "rejected" and question.text)
         self._rejected_texts = {rejection.normal(question.query) for question in rejected}
         self.made: list[Question] = []
