@@ -277,6 +277,22 @@ def test_what_is_not_comparable():
     assert made(corpus_of((TOLLS, codes)), "comparison") == []  # a zone is no quantity
 
 
+def test_what_no_title_names_alone_and_superlatives_are_not_compared():
+    rows = ("| Single | 9 marks |", "| Return | 12 marks |")
+    of = document("fares.md", "# Fares\n\n" + "\n".join(rows))
+
+    def compared(question, attribute):
+        claims = [
+            claim(of, row, question.format(name), fare, name, type="table", attribute=attribute, section="Fares")
+            for row, name, fare in zip(rows, ("Single", "Return"), ("9 marks", "12 marks"), strict=True)
+        ]
+        return [draft.question for draft in made(corpus_of((of, claims)), "comparison")]
+
+    assert compared("What is the price of “{}”?", "price") != []
+    assert compared("What is listed for “{}” under “Adult”?", "Adult") == []
+    assert compared("What is the longest loan of “{}”?", "longest loan") == []
+
+
 def test_quantities():
     assert quantity("1,250 marks") == quantity("1250 mark")
     assert quantity("4 to 5 days") is quantity("1998") is quantity("v2") is quantity("3rd") is None

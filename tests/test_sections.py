@@ -99,3 +99,19 @@ def test_time_grows_with_the_length(media_type, piece):
     texts = [document(piece * copies, media_type) for copies in (2_000, 16_000)]
     small, large = (seconds_of(lambda text=text: sections(text)) for text in texts)
     assert large < 0.3 + 24 * small
+
+
+@pytest.mark.parametrize(
+    ("matter", "title"),
+    [
+        ("title: Sails", "Sails"),
+        ("\ntitle: Sails", "Sails"),
+        ("title:\n  Sails and\n  ropes\nkind: list", "Sails and ropes"),
+        ("title: >\n  Sails and\n  ropes\nkind: list", "Sails and ropes"),
+        ("title: 'Sails: a\n  list'", "Sails: a list"),
+        ("kind: list\nsubtitle: Ropes", ""),
+        ("title:\nkind: list", ""),
+    ],
+)
+def test_the_title_of_a_front_matter(matter, title):
+    assert title_of(document(f"---\n{matter}\n---\n\n# Contact\n\nx\n")) == title

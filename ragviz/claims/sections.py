@@ -19,8 +19,13 @@ from ragviz.text import prose
 SEPARATOR = " > "
 """Between the titles of a path."""
 
-FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?=[\w-]+:)(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
-_TITLE_FIELD = re.compile(r"^title:[ \t]*(?P<quote>[\"']?)(?P<title>[^\n]+?)(?P=quote)[ \t]*$", re.MULTILINE)
+FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[ \t]*\n)*(?=[\w-]+:)(?:.*\n)*?(?:---|\.\.\.)[ \t]*(?:\n|\Z)")
+_TITLE_FIELD = re.compile(
+    r"^title:[ \t]*(?:[>|][+-]?[ \t]*)?(?:\n[ \t]+)?(?P<quote>[\"']?)"
+    r"(?P<title>[^\s:][^\n]*?(?:\n[ \t]+[^\n]+?)*)(?P=quote)[ \t]*$",
+    re.MULTILINE,
+)
+"""The title of a front matter, in YAML on its own line or on the indented ones that follow."""
 _MARKS = re.compile(r"(?:[ \t]|>)*(?:#{1,6}|={1,6}|\*+)[ \t]+")
 _ATTRIBUTES = re.compile(r"[ \t]*(?:\{[#.:][^{}\n]*\}|[ \t]#+|[ \t]=+)[ \t]*$")
 

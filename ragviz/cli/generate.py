@@ -83,10 +83,10 @@ def questions_generate(
     if missing := pipeline.shortfall(result):
         missing += f" Cell by cell: ragviz questions plan {set_name}"
         console.err.print(console.printable(missing), highlight=False)
-    for line in pipeline.unasked_words(result):
-        console.err.print(console.printable(line), highlight=False)
     for line in pipeline.unverified_words(result) if verify else ():
         console.err.print(line)
+    for line in pipeline.unasked_words(result):
+        console.err.print(console.printable(line), highlight=False)
 
 
 def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:

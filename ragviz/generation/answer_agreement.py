@@ -36,14 +36,15 @@ def agrees(answer: str, question: Question, *, whole: bool = False) -> bool:
     return not whole and common >= AGREES * len(given) and common >= PART * len(reference)
 
 
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+,\d{1,2}(?![\d.])|\d+(?:[.:]\d+)*")
+"""A number: with commas of thousands, with a decimal comma, else without, as cells of a row have commas between them."""
 
 
 def numbers(text: str) -> set[str]:
     """Return the numbers of a text, without the commas of thousands.
 
-    >>> sorted(numbers("１,200 of 3.5 at 9:30"))
-    ['1200', '3.5', '9:30']
+    >>> sorted(numbers("１,200 of 3.5 at 9:30")), sorted(numbers("loaf,1000,5.20")), sorted(numbers("12,5 %"))
+    (['1200', '3.5', '9:30'], ['1000', '5.20'], ['12,5'])
     """
     found = _NUMBER.findall(unicodedata.normalize("NFKC", text))
     return {re.sub(r",(?=\d{3}(?!\d))", "", number) for number in found}

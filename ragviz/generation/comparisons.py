@@ -43,6 +43,14 @@ _NO_THING = re.compile(r"\d|(?:totals?|sum|average|mean|all|other|others|合计|
 _PATH = re.compile(r"\S*(?:/\S+|\w)\.[A-Za-z]{1,5}|(?:\S*/){2,}\S*")
 _REPEATED = 0.1
 """How much worse each further comparison of one column is, so that others come first."""
+_NO_ATTRIBUTE = re.compile(
+    r"(?:the )?(?:(?:long|short|high|low|larg|great|small|bigg|old|new|fast|slow|earli|lat|cheap|few|deep|near)est"
+    r"|most|least)\b",
+    re.IGNORECASE,
+)
+"""A superlative is of one thing: of two longest loans none is the longer."""
+_CROSSED = re.compile(r"what is listed for ", re.IGNORECASE)
+"""How a cell is asked for that no title of a column or row names alone: "Adult" is no attribute of "Single"."""
 _COUNT = re.compile(r"(?:total )?(?:number|amount|count|quantity|share|rate)s?\b", re.IGNORECASE)
 _ORDINAL = word_set("st nd rd th")
 _VAGUE = word_set(
@@ -150,6 +158,7 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
     named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
+    named = named and not _NO_ATTRIBUTE.match(claim.attribute) and not _CROSSED.match(lead(claim.question)[1])
     named = (
         named
         and claim.subject.count('"') % 2 == 0

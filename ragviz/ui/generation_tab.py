@@ -39,6 +39,8 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         source, generator, limit = _source(indexes)
         with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
             arguments, dollars = _choices(source, generator, limit, suggested)
+            if arguments["fill"] and question_set is not None and arguments["name"] == suggested:
+                arguments["name"] = question_set.name
             going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
             with st.container(horizontal=True):
                 pressed = st.form_submit_button(
@@ -114,7 +116,7 @@ def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> t
         scope = st.selectbox(
             "Asked about", list(SCOPES), format_func=SCOPES.__getitem__,
             help="All documents by their length; at least one question about every chunk; or only documents and "
-            "sections that the set asks nothing about, added ones first.",
+            "sections that the set asks nothing about, added ones first: the open set, unless another is named.",
         )  # fmt: skip
         passages = st.number_input("Passages of a bridge", fewest, most, pipeline.PASSAGES)
         seed = st.number_input("Seed", 0, 2**31 - 1, 0)
@@ -199,7 +201,8 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     documents = {row.cell.document_id for row in record.rows if row.cell.planned}
     with widgets.tiles():
         widgets.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
-        widgets.tile("Documents asked about", f"{len(documents):,}", f"of {len(_names(corpus.id)):,}")
+        readable = sum(each.status == "ok" for each in cache.workspace().store.documents(corpus.id))
+        widgets.tile("Documents asked about", f"{len(documents):,}", f"of {readable:,}")
         if arguments["generator"] == "model":
             widgets.forecast_tiles(forecast)
     if preview.assumed:

@@ -142,7 +142,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
     if subject == "corpus":
         assert after == {}
     else:
-        of_set = {"question_sets", "questions", "set_versions", "question_changes"}
+        of_set = {"question_sets", "questions", "set_versions", "question_changes", "mentions"}
         gone = {"index": {"indexes", "cuts", "payments"}, "questions": of_set, "run": set()}[subject]
         fewer = {name for name, count in before.items() if after.get(name, 0) < count} - {"revisions"}
         if kind == "questions":  # the index had paid; the set that is written pays as well, as soon as it is written
