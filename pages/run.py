@@ -18,7 +18,7 @@ from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, measurements, running
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, frame, heading, job_panel, presses, widgets, wording
+from ragviz.ui import address, budget, cache, caveat, frame, heading, job_panel, presses, widgets, wording
 
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
@@ -421,17 +421,9 @@ def cost(config: RunConfig) -> None:
         st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def behind_words(of: cache.State) -> str:
-    """Return how an index differs from its corpus; `of` are the corpus and the index."""
-    return indexing.behind_words(workspace, store.index(of.ids[1]))
-
-
 def caveats(question_set: QuestionSet, index: IndexInfo) -> None:
     """Draw what a run does not ask, and what its index does not hold."""
-    if behind := behind_words(cache.state(index.corpus_id, index.id)):
-        st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({behind}): what changed is not found.")
-        address.link("index", "Update the index", index=index.name)
+    caveat.behind(index)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
     if any(left_out.values()):
         counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]

@@ -37,7 +37,7 @@ def agrees(answer: str, question: Question, *, whole: bool = False) -> bool:
 
 
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+,\d{1,2}(?![\d.])|\d+(?:[.:]\d+)*")
-"""A number: with commas of thousands, with a decimal comma, else without, as cells of a row have commas between them."""
+"""A number: with commas of thousands, with a decimal comma, else without: cells of a row have commas between them."""
 
 
 def numbers(text: str) -> set[str]:

@@ -21,6 +21,7 @@ from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
     cache,
+    caveat,
     competition_view,
     coverage_view,
     drill_view,
@@ -56,6 +57,8 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         st.caption(plain(_basis(question_set, made)))
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
+    if index is not None:
+        caveat.behind(index)
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
         st.warning(plain(note))
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))

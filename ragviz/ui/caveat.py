@@ -1,0 +1,24 @@
+"""What has to be known of an index before what it gives is read."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ragviz.index import indexing
+from ragviz.records import IndexInfo
+from ragviz.text.markup import plain
+from ragviz.ui import address, cache
+
+
+def behind(index: IndexInfo) -> None:
+    """Say how an index differs from its documents, with the way to update it; nothing where it does not."""
+    if words := _behind_words(cache.state(index.corpus_id, index.id)):
+        st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({words}): what changed is not found.")
+        address.link("index", "Update the index", index=index.name)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _behind_words(of: cache.State) -> str:
+    """Return how an index differs from its corpus; `of` are the corpus and the index."""
+    workspace = cache.workspace()
+    return indexing.behind_words(workspace, workspace.store.index(of.ids[1]))
