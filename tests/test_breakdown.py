@@ -221,6 +221,6 @@ def test_one_question_has_no_interval_and_nor_have_equal_scores():
     assert console.interval(one) == "0.700 (n=1, no interval)"
     assert console.interval(same) == "0.500 (n=3, no interval)"
     assert console.interval(apart) == "0.600 [0.000, 1.000] n=2"
-    assert effects.score_words(one) == "0.70 no interval n = 1"
+    assert effects.score_words(one) == "0.700 no interval n = 1"
     [difference] = paired_differences(np.array([[1.0]]), clusters_of([{"d"}]))
     assert comparison_words.difference_words(difference) == "+1.00 (n = 1, no interval)"
