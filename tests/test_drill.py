@@ -208,8 +208,13 @@ def test_rates_stand_beside_the_false_alarms_of_the_same_noise_and_name_their_fa
     [
         (
             [(16, 16), (15, 20), (20, 15)],
+            "Evidence removed is noticed in at least 4 of 5 plantings from 10 points on without noise; with noise a "
+            "loss is, and a greater one is not: so few plantings do not tell from which size on.",
+        ),
+        (
+            [(16, 9), (15, 9), (20, 15)],
             "Evidence removed is noticed in at least 4 of 5 plantings from 10 points on without noise; with noise not "
-            "even a loss of 10 points, the greatest planted, is: more questions are needed.",
+            "even a loss of 10 points, the greatest planted, is: more questions are needed, about more documents.",
         ),
         (
             [(16, 16), (16, 16), (16, 16)],
@@ -219,7 +224,7 @@ def test_rates_stand_beside_the_false_alarms_of_the_same_noise_and_name_their_fa
         (
             [(0, 0), (0, 0), (15, 0)],
             "Not even a loss of 10 points, the greatest planted, is noticed in 4 of 5 plantings (evidence removed), "
-            "with noise or without: more questions are needed.",
+            "with noise or without: more questions are needed, about more documents.",
         ),
     ],
 )

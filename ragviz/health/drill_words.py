@@ -66,21 +66,31 @@ def _other_words(fact: Fact) -> Iterator[str]:
         yield f"Of other faults, planted where the evidence of {points(HEADLINE)} stands: {'; '.join(told)}."
 
 
+def _noisy(found: Mapping[str, Any]) -> int:
+    """Return in how many plantings of a cell a loss was noticed, with noise."""
+    return int(found["noisy"]["worse"])
+
+
 def _least_words(fact: Fact) -> str:
     """Say from which size on evidence that is removed is mostly noticed; without noise it is where it is with noise."""
-    noisy, own = _least(fact, lambda found: found["noisy"]["worse"]), _least(fact, lambda found: found["worse"])
+    noisy, own = _least(fact, _noisy), _least(fact, lambda found: found["worse"])
     title = FAULTS[PLANTED].title
     least, greatest = f"{title.capitalize()} is noticed in at least 4 of 5 plantings", points(POINTS[-1])
     if noisy and own:
         return f"{least} from {points(noisy)} on with noise, from {points(own)} on without."
+    if own and any(_is_mostly(cell(fact, PLANTED, strength), _noisy) for strength in POINTS):
+        return (
+            f"{least} from {points(own)} on without noise; with noise a loss is, and a greater one is not: so few "
+            "plantings do not tell from which size on."
+        )
     if own:
         return (
             f"{least} from {points(own)} on without noise; with noise not even a loss of {greatest}, the greatest "
-            "planted, is: more questions are needed."
+            "planted, is: more questions are needed, about more documents."
         )
     return (
         f"Not even a loss of {greatest}, the greatest planted, is noticed in 4 of 5 plantings ({title}), with noise or "
-        "without: more questions are needed."
+        "without: more questions are needed, about more documents."
     )
 
 
@@ -88,11 +98,15 @@ def _least(fact: Fact, noticed: Callable[[Mapping[str, Any]], int]) -> float | N
     """Return the smallest size from which on every size is mostly noticed; None where the largest is not."""
     least = None
     for strength in reversed(POINTS):
-        found = cell(fact, PLANTED, strength)
-        if not found["repetitions"] or noticed(found) < MOSTLY * found["repetitions"]:
+        if not _is_mostly(cell(fact, PLANTED, strength), noticed):
             break
         least = strength
     return least
+
+
+def _is_mostly(found: Mapping[str, Any], noticed: Callable[[Mapping[str, Any]], int]) -> bool:
+    """Return whether a loss was noticed in most plantings of a cell, and planted at all."""
+    return bool(found["repetitions"]) and noticed(found) >= MOSTLY * found["repetitions"]
 
 
 def cannot_words(fact: Fact) -> list[str]:
