@@ -553,9 +553,12 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
                 (n, p["how"], f"{p['alike']:.2f}", names.get(p["span"]["document_id"], ""), p["span"]["text"])
                 for n, p in enumerate(row["proposals"], start=1)
             ]
-            console.table(
-                ("proposal", "how", "alike", "document", "text"), proposals, f"{row['question']} {row['place']}"
-            )
+            title = f"{row['question']} {row['place']}"
+            if proposals:
+                console.table(("proposal", "how", "alike", "document", "text"), proposals, title)
+            else:
+                missing = f"{title}: no passage is like it; give its text now, by --quote and --document."
+                console.out.print(console.printable(missing))
 
     console.show(rows, as_json, draw)
 
