@@ -89,11 +89,13 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mappin
 
 def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
     older = question_set.version - fact["set_version"]
+    most = max((found["repetitions"] for found in fact["faults"]), default=0)
     since = f", {wording.counted(older, 'version')} of the set ago" if older > 0 else ""
     st.caption(
         f"Drilled {wording.ago(fact['date'])}{since}: {fact['metric']} by {fact['retriever']} on "
         f"{plain(fact['index'])}, {wording.counted(fact['questions'], 'question')} about "
-        f"{wording.counted(fact['documents'], 'document')}, {wording.counted(fact['chunks'], 'chunk')}."
+        f"{wording.counted(fact['documents'], 'document')}, {wording.counted(fact['chunks'], 'chunk')}; "
+        f"{wording.counted(most, 'planting')} of a fault and size at most."
     )
     noticed = drill_words.noticed_words(fact)
     st.markdown(f"**{plain(noticed[0])}**")
