@@ -50,7 +50,7 @@ _NO_ATTRIBUTE = re.compile(
 )
 """A superlative is of one thing: of two longest loans none is the longer."""
 _CROSSED = re.compile(r"what is listed for ", re.IGNORECASE)
-"""How a cell is asked for that no title of a column or row names alone: "Adult" is no attribute of "Single"."""
+"""How a cell is asked for that no title names alone: an amount under "Adult" is no adult; a number under "Days" is."""
 _COUNT = re.compile(r"(?:total )?(?:number|amount|count|quantity|share|rate)s?\b", re.IGNORECASE)
 _ORDINAL = word_set("st nd rd th")
 _VAGUE = word_set(
@@ -158,7 +158,9 @@ def _neighbours(claims: Sequence[SourceClaim], seed: int) -> Iterator[tuple[Sour
 def _is_comparable(claim: SourceClaim) -> bool:
     named = bool(claim.attribute) and is_entity(claim.subject, claim.language)
     named = named and not holds(claim.subject, claim.attribute) and not _NO_THING.match(bare(claim.subject))
-    named = named and not _NO_ATTRIBUTE.match(claim.attribute) and not _CROSSED.match(lead(claim.question)[1])
+    size = quantity(claim.answer)
+    is_crossed = size is not None and bool(size.unit) and bool(_CROSSED.match(lead(claim.question)[1]))
+    named = named and not _NO_ATTRIBUTE.match(claim.attribute) and not is_crossed
     named = (
         named
         and claim.subject.count('"') % 2 == 0
