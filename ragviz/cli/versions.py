@@ -184,10 +184,6 @@ def questions_reviewers(set_name: str, as_json: Json = False) -> None:
     console.show(body, as_json, draw)
 
 
-def _kappa(kappa: float | None) -> str:
-    return "–" if kappa is None else f"{kappa:.2f}"
-
-
 @questions_app.command("comment", cls=console.TakesIds)
 def questions_comment(
     set_name: str,

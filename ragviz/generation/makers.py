@@ -232,7 +232,7 @@ class Extractive:
         """Read nothing yet; bridges are of so many `passages`. Without `contexts` nothing is verified."""
         self._documents, self._seed, self._contexts = documents, seed, contexts
         self._corpus = Corpus(documents, seed, passages)
-        self.sources = cache(self._sources)
+        self.sources, self._file_name = cache(self._sources), cache(self._named_by)
 
     def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
         """Find the claims of the cells' documents, and join those of all documents where a cell's type needs that."""
@@ -274,6 +274,11 @@ class Extractive:
             (Span(at.document_id, at.start, at.end), *spans), doubtful=bool(doubt),
         )  # fmt: skip
 
+    def _named_by(self, document_id: str) -> str:
+        """Return the file's name by which questions name a document, "" where it has a title."""
+        document = self._documents.by_id[document_id]
+        return "" if title_of(document) else name_of(document)
+
     def question_id(self, order: Order[_Draft]) -> str:
         """Return the id of a claim's question in a style."""
         own, style = order.source.material.question.id, order.cell.style
@@ -289,13 +294,12 @@ class Extractive:
     def _made(self, order: Order[_Draft], existing: set[str]) -> Question | Skipped:
         draft, question_id, style = order.source.material, self.question_id(order), order.cell.style
         plain = draft.question
-        document = self._documents.by_id[order.source.document_id]
         text = styles.styled(
             plain.text,
             style,
             plain.language,
             section=draft.section,
-            file_name="" if title_of(document) else name_of(document),
+            file_name=self._file_name(order.source.document_id),
             seed=self._seed,
             key=question_id,
         )
