@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.settings import Settings
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.questions.formats import files
-from ragviz.records import IndexConfig, RunConfig
 from ragviz.runs import running, summaries
 from ragviz.workspace import Workspace
 

@@ -20,11 +20,11 @@ import time
 from pathlib import Path
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.models import embedding, weights
-from ragviz.records import IndexConfig
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
 

@@ -15,9 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from ragviz.config import Settings
+from ragviz.core.document import Corpus
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.records import Corpus, Question, Span
 from ragviz.workspace import Workspace
 
 WORDS = [f"word{n}" for n in range(5000)]

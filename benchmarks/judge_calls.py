@@ -31,11 +31,11 @@ sys.path.insert(0, str(ROOT))
 
 from ragviz import sample  # noqa: E402
 from ragviz.answers import citations  # noqa: E402
-from ragviz.config import Settings  # noqa: E402
+from ragviz.core.configuration import IndexConfig, RunConfig  # noqa: E402
+from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
 from ragviz.questions import exchange  # noqa: E402
-from ragviz.records import IndexConfig, RunConfig  # noqa: E402
 from ragviz.runs import running  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402

@@ -32,26 +32,16 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
+from ragviz.core.answer import Answer
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig, choices_of
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.span import Span
+from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.documents import corpora
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import (
-    Answer,
-    Bank,
-    BankItem,
-    Call,
-    Chunk,
-    Claim,
-    ClaimVerdict,
-    EvaluatedAnswer,
-    IndexConfig,
-    Matrix,
-    Question,
-    Ranking,
-    Retrieved,
-    RunConfig,
-    Span,
-    choices_of,
-)
 from ragviz.runs import exports, summaries
 from ragviz.store.opening import sqlite_url
 from ragviz.workspace import Workspace, open_workspace

@@ -64,9 +64,10 @@ def make_model(folder: Path) -> None:
 
 def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
     """Build one index in this process and return its peaks."""
-    from ragviz.config import Settings
+    from ragviz.core.configuration import IndexConfig
+    from ragviz.core.document import Document
+    from ragviz.core.settings import Settings
     from ragviz.index import indexing
-    from ragviz.records import Document, IndexConfig
     from ragviz.workspace import Workspace
 
     workspace = Workspace(Settings(_env_file=None, home=folder / f"home-{documents}"))  # type: ignore[call-arg]
@@ -140,10 +141,10 @@ def endpoint() -> Iterator[str]:
 
 def index_one(folder: Path, language: str, chunker: str) -> None:
     """Read, cut and index one file in this process; print a line before, between and after."""
-    from ragviz.config import Settings
+    from ragviz.core.configuration import IndexConfig
+    from ragviz.core.settings import Settings
     from ragviz.documents import corpora
     from ragviz.index import indexing
-    from ragviz.records import IndexConfig
     from ragviz.workspace import Workspace
 
     home = folder / f"home-{language}-{chunker}"

@@ -22,11 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from ragviz.config import Settings  # noqa: E402
+from ragviz.core.configuration import IndexConfig  # noqa: E402
+from ragviz.core.question import QuestionType  # noqa: E402
+from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.generation import pipeline, plan_record  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
-from ragviz.records import IndexConfig, QuestionType  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 

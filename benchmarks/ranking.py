@@ -14,10 +14,13 @@ from collections.abc import Callable
 import numpy as np
 import pytrec_eval
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.span import Evidence, Span
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import measure, read
 from ragviz.metrics.registry import METRICS
-from ragviz.records import Chunk, Evidence, Ranking, Retrieved, Span, digest
 
 QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 9
 CUTS = "1,2,3,5,10,15,20,30,40,50"

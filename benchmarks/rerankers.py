@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.run_info import Run
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, sets
-from ragviz.records import IndexConfig, Run, RunConfig
 from ragviz.runs import comparisons, measurements, running, sample_runs
 from ragviz.workspace import Workspace
 

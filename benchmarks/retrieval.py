@@ -35,8 +35,9 @@ from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
+from ragviz.core.chunk import Chunk
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"
 WINDOW = 1024

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ragviz import sample  # noqa: E402
-from ragviz.config import Settings  # noqa: E402
+from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.questions import exchange  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402

@@ -8,12 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
+from ragviz.core.digests import new_id
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.job import Job
 from ragviz.documents import corpora, parsing
 from ragviz.documents.kinds import KINDS
-from ragviz.errors import UsageError
 from ragviz.index import deletion
 from ragviz.questions import authoring, staleness
-from ragviz.records import Corpus, Document, DocumentInfo, IndexInfo, Job, new_id
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, heading, job_panel, person, presses, widgets, wording

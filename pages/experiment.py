@@ -1,6 +1,6 @@
 import streamlit as st
 
-from ragviz.errors import RagvizError
+from ragviz.core.errors import RagvizError
 from ragviz.experiments import declaring
 from ragviz.health import synthetic
 from ragviz.text.markup import plain, sentence

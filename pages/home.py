@@ -6,8 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import sample
+from ragviz.core.document import Corpus
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
-from ragviz.records import Corpus, Run
 from ragviz.runs import summaries
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, heading, job_panel, presentation, presses, widgets, wording

@@ -8,12 +8,15 @@ import streamlit as st
 
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.backends.protocol import SIMILARITIES
-from ragviz.errors import RagvizError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
+from ragviz.core.document import DocumentInfo
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS
 from ragviz.models import embedding, tokenizer, weights
-from ragviz.records import NO_EMBEDDER, Chunk, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
 from ragviz.retrieval import search as searcher

@@ -2,7 +2,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.records import Corpus, Matrix, Run
+from ragviz.core.document import Corpus
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import Matrix
 from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
 from ragviz.ui import (

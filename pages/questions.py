@@ -5,10 +5,12 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.split import SIDES
 from ragviz.judging import banks
 from ragviz.models import spending
 from ragviz.questions.sets import import_banks
-from ragviz.records import SIDES, Question, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,

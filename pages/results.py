@@ -8,9 +8,9 @@ import streamlit as st
 from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.answers import contexts
+from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
-from ragviz.records import Run
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.stats import intervals
 from ragviz.text.markup import plain

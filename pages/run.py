@@ -7,12 +7,16 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.answers import contexts
-from ragviz.errors import RagvizError, UsageError
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.index import indexing
 from ragviz.metrics.answers import ANSWER_METRICS, current_names
 from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
-from ragviz.records import HAND_MADE, IndexInfo, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, measurements, running

@@ -5,7 +5,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.records import Run, digest
+from ragviz.core.digests import digest
+from ragviz.core.run_info import Run
 from ragviz.runs import summaries
 from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain

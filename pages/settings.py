@@ -5,11 +5,12 @@ from collections.abc import Iterable
 import pandas as pd
 import streamlit as st
 
-from ragviz import config, connections
-from ragviz.errors import RagvizError, UsageError
+from ragviz import connections
+from ragviz.core import addresses
+from ragviz.core import settings as config
+from ragviz.core.digests import digest
+from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.prices import Prices, merged_prices
-from ragviz.records import digest
-from ragviz.text import addresses
 from ragviz.text.markup import plain
 from ragviz.ui import cache, formats, frame, guard, heading, widgets
 
@@ -204,7 +205,7 @@ def restore(before: dict[str, str | None]) -> None:
 
 def mark(aliases: Iterable[str]) -> dict[str, str | None]:
     """Return the variable that names which values were typed here."""
-    return {config.TYPED: ",".join(sorted(set(aliases))) or None}
+    return {settings.TYPED: ",".join(sorted(set(aliases))) or None}
 
 
 def put_back() -> None:
@@ -235,7 +236,7 @@ def prices() -> None:
     turn = digest(repr(sorted(current.items())))  # edits are by row, of this table
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(current.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
-    money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
+    money = {c: st.column_settings.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
     edited = st.data_editor(
         rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
         column_config=money, width="stretch",

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragviz.errors import RagvizError
+    from ragviz.core.errors import RagvizError
     from ragviz.library.project import Project, open  # noqa: A004
     from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 
@@ -18,7 +18,11 @@ __version__ = "0.1.0"
 __all__ = ["Comparison", "Documents", "Index", "Project", "QuestionSet", "RagvizError", "Run", "open"]
 
 if not TYPE_CHECKING:  # else mypy would take any name for one of these
-    _FILES = {"RagvizError": "ragviz.errors", "Project": "ragviz.library.project", "open": "ragviz.library.project"}
+    _FILES = {
+        "RagvizError": "ragviz.core.errors",
+        "Project": "ragviz.library.project",
+        "open": "ragviz.library.project",
+    }
 
     def __getattr__(name: str) -> Any:
         """Load a name of `__all__` when it is first used."""

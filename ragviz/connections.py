@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ragviz.backends import elastic_server
-from ragviz.errors import RagvizError, UsageError
+from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.requests import Support
 from ragviz.workspace import Workspace
 

@@ -21,13 +21,16 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ragviz import processes, sample
-from ragviz.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
-from ragviz.records import IndexConfig, Job, Progress, Run, RunConfig
-from ragviz.stopping import SENTENCE, Stopping, following
+from ragviz import sample
+from ragviz.core import addresses, processes
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Cancelled, Deleted, NotFoundError, RagvizError, StorageError, UsageError
+from ragviz.core.job import Job
+from ragviz.core.progress import Progress
+from ragviz.core.run_info import Run
+from ragviz.core.stopping import SENTENCE, Stopping, following
 from ragviz.store import disk
 from ragviz.store.store import Kind, Store, label, plain_name
-from ragviz.text import addresses
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace, open_workspace
 
@@ -516,7 +519,7 @@ def log_to_read(workspace: Workspace, job: Job) -> Path | None:
 def kept(job: Job) -> str:
     """Say what is left of a job that was cancelled or interrupted, as a sentence.
 
-    >>> from ragviz.records import Job
+    >>> from ragviz.core.job import Job
     >>> run = Job("", "run", "Run r", "", {}, "cancelled", 34, 90, "questions", "", 0, 0, 0, 0, "", 0, 0, True, {}, "")
     >>> kept(run)
     '34 of 90 questions are retrieved and kept.'

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from ragviz.config import Settings, settings
-from ragviz.errors import RagvizError, UsageError
-from ragviz.records import NO_EMBEDDER, Backend, IndexConfig, IndexInfo, Progress, silent
-from ragviz.stopping import current
+from ragviz.core import addresses
+from ragviz.core.configuration import NO_EMBEDDER, Backend, IndexConfig
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.settings import Settings, settings
+from ragviz.core.stopping import current
 from ragviz.store import disk
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
-from ragviz.text import addresses
 
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index

@@ -21,7 +21,7 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz import cli
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -16,14 +16,18 @@ from ragviz.answers.answering import ANSWERERS, AnswerReply, answer_request, pla
 from ragviz.answers.citations import cited, without_citations
 from ragviz.answers.contexts import USEFUL, Fitted, Passage, estimate, fitted
 from ragviz.answers.wording import IGNORANCE, REFUSALS, VERSIONS
+from ragviz.core.answer import Answer
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import parsing
-from ragviz.errors import ModelError, UsageError
 from ragviz.index import chunking
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import interchange
-from ragviz.records import Answer, Chunk, IndexConfig, Question, Span
 from ragviz.retrieval import gold
 from ragviz.text import language
 from ragviz.text.words import tokens

@@ -11,16 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import InputError, UsageError
 from ragviz.health import demand, log_clusters
 from ragviz.health.held import _threshold
 from ragviz.index import indexing
 from ragviz.questions import asked
 from ragviz.questions.asked import Asked, Log
 from ragviz.questions.formats import files
-from ragviz.records import IndexConfig, Question, RunConfig, Span
 from ragviz.runs import running, summaries
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, apart, clusters_of

@@ -2,10 +2,12 @@
 
 import json
 
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import staleness
-from ragviz.records import IndexConfig, Question, RunConfig, Span
 from ragviz.report import run_report
 from ragviz.runs import judgements, running
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.config import Settings
+from ragviz.core.document import Document
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import InputError, UsageError
 from ragviz.questions import authoring
-from ragviz.records import Document, Span
 from ragviz.store import codecs
 from ragviz.text import quotes
 from ragviz.workspace import Workspace

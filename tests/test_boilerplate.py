@@ -1,8 +1,8 @@
 """What several documents hold word for word is not asked about, against planted documents."""
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
 from ragviz.generation.boilerplate import Boilerplate
-from ragviz.records import Document
 
 BAR = "## Read offline\n\n- Back\n- Harbour guide\n- On"
 NOTICE = "This guide may be copied by everybody who names the harbour office as its author."

@@ -18,8 +18,11 @@ from ragviz.analysis.evaluate import (
     summarise_scores,
 )
 from ragviz.cli import console
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
 from ragviz.health import effects
-from ragviz.records import Question, Ranking, Retrieved, Score, Span
 from ragviz.stats import intervals
 from ragviz.stats.clusters import clusters_of, numbered
 from ragviz.stats.differences import paired_differences

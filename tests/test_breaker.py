@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from ragviz import cli
-from ragviz.errors import ModelError, UselessModel
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import ModelError, UselessModel
 from ragviz.generation import pipeline
 from ragviz.index import indexing
 from ragviz.judging import work
 from ragviz.models.breaker import Breaker
-from ragviz.records import IndexConfig
 from ragviz.runs import judgements, running
 from tests import model_server
 from tests.model_server import ModelServer

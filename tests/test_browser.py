@@ -30,9 +30,11 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocke
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from ragviz import sample
+from ragviz.core.chunk import Chunk
+from ragviz.core.job import Job
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Chunk, Claim, ClaimVerdict, Job, Matrix
 from ragviz.store import codecs
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store

@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
+from ragviz.core.answer import Answer
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
-from ragviz.records import Answer, Chunk, Document, EvaluatedAnswer, Question, Ranking, Retrieved, Score, Span
 from ragviz.runs.cases import FILES, cases, chosen, files, to_json
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."

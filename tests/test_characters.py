@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.errors import InputError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import InputError
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.span import Span
 from ragviz.metrics.characters import (
     character_iou,
     character_precision,
@@ -18,7 +21,6 @@ from ragviz.metrics.characters import (
 )
 from ragviz.metrics.ranking import measure, read
 from ragviz.metrics.registry import METRICS, scores
-from ragviz.records import Chunk, Ranking, Retrieved, Span
 
 FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)
 

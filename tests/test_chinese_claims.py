@@ -11,7 +11,7 @@ import pytest
 from ragviz.claims import chinese_claims, chinese_sentence, chinese_sentences, chinese_words
 from ragviz.claims.extractive_claims import claims_of
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.records import Document
+from ragviz.core.document import Document
 from tests.processor_time import seconds_of
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,13 +7,13 @@ import pytest
 from ragviz.claims import chinese_sentence, chinese_sentences, chinese_words
 from ragviz.claims.chinese_claims import asked_of
 from ragviz.claims.extractive_claims import claims_of
+from ragviz.core.document import Document
 from ragviz.generation import entities, follow_ups
 from ragviz.generation.comparisons import comparisons
 from ragviz.generation.dated_claims import versions
 from ragviz.generation.joined_draft import lead
 from ragviz.generation.styles import styled
 from ragviz.generation.unanswerable import unanswerables
-from ragviz.records import Document
 
 
 def document(text: str, name: str = "a.md") -> Document:

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ragviz.errors import UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document, Page
+from ragviz.core.errors import UsageError
 from ragviz.index import chunking, recursive_chunker, tokens
 from ragviz.index.chunker import Chunker, Parameter
 from ragviz.models.tokenizer import open_tokenizer
-from ragviz.records import Chunk, Document, IndexConfig, Page
 from ragviz.text import segmentation
 
 WORD_PIECES = open_tokenizer("all-MiniLM-L6-v2")

@@ -5,9 +5,9 @@ import json
 import pytest
 import sqlalchemy as sa
 
+from ragviz.core.configuration import IndexConfig
 from ragviz.documents import corpora
 from ragviz.index import chunking, damage, indexing
-from ragviz.records import IndexConfig
 from ragviz.retrieval import search
 from ragviz.store import schema
 

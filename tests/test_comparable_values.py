@@ -3,9 +3,9 @@
 import pytest
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
 from ragviz.generation import entities, joined_claims
 from ragviz.generation.comparable_values import are_alike
-from ragviz.records import Document
 
 pytestmark = pytest.mark.model
 

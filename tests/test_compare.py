@@ -15,9 +15,13 @@ from ragviz.analysis.compare import Comparison, metric_of, outcomes, pairs, rank
 from ragviz.analysis.comparison_words import difference_words, missing_words, rule_words, sentence, to_json, verdict
 from ragviz.analysis.rules import Rule
 from ragviz.analysis.sides import column, settings_that_differ
-from ragviz.errors import NotFoundError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import NotFoundError, UsageError
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
 from ragviz.metrics.registry import REGISTRY
-from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Score, Span
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import paired_difference
 from ragviz.stats.intervals import estimate

@@ -7,12 +7,14 @@ from dataclasses import replace
 import pytest
 
 from ragviz import jobs
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.health import competition
 from ragviz.index import indexing
 from ragviz.questions import staleness
-from ragviz.records import IndexConfig, Question, RunConfig, Span
 from ragviz.runs import measurements, running
 
 TEXTS = {

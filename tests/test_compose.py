@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 APP = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["app"]

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from ragviz.analysis.ties import Price
-from ragviz.errors import UsageError
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.experiment import Cell, Confirmation, Experiment, ExperimentRule, Guardrail
 from ragviz.experiments.conclusion import conclude, to_json
-from ragviz.records import Cell, Confirmation, Experiment, ExperimentRule, Guardrail, IndexConfig, RunConfig
 from tests.test_compare import compare, side
 
 POOR = [1] * 15 + [0] * 45

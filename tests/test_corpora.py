@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import InputError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora, kinds, parsing, texts
-from ragviz.errors import InputError
 from ragviz.index import indexing
-from ragviz.records import IndexConfig, Question, Span
 
 
 @pytest.fixture

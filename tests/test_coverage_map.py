@@ -6,11 +6,15 @@ import time
 import numpy as np
 import pytest
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import coverage_map
 from ragviz.health.coverage_map import FOUND, MISSED, NEVER, CoverageMap
 from ragviz.index import indexing
-from ragviz.records import Chunk, IndexConfig, Question, Ranking, Retrieved, RunConfig, Span
 from ragviz.report import coverage_plots
 from ragviz.runs import running
 from ragviz.workspace import Workspace

@@ -19,12 +19,13 @@ from streamlit.testing.v1 import AppTest
 from ragviz.backends import checksums, elastic_server
 from ragviz.backends.elastic import ElasticIndex
 from ragviz.backends.local import LocalIndex
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import SearchError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import SearchError
 from ragviz.index import damage, deletion, indexing
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, IndexInfo, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import running
 from ragviz.store.store import Store

@@ -10,15 +10,18 @@ import pytest
 
 from ragviz import jobs
 from ragviz.answers import answering
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, UsageError
 from ragviz.health import drill, faults
 from ragviz.health.altered_index import UNCHANGED, AlteredIndex, Change, read, rounded
 from ragviz.health.drill_words import cannot_words, drill_words, noticed_words
 from ragviz.health.faults import Ground
 from ragviz.health.wordings import wordings
 from ragviz.index import indexing
-from ragviz.records import IndexConfig, Question, Ranking, RunConfig, Span
 from ragviz.retrieval import search
 from ragviz.runs import acceptance, running
 from ragviz.stats.clusters import apart

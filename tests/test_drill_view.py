@@ -2,9 +2,9 @@
 
 import pytest
 
+from ragviz.core.configuration import RunConfig
 from ragviz.documents import corpora
 from ragviz.health import competition, drill
-from ragviz.records import RunConfig
 from ragviz.runs import running
 from ragviz.workspace import open_workspace
 from tests.test_pages import bare, built, button, home, show, words  # noqa: F401 - fixtures

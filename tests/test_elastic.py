@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 
 from ragviz.backends import elastic, elastic_requests, elastic_server
 from ragviz.backends.elastic import ElasticIndex
-from ragviz.errors import SearchError, UsageError
-from ragviz.records import Chunk
-from ragviz.text import addresses
+from ragviz.core import addresses
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import SearchError, UsageError
 
 TOOL = Path(__file__).resolve().parent.parent / "tools" / "elasticsearch" / "run.py"
 NOBODY = "http://127.0.0.1:9"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragviz.errors import Cancelled, ModelError, UsageError
+from ragviz.core.errors import Cancelled, ModelError, UsageError
 from ragviz.models import embedding, weights
 from ragviz.models.tokenizer import max_tokens_of, open_tokenizer, text_tokens_of
 
@@ -480,7 +480,7 @@ def in_process(code, tmp_path, port, **more):
     """Run code in a process of its own: the hub's address is read when its client is imported."""
     variables = os.environ | {"HF_HOME": str(tmp_path / "hf"), "HF_ENDPOINT": f"http://127.0.0.1:{port}"} | more
     variables |= {"HF_HUB_DISABLE_XET": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
-    prelude = "from ragviz.models import embedding, tokenizer, weights\nfrom ragviz.errors import *\n"
+    prelude = "from ragviz.models import embedding, tokenizer, weights\nfrom ragviz.core.errors import *\n"
     done = subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

@@ -8,7 +8,7 @@ import pytest
 from ragviz.claims import chinese_claims, english_claims, extractive_claims
 from ragviz.claims.extractive_claims import Occurrences, claims_of
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.records import Document
+from ragviz.core.document import Document
 
 HEAD = "# Staff rules\n\n## Leave\n\n"
 

@@ -5,11 +5,11 @@ import random
 import pytest
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
 from ragviz.generation import entities
 from ragviz.generation.entities import holds, is_entity, kind, normal
 from ragviz.generation.exact_search import REACH, ExactSearch
 from ragviz.generation.noun_phrases import noun_phrases
-from ragviz.records import Document
 from tests.processor_time import seconds_of
 
 

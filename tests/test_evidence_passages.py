@@ -7,11 +7,14 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import evidence_passages, pipeline, rejection, verification, verified_by_rules, verifying
 from ragviz.generation.verification import Context
 from ragviz.index import indexing
-from ragviz.records import Document, IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 from tests.test_verification import (

@@ -13,13 +13,14 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz.config import Settings
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import Cancelled, InputError, UsageError
+from ragviz.core.experiment import Guardrail
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.experiments import confirming, declaring, estimating, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
-from ragviz.records import Guardrail, RunConfig
 from ragviz.runs import choices, comparisons, exports, measurements, pooling, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragviz.analysis import comparison_words
-from ragviz.errors import InputError, UsageError
+from ragviz.core.errors import InputError, UsageError
 from ragviz.runs import comparisons, exports, foreign, judgements, measurements, ragchecker
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"

@@ -11,24 +11,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import Cancelled, InputError, UsageError
+from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, InputError, UsageError
 from ragviz.index import indexing
 from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import files, registry
 from ragviz.questions.formats.located import located
 from ragviz.questions.formats.registry import Choices
-from ragviz.records import (
-    Document,
-    IndexConfig,
-    Question,
-    QuestionStatus,
-    QuestionStyle,
-    QuestionType,
-    RunConfig,
-    Span,
-)
 from ragviz.runs import running, summaries
 from ragviz.workspace import Workspace
 

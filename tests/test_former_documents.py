@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import versions
-from ragviz.records import IndexConfig, Question, RunConfig, Span
 from ragviz.runs import cases, exports, running
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_freshness import deleted, rebuilt

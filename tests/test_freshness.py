@@ -14,10 +14,12 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Question, Ranking, Retrieved, RunConfig
 from ragviz.runs import running
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer

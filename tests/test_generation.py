@@ -10,9 +10,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.generation import pipeline, plan_record, verification
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.making import ASKED_ABOUT, hopeless
@@ -21,7 +24,6 @@ from ragviz.generation.plan_record import PlanRecord, Row, planned
 from ragviz.index import indexing
 from ragviz.models.requests import Usage
 from ragviz.questions import versions
-from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 

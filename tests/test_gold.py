@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.records import Document, Question, Span
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
 from ragviz.store.evidence import reanchored
 

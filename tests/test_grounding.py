@@ -6,11 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.errors import UsageError
+from ragviz.core.answer import Answer
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding
 from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
-from ragviz.records import Answer, Claim, ClaimVerdict, EvaluatedAnswer, Matrix, Question, Score, Span
 from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)

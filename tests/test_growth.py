@@ -9,9 +9,12 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz import jobs
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import DocumentInfo
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.records import DocumentInfo, IndexConfig, Question, RunConfig, Span
 from ragviz.runs import provenance, running
 from ragviz.store import schema
 from ragviz.workspace import Workspace

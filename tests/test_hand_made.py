@@ -10,24 +10,20 @@ import numpy as np
 import pytest
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
+from ragviz.core.verdict import ClaimVerdict, EvaluatedAnswer
 from ragviz.documents import parsing
-from ragviz.errors import UsageError
 from ragviz.experiments import findings, sample_experiment
 from ragviz.judging import work
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import (
-    HAND_MADE,
-    Chunk,
-    ClaimVerdict,
-    EvaluatedAnswer,
-    Question,
-    Run,
-    RunConfig,
-    Span,
-)
 from ragviz.runs import hand_made, judgements, running
 from ragviz.runs.hand_made import Statement, WrittenAnswer, WrittenQuestion
 from ragviz.text import language

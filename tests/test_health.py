@@ -12,8 +12,19 @@ import pytest
 
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
+from ragviz.core.answer import Answer
+from ragviz.core.call import Estimate
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, UsageError
 from ragviz.generation import verification
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
@@ -23,21 +34,6 @@ from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject
 from ragviz.health.words import Weights, computed, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange, staleness
-from ragviz.records import (
-    Answer,
-    Chunk,
-    Document,
-    Edit,
-    Estimate,
-    EvaluatedAnswer,
-    IndexConfig,
-    Question,
-    Ranking,
-    Retrieved,
-    RunConfig,
-    Score,
-    Span,
-)
 from ragviz.runs import measurements, running
 from ragviz.text.numerals import numbers, stated_numbers
 

@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.generation import plan_record
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import examination, quarantine
 from ragviz.health.checks import CHECKS
 from ragviz.questions import staleness
-from ragviz.records import Question, Ranking, Retrieved, RunConfig
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
 

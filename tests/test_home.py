@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz import jobs
 from ragviz.analysis import diagnose
-from ragviz.errors import UsageError
-from ragviz.records import HAND_MADE, Question, RunConfig, Span
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.text.markup import plain
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import bare, visit, words  # noqa: F401  # a fixture
@@ -128,9 +130,9 @@ def test_the_first_step_that_is_not_done_is_the_next(home: Workspace) -> None:
 @pytest.fixture
 def ready(home: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     """A home in which documents, index and questions exist."""
+    from ragviz.core.configuration import IndexConfig
     from ragviz.documents import corpora
     from ragviz.index import indexing
-    from ragviz.records import IndexConfig
 
     make(home)
     corpus = home.store.corpus("notes")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from ragviz import jobs
-from ragviz.config import Settings
-from ragviz.processes import is_alive
+from ragviz.core.processes import is_alive
+from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
 ROWS = 100_000
@@ -23,7 +23,7 @@ MOST_SECONDS = 180
 CHILD = """
 import json, resource, sys, time
 from pathlib import Path
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 from ragviz.questions import exchange
 from ragviz.questions.formats import files
 from ragviz.workspace import Workspace

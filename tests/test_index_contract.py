@@ -11,9 +11,10 @@ import pytest
 
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
-from ragviz.errors import DamagedIndex, SearchError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import DamagedIndex, SearchError
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking
 from ragviz.retrieval.retrievers import hybrid
 
 Open = Callable[..., Index]

@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ragviz import sample
+from ragviz.core.document import Document
+from ragviz.core.errors import PasswordNeeded, UnreadableFile
 from ragviz.documents import child, encoding, html, kinds, parsing
-from ragviz.errors import PasswordNeeded, UnreadableFile
-from ragviz.records import Document
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real files at {DATA}")

@@ -21,32 +21,25 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
-from ragviz import cli, config, jobs
+from ragviz import cli, jobs
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import diagnose
-from ragviz.errors import UselessModel
+from ragviz.core import settings as config
+from ragviz.core.answer import Answer
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import UselessModel
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import forecast
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import (
-    Answer,
-    Bank,
-    BankItem,
-    Call,
-    Chunk,
-    Claim,
-    ClaimVerdict,
-    EvaluatedAnswer,
-    Matrix,
-    Question,
-    Ranking,
-    Retrieved,
-    Run,
-    RunConfig,
-    Score,
-    Span,
-)
 from ragviz.runs import choices, comparisons, exports, foreign, judgements, measurements, ragchecker, running, summaries
 from ragviz.text.markup import plain
 from ragviz.ui import cache, case, claims, passages

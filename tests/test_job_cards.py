@@ -14,8 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz import jobs
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.job import Job
 from ragviz.index import indexing
-from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.runs import running
 from ragviz.store import rates
 from ragviz.ui import job_panel

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.job import Job
+from ragviz.core.processes import this_process
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, UsageError
 from ragviz.index import chunking, indexing
-from ragviz.processes import this_process
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.runs import running
 from ragviz.workspace import Workspace
 
@@ -231,7 +232,7 @@ def test_a_killed_upload_is_resumed_from_its_copies(workspace):
 SUBMIT = """
 import sys, time
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
 workspace = Workspace(Settings(_env_file=None, home=sys.argv[1]))

@@ -6,13 +6,13 @@ from itertools import permutations
 import pytest
 
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.errors import UsageError
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
 from ragviz.generation import entities, joined_claims
 from ragviz.generation.bridges import description
 from ragviz.generation.comparisons import quantity
 from ragviz.generation.dated_claims import dated
 from ragviz.generation.joined_draft import lead
-from ragviz.records import Document
 from tests.processor_time import seconds_of
 
 FILLER = " ".join(f"Plank {number} was counted twice by the night watch." for number in range(14))

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from ragviz.answers import answering
-from ragviz.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
+from ragviz.core.verdict import Bank, BankItem, ClaimVerdict
 from ragviz.judging import asker, claims, comparison, context, forecast, planning, step, work
 from ragviz.judging.banks import bank_bytes, imported_bank_key
 from ragviz.judging.scheduler import Scheduler
@@ -18,7 +23,6 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
-from ragviz.records import Bank, BankItem, Chunk, ClaimVerdict, Question, RunConfig, Span
 from ragviz.runs import choices
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import splits
-from ragviz.records import Question, QuestionSet
 from ragviz.store import codecs
 from ragviz.store.store import Store
 from ragviz.ui import review_tab

@@ -65,7 +65,7 @@ def test_the_quick_start_has_ten_statements():
 
 
 def test_importing_it_loads_nothing():
-    heavy = "numpy pandas streamlit sqlalchemy pydantic torch plotly ragviz.library ragviz.errors"
+    heavy = "numpy pandas streamlit sqlalchemy pydantic torch plotly ragviz.library ragviz.core.errors"
     code = f"import sys, ragviz; dir(ragviz); print([m for m in {heavy!r}.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from ragviz.errors import ModelError, UsageError
+from ragviz.core.errors import ModelError, UsageError
 from ragviz.judging import claims
 from ragviz.models import chat, prices
 from ragviz.models.chat import ModelClient

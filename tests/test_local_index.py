@@ -25,9 +25,10 @@ from ragviz.backends.exact import lower_bounds, nearest
 from ragviz.backends.local import LocalIndex
 from ragviz.backends.opening import open_index
 from ragviz.backends.terms import terms
-from ragviz.errors import SearchError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking
 
 OWN = Path(__file__).parent / "data" / "retrieval"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
@@ -352,7 +353,7 @@ import os, sys
 import numpy as np
 from pathlib import Path
 from ragviz.backends.local import LocalIndex
-from ragviz.records import Chunk
+from ragviz.core.chunk import Chunk
 writer = LocalIndex("handbook", Path(sys.argv[1])).rebuild(8)
 writer.add([Chunk("x", "d", 0, 1, "x", 1)], np.ones((1, 8), np.float32))
 os._exit(9)

@@ -8,8 +8,12 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.diagnose import CAUSES, Ruling, attribute_failures, cause, is_right, waterfall
-from ragviz.errors import UsageError
-from ragviz.records import Answer, Chunk, Question, Ranking, Retrieved, Span
+from ragviz.core.answer import Answer
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
 
 A, B = "a" * 16, "b" * 16

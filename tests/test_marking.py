@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from ragviz.records import Question, Span
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
 from ragviz.ui.drafts import Draft, put_in, targets_of

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit
 from ragviz.questions import authoring
-from ragviz.records import Edit, Question
 from ragviz.store.codecs import version_of
 from ragviz.text.markup import plain
 from ragviz.workspace import open_workspace

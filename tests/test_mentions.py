@@ -6,9 +6,9 @@ from ragviz.claims.english_clauses import Tree
 from ragviz.claims.extractive_claims import claims_of, statements_of, variants_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import named_at, named_in
+from ragviz.core.document import Document
 from ragviz.generation import entities, joined_claims
 from ragviz.generation.mentions import _is_one_thing, _leans, mentions
-from ragviz.records import Document
 from ragviz.text.words import parse
 
 pytestmark = pytest.mark.model

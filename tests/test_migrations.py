@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from ragviz.analysis import evaluate
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 from ragviz.runs import judgements, measurements
 from ragviz.store import schema
 from ragviz.store.migrations import MIGRATIONS, statements

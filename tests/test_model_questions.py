@@ -6,7 +6,10 @@ from typing import get_args
 
 import pytest
 
-from ragviz.errors import UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.generation import model_questions, question_prompts
 from ragviz.generation.model_questions import (
     ClaimReply,
@@ -22,7 +25,6 @@ from ragviz.generation.model_questions import (
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Chunk, Document, QuestionStyle, QuestionType
 from tests import model_server
 from tests.model_server import ModelServer
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit
 from ragviz.health import synthetic
-from ragviz.records import Edit, Question
 from ragviz.ui import generation_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show  # noqa: F401  # fixtures

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz.config import Settings
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
 from ragviz.questions import occurrences
 from ragviz.questions.occurrences import Texts
-from ragviz.records import Document, Question
 from ragviz.workspace import Workspace
 
 PUMPS = """# Pumps

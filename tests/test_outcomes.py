@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.verdict import Answers, Measured, Verdict, answers_of, verdict
+from ragviz.core.answer import Answer
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.span import Span
 from ragviz.metrics import ranking
-from ragviz.records import Answer, Question, Ranking, Retrieved, Run, RunConfig, Span
 from ragviz.report import plots, rank_plots
 from ragviz.runs import judgements
 from ragviz.stats import intervals

@@ -11,7 +11,7 @@ import pytest
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.runs import judgements, overviews, running, summaries
 from ragviz.stats.clusters import Clusters
 from ragviz.store.store import Store

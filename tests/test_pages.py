@@ -20,8 +20,14 @@ from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
 from ragviz.analysis import compare, comparison_words, outcomes
+from ragviz.core.configuration import HAND_MADE, IndexConfig, RunConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import NotFoundError
+from ragviz.core.job import Job
+from ragviz.core.question import Question
+from ragviz.core.span import Span
+from ragviz.core.split import Split
 from ragviz.documents import corpora
-from ragviz.errors import NotFoundError
 from ragviz.index import chunking, deletion, indexing
 from ragviz.index.chunker import Chunker, Parameter
 from ragviz.index.chunking import CHUNKERS
@@ -29,7 +35,6 @@ from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.questions import sets as question_sets
-from ragviz.records import HAND_MADE, Document, IndexConfig, Job, Question, RunConfig, Span, Split
 from ragviz.retrieval import rerankers, search
 from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays, running
 from ragviz.store import schema

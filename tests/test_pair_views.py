@@ -13,7 +13,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis import compare, diagnose
-from ragviz.records import Question, RunConfig, Span
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.runs import comparisons, running
 from ragviz.workspace import open_workspace
 from tests.conftest import CommandResult

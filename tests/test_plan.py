@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.generation.plan import (
     MIX,
     Cell,

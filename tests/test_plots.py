@@ -12,7 +12,7 @@ import pytest
 
 from ragviz.analysis import flows
 from ragviz.analysis.points import Points, points_of
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
 from ragviz.report import (
     curve_plots,
     difference_plots,

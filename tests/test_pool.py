@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from benchmarks import judge_calls
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.question import Question
+from ragviz.core.span import Span
+from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import forecast, planning, pool, work
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Call, Chunk, ClaimVerdict, Question, Span
 from tests import model_server
 from tests.model_server import ModelServer
 from tests.test_judging import Memory, Results, plan_of

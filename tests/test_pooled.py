@@ -9,8 +9,8 @@ import pytest
 
 from ragviz.analysis import pooled
 from ragviz.analysis.pooled import AskedSet, Judged, Verdicts
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.metrics import grounding
-from ragviz.records import Ranking, Retrieved
 
 
 def result(question_id: str, ids: str, gold: tuple[tuple[str, ...], ...]) -> Retrieved:

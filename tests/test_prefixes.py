@@ -3,13 +3,14 @@
 import pytest
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.index import damage, indexing, prefixes
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import exchange
-from ragviz.records import Document, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import comparisons, running
 from ragviz.workspace import Workspace

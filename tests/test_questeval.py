@@ -10,7 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.errors import InputError
+from ragviz.core.answer import Answer
+from ragviz.core.errors import InputError
+from ragviz.core.question import Question
+from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
 from ragviz.judging import quest_prompts
 from ragviz.judging.banks import read_banks
 from ragviz.judging.extractive_questeval import extractive_answers, extractive_bank
@@ -28,7 +31,6 @@ from ragviz.judging.quest_prompts import (
 )
 from ragviz.metrics.questeval import crud, measure, rows, rows_of_run
 from ragviz.models.chat import ModelClient
-from ragviz.records import Answer, Bank, BankItem, EvaluatedAnswer, Question
 from tests.model_server import ModelServer, passages
 
 OWN = Path(__file__).parent / "data" / "banks.json"

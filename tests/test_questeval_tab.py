@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core.answer import Answer
+from ragviz.core.configuration import RunConfig
+from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.questeval import Row
-from ragviz.records import Answer, Bank, BankItem, EvaluatedAnswer, RunConfig
 from ragviz.runs import running
 from ragviz.ui import questeval_tab
 from ragviz.ui.formats import csv_file

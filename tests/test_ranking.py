@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import pytrec_eval
 
-from ragviz.errors import InputError, UsageError
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.metrics import ranking
 from ragviz.metrics.registry import METRICS, scores
-from ragviz.records import Ranking, Retrieved
 
 OWN = Path(__file__).parent / "data" / "trec"
 TREC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "imports" / "trec"

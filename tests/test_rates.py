@@ -4,9 +4,9 @@ import socket
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.records import IndexConfig
 from ragviz.store import rates
 
 

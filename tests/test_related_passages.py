@@ -5,9 +5,11 @@ from itertools import pairwise
 import pytest
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Document
+from ragviz.core.span import Evidence
 from ragviz.generation import entities, related_passages
 from ragviz.generation.exact_search import ExactSearch
-from ragviz.records import Chunk, Document, Evidence
 from ragviz.retrieval import gold
 
 TEXTS = {

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core.call import Call
+from ragviz.core.configuration import RunConfig
 from ragviz.judging import replay
-from ragviz.records import Call, RunConfig
 from ragviz.runs import exchanges, running
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer

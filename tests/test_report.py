@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.experiment import Confirmation
+from ragviz.core.ranking import Ranking
 from ragviz.documents import corpora, parsing
-from ragviz.errors import UsageError
 from ragviz.experiments import declaring, grid, sweeping
 from ragviz.index import indexing
 from ragviz.questions import exchange
-from ragviz.records import Confirmation, IndexConfig, Ranking, RunConfig
 from ragviz.report import reports
 from ragviz.report.elements import Html, element, escaped
 from ragviz.runs import comparisons, moved_questions, running

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from ragviz.analysis.requirements import held, no_worse, parsed
+from ragviz.core.call import Estimate
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.metrics.registry import REGISTRY
 from ragviz.questions import exchange
-from ragviz.records import Estimate, IndexConfig, Ranking, RunConfig
 from ragviz.report.junit import junit
 from ragviz.runs import acceptance, judgements, running
 from ragviz.runs.acceptance import Acceptance, Demands

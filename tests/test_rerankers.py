@@ -17,15 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import KeptPassages, unit
 from ragviz.questions import exchange, sets, splits
-from ragviz.records import Chunk, IndexConfig, Question, Ranking, RunConfig, Span
 from ragviz.retrieval import (
     cross_encoder_reranker,
     learned_reranker,

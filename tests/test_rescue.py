@@ -14,15 +14,18 @@ import pytest
 
 from ragviz import jobs, sample
 from ragviz.analysis import rescue as rescuing
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.progress import silent
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import Cancelled, UsageError
 from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
 from ragviz.questions import exchange, sets
-from ragviz.records import IndexConfig, Ranking, Retrieved, Run, RunConfig, silent
 from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
 from ragviz.ui.rescue_table import first_rows, swept
 from ragviz.workspace import Workspace
@@ -444,7 +447,9 @@ def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_t
     with pytest.raises(Cancelled):
         replays.replay(workspace, run, build=True, progress=stop)
     assert set(folders_of(workspace)) == folders
-    monkeypatch.setattr("ragviz.processes.this_process", lambda: {"host": socket.gethostname(), "pid": 1, "started": 0})
+    monkeypatch.setattr(
+        "ragviz.core.processes.this_process", lambda: {"host": socket.gethostname(), "pid": 1, "started": 0}
+    )
     monkeypatch.setattr(type(workspace.index(workspace.store.index("tokens-80"))), "drop", lambda self: None)
     with pytest.raises(Cancelled):  # its index stays, as after a kill
         replays.replay(workspace, run, build=True, progress=stop)

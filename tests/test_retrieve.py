@@ -15,11 +15,13 @@ from hypothesis import strategies as st
 
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
-from ragviz.config import Settings
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.ranking import Ranking
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import ModelError, UsageError
 from ragviz.index import indexing
-from ragviz.records import Chunk, IndexConfig, Ranking
 from ragviz.retrieval import retrievers, search
 from ragviz.retrieval.reranking import Candidates, reranked
 from ragviz.retrieval.retriever import Retriever, RetrieverSpec, Sources

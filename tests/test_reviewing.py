@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.questions import authoring, reviewing, versions
-from ragviz.records import Question
 from ragviz.stats.agreement import agreement
 
 

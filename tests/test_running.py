@@ -11,16 +11,18 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from ragviz import errors, jobs
-from ragviz.config import Settings
+from ragviz import jobs
+from ragviz.core import errors
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
+from ragviz.core.score import Score
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
 from ragviz.index import indexing
 from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, RunConfig, Score
 from ragviz.retrieval import search
 from ragviz.runs import comparisons, exports, judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.records import Retrieved, RunConfig
+from ragviz.core.configuration import RunConfig
+from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, running, summaries
 from ragviz.store.store import Store
 from ragviz.ui import run_table, widgets

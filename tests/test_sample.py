@@ -8,11 +8,14 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from ragviz import sample
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
+from ragviz.core.question import Question
 from ragviz.documents import parsing
 from ragviz.index import chunking
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import interchange
-from ragviz.records import Chunk, Document, IndexConfig, Question
 from ragviz.retrieval import gold
 from ragviz.text import language
 

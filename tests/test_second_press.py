@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from ragviz.core.job import Job
 from ragviz.jobs import ACTIVE
-from ragviz.records import Job
 from ragviz.store.opening import open_store
 from tests.test_browser import (
     Line,

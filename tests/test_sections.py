@@ -3,7 +3,7 @@
 import pytest
 
 from ragviz.claims.sections import name_of, section_at, sections, title_of
-from ragviz.records import Document
+from ragviz.core.document import Document
 from tests.processor_time import seconds_of
 
 MARKDOWN = "text/markdown"

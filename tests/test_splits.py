@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.errors import UsageError
+from ragviz.core.configuration import RunConfig, choices_of
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.span import Span
+from ragviz.core.split import SIDES, Split
 from ragviz.library.project import Project
 from ragviz.questions import exchange, splits
-from ragviz.records import SIDES, Document, Question, RunConfig, Span, Split, choices_of
 
 SHARES = st.floats(0.1, 0.9)
 

@@ -5,10 +5,13 @@ import json
 import pytest
 
 from ragviz import jobs
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import authoring, staleness
-from ragviz.records import Edit, IndexConfig, Question, RunConfig, Span
 from ragviz.runs import running
 from ragviz.store.codecs import version_of
 

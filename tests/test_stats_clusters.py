@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import apart, clusters_of, numbered
 from ragviz.stats.differences import paired_difference, paired_differences, sign_flip
 from ragviz.stats.intervals import bands, estimate, moments, resampled_means

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
-from ragviz.errors import UsageError
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, apart, numbered
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import Difference, paired_difference, paired_differences

@@ -11,22 +11,17 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
-from ragviz.records import (
-    Answer,
-    Chunk,
-    Document,
-    EvaluatedAnswer,
-    IndexConfig,
-    Page,
-    Question,
-    Ranking,
-    Retrieved,
-    RunConfig,
-    Score,
-    Span,
-    Split,
-)
+from ragviz.core.answer import Answer
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Document, Page
+from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.split import Split
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import codecs, database, schema
 from ragviz.store import store as stores
 from ragviz.store.codecs import question_from_json, question_to_json

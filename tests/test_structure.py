@@ -6,7 +6,7 @@ import time
 import pytest
 
 from ragviz.claims.structure import Item, plain, structure
-from ragviz.records import Document
+from ragviz.core.document import Document
 
 TEXT = """\
 ---

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 
 from ragviz.claims import phrasing
 from ragviz.claims.candidate import Candidate
+from ragviz.core.chunk import Chunk
+from ragviz.core.question import Question
 from ragviz.generation.chosen_chunks import related
 from ragviz.generation.rejection import normal, reject
-from ragviz.records import Chunk, Question
 from ragviz.text import prose
 from ragviz.text.quotes import locate
 from ragviz.text.words import parse

@@ -10,22 +10,15 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from ragviz.errors import UsageError
-from ragviz.records import (
-    Answer,
-    Bank,
-    BankItem,
-    Call,
-    Chunk,
-    Claim,
-    ClaimVerdict,
-    EvaluatedAnswer,
-    Hit,
-    Matrix,
-    Question,
-    Run,
-    Score,
-)
+from ragviz.core.answer import Answer
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Hit
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.runs import exports, foreign, judgements, ragchecker, table_files, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents

@@ -9,14 +9,17 @@ from dataclasses import replace
 import pytest
 
 from ragviz import cli
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError, UselessModel
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import UsageError, UselessModel
 from ragviz.index import indexing
 from ragviz.judging import controls, steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, Question, Run, RunConfig, Span
 from ragviz.runs import comparisons, exports, judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges

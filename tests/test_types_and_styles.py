@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from ragviz.core.configuration import RunConfig
 from ragviz.library.project import Project
-from ragviz.records import RunConfig
 from ragviz.runs import running
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, home, show, words  # noqa: F401 - fixtures

@@ -5,10 +5,10 @@ import re
 import pytest
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
 from ragviz.generation import entities, joined_claims
 from ragviz.generation.exact_search import ExactSearch
 from ragviz.generation.unanswerable import absent, unanswerables
-from ragviz.records import Document
 
 pytestmark = pytest.mark.model
 

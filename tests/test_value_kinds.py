@@ -4,7 +4,7 @@ import pytest
 
 from ragviz.claims import value_kinds
 from ragviz.claims.structure import structure
-from ragviz.records import Document
+from ragviz.core.document import Document
 
 
 def way(text: str) -> value_kinds.Way:

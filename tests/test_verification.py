@@ -10,9 +10,12 @@ from dataclasses import replace
 import pytest
 
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.generation import model_questions, verification, verified_by_rules, verifying
 from ragviz.generation.answer_agreement import agrees
 from ragviz.generation.model_questions import Task
@@ -20,7 +23,6 @@ from ragviz.generation.plan import Cell
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
-from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.model_server import ModelServer

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+from ragviz.core.question import Question
 from ragviz.generation import verification, verifying
-from ragviz.records import Question
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 from tests.test_verification import (

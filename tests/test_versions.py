@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit
+from ragviz.core.span import Span
+from ragviz.core.split import Split
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.questions import authoring, versions
-from ragviz.records import Edit, Question, RunConfig, Span, Split
 from ragviz.runs import measurements
 from ragviz.store import codecs
 from ragviz.ui import versions_tab
@@ -185,7 +189,7 @@ def test_evidence_that_moves_makes_a_version(workspace, question_set):
 @hypothesis_settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
 def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
-    from ragviz.config import Settings
+    from ragviz.core.settings import Settings
 
     workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
     store = workspace.store

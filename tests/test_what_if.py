@@ -14,13 +14,16 @@ from ragviz import sample
 from ragviz.analysis import approximation, fusion, growth, risk_coverage, what_if
 from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices
-from ragviz.config import Settings
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.settings import Settings
+from ragviz.core.split import Split
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
 from ragviz.index import indexing
 from ragviz.metrics import ranking
 from ragviz.questions import exchange, splits
-from ragviz.records import Chunk, IndexConfig, Ranking, Retrieved, RunConfig, Split
 from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import judgements, measurements, running, searched_again
 from ragviz.runs import what_if as what_ifs

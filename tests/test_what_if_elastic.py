@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, RunConfig
 from ragviz.runs import running, searched_again, what_if
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis.what_if import METRICS, Choices
-from ragviz.records import RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.runs import choices, running, searched_again, what_if, what_if_words
 from ragviz.ui import job_panel, what_if_tab
 from ragviz.workspace import open_workspace

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Corpus
+from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import SearchError, UsageError
 from ragviz.generation import pipeline
 from ragviz.index import damage, deletion, indexing, preview
 from ragviz.models import tokenizer, weights
 from ragviz.questions import exchange
-from ragviz.records import Corpus, IndexConfig, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
 from ragviz.ui import cache

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.errors import UsageError
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 

@@ -29,10 +29,10 @@ from ragviz.analysis.sides import (
     settings_that_differ,
     versions,
 )
-from ragviz.errors import NotFoundError, UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.registry import METRICS, REGISTRY, label, shown_in
-from ragviz.records import Estimate
 from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.corrections import benjamini_hochberg, holm

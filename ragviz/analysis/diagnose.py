@@ -13,8 +13,12 @@ from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
 from ragviz.answers.citations import without_citations
-from ragviz.errors import UsageError
-from ragviz.records import Answer, Chunk, ContextKind, Question, Retrieved, Span
+from ragviz.core.answer import Answer, ContextKind
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.span import Span
 from ragviz.text import language, words
 
 LONG = 2.0

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import answers as metrics
-from ragviz.records import EvaluatedAnswer, Score
 
 FULL = 0.99
 """A share from which the judge calls an answer complete."""

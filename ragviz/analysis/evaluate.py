@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis.scope import cluster_words
+from ragviz.core.call import Estimate
+from ragviz.core.question import Question, QuestionKind
+from ragviz.core.ranking import Retrieved
+from ragviz.core.score import Score
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.ranking import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
-from ragviz.records import Estimate, Question, QuestionKind, Retrieved, Score
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, clusters_of, numbered
 

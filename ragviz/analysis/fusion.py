@@ -9,10 +9,10 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.metrics import ranking
 from ragviz.metrics.ranking import Rankings
-from ragviz.records import Ranking, Retrieved
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.metrics.ranking import Rankings
-from ragviz.records import Estimate
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 

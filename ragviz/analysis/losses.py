@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ragviz.analysis.diagnose import CAUSES
-from ragviz.records import ContextKind
+from ragviz.core.answer import ContextKind
 
 STAGES = {
     "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ragviz.records import Chunk, Ranking
+from ragviz.core.chunk import Chunk
+from ragviz.core.ranking import Ranking
 from ragviz.text.counts import first as first_of
 
 HALF = 0.5

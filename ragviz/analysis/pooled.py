@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ragviz.core.call import Estimate
+from ragviz.core.ranking import Retrieved
 from ragviz.metrics import grounding
-from ragviz.records import Estimate, Retrieved
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 from ragviz.text.counts import counted, first

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ragviz.analysis.rules import ALPHA, direction
-from ragviz.errors import NotFoundError, UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import METRICS, REGISTRY, label, title_of
-from ragviz.records import Estimate
 from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import Difference
 

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
 

@@ -9,8 +9,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.errors import UsageError
-from ragviz.records import Estimate, Ranking
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, apart
 

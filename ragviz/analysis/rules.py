@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.metrics.registry import REGISTRY
 from ragviz.stats.differences import Difference
 

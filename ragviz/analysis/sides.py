@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import settings
+from ragviz.core.ranking import Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Evidence
 from ragviz.metrics import ranking
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.registry import scores
-from ragviz.records import Evidence, Retrieved, Score
 
 
 @dataclass(frozen=True, slots=True, eq=False)

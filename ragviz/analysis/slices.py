@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ragviz.analysis.compare import Paired
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
+from ragviz.core.question import Question
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
-from ragviz.records import Question
 from ragviz.stats.clusters import FEW
 from ragviz.stats.corrections import benjamini_hochberg
 from ragviz.stats.differences import Difference, paired_differences

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ragviz.analysis import outcomes
 from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.losses import PATTERN, STAGES, Losses
-from ragviz.records import Estimate, RunConfig
+from ragviz.core.call import Estimate
+from ragviz.core.configuration import RunConfig
 
 FEW = 20
 """With fewer questions their numbers are given instead of a rounded share, and the doubt is said."""

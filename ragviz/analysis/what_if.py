@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.metrics import ranking
 from ragviz.metrics.ranking import Rankings, RankTable
-from ragviz.records import Estimate
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import paired_differences

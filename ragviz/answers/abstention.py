@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ragviz.records import Answer, Question
+from ragviz.core.answer import Answer
+from ragviz.core.question import Question
 
 STATUSES = {"answered": "answered", "refused": "abstained", "failed": "failed"}
 """Status of an answer → what a person reads."""

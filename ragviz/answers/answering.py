@@ -10,9 +10,13 @@ from pydantic import BaseModel
 from ragviz.answers import citations, extraction, wording
 from ragviz.answers.contexts import Fitted
 from ragviz.answers.wording import IGNORANCE, REFUSALS, VERSIONS
-from ragviz.errors import ModelError, UsageError
+from ragviz.core.answer import Answer, AnswerStatus, ContextKind
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest, json_line
+from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.question import Question
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Answer, AnswerStatus, Call, Chunk, ContextKind, Question, digest, json_line
 
 MOST_TOKENS = 1024
 """Tokens of a model's reply: twice an answer of 500 tokens, which is ten times a short one."""

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from ragviz.records import Chunk, ContextKind
+from ragviz.core.answer import ContextKind
+from ragviz.core.chunk import Chunk
 from ragviz.text import language, segmentation
 
 USEFUL = 40

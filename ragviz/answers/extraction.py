@@ -11,7 +11,8 @@ from functools import lru_cache
 from ragviz.answers import citations, wording
 from ragviz.answers.contexts import Fitted
 from ragviz.answers.wording import REFUSALS, VERSIONS
-from ragviz.records import Answer, Question
+from ragviz.core.answer import Answer
+from ragviz.core.question import Question
 from ragviz.text import language, prose, segmentation
 from ragviz.text.words import tokens
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragviz.records import Question
+from ragviz.core.question import Question
 from ragviz.text import language
 
 VERSIONS = {"extractive": "1", "model": "1"}

@@ -11,16 +11,17 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ragviz import processes
 from ragviz.backends import elastic_requests
 from ragviz.backends.elastic_requests import BATCH_CHUNKS, PUBLISHED, Body
 from ragviz.backends.elastic_server import BULK_THREADS, RETRY_STATUS, SHORT_SECONDS, Server, T
 from ragviz.backends.exact import checked, require_vectors
 from ragviz.backends.generations import FORMAT
 from ragviz.backends.protocol import ANOTHER_BUILD
-from ragviz.errors import DamagedIndex, SearchError
+from ragviz.core import processes
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import DamagedIndex, SearchError
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch

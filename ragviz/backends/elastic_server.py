@@ -8,8 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from ragviz.backends.elastic_requests import Body
-from ragviz.errors import SearchError, UsageError
-from ragviz.text.addresses import is_ambiguous, shown
+from ragviz.core.addresses import is_ambiguous, shown
+from ragviz.core.errors import SearchError, UsageError
 
 if TYPE_CHECKING:
     from elasticsearch import Elasticsearch

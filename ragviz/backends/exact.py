@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import SearchError
+from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
 
 SCORE_BYTES = 100 * 2**20

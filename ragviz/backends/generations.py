@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ragviz.backends import checksums
 from ragviz.backends.exact import Indices
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Ranking
 
 if TYPE_CHECKING:
     import tantivy

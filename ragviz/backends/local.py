@@ -13,14 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ragviz import processes
 from ragviz.backends import checksums, exact, generations, terms
 from ragviz.backends.exact import Indices
 from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
 from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
-from ragviz.errors import DamagedIndex, SearchError, UsageError
+from ragviz.core import processes
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.errors import DamagedIndex, SearchError, UsageError
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking, digest
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ragviz.backends.protocol import SIMILARITIES, Index
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 
 def open_index(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
-from ragviz.records import Chunk, Ranking
 
 SIMILARITIES = ("cosine", "dot_product", "l2_norm")
 """How near two vectors are: the cosine, the dot product, or the negative Euclidean distance; higher is nearer."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragviz.claims import candidate
 from ragviz.claims.candidate import Candidate
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 # References to other text: anywhere in a question, or at its beginning, where nothing precedes.
 _ELSEWHERE = re.compile(

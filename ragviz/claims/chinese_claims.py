@@ -16,8 +16,9 @@ from ragviz.claims.chinese_sentence import Draft
 from ragviz.claims.sections import SEPARATOR, Section, name_of, section_at, sections, title_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.structure import CSV_TYPES, Definition, KeyValue, ListPlace, Row, Structure, Table, structure
+from ragviz.core.document import Document, Word
+from ragviz.core.question import QuestionType
 from ragviz.index.headings import headings, verbatim
-from ragviz.records import Document, QuestionType, Word
 from ragviz.text import keyphrases, prose, segmentation
 from ragviz.text.numerals import stated_numbers
 

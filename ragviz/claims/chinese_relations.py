@@ -19,7 +19,7 @@ from ragviz.claims.chinese_sentence import (
     subject_of,
 )
 from ragviz.claims.chinese_terms import HOLDS
-from ragviz.records import QuestionType
+from ragviz.core.question import QuestionType
 
 _SITS = candidate.word_set(
     "任教于 就读于 葬于 位于 坐落于 地处 座落于 设在 设于 建在 发源于 出生于 生于 毕业于 安装在 存放在 保存在 存储在"

@@ -18,7 +18,7 @@ from ragviz.claims.chinese_sentence import (
     is_person,
     subject_of,
 )
-from ragviz.records import QuestionType
+from ragviz.core.question import QuestionType
 
 _BECAUSE = re.compile(r"^(?P<effect>.{6,40}?)，(?:这)?(?:主要)?(?:是)?因为(?P<cause>.{5,50})$")
 _DUE = re.compile(

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ragviz.claims import candidate, chinese_words
-from ragviz.records import QuestionType, Word
+from ragviz.core.document import Word
+from ragviz.core.question import QuestionType
 
 LONGEST_QUESTION = 50
 LONGEST_ANSWER = 60

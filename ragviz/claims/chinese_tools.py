@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ragviz.claims import candidate
 from ragviz.claims.chinese_sentence import Draft, Sentence, is_circumstance
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 _DOES = candidate.word_set(
     "给出 指定 定义 设置 显示 列出 描述 表示 记录 保存 存放 存储 控制 决定 指向 启用 禁用 检查 返回 输出 读取 生成"

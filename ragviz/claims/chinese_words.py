@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ragviz.claims import candidate
-from ragviz.records import Word
+from ragviz.core.document import Word
 from ragviz.text.words import load, parse
 
 COUNTED = 60_101_967

@@ -14,7 +14,7 @@ from typing import Literal
 from ragviz.claims import candidate, english_clauses
 from ragviz.claims.candidate import Candidate, Indices
 from ragviz.claims.english_clauses import DO, LONG, Clause, Tree
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 FUNCTION = candidate.word_set(
     "what who whom when where why how which by within for after before during until since per over under between every"

@@ -29,7 +29,8 @@ from ragviz.claims.sections import section_at
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement, named_in
 from ragviz.claims.structure import CSV_TYPES, Structure, structure
-from ragviz.records import Document, QuestionType
+from ragviz.core.document import Document
+from ragviz.core.question import QuestionType
 from ragviz.text import prose, segmentation
 from ragviz.text.words import parse
 

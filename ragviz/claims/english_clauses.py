@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ragviz.claims import candidate
 from ragviz.claims.candidate import Indices
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 _POINTING = candidate.word_set(
     "it its they them their he she him her his this these those here there ones same former latter above below"

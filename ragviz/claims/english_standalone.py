@@ -7,7 +7,7 @@ import re
 from ragviz.claims import candidate
 from ragviz.claims.candidate import Indices
 from ragviz.claims.english_clauses import Clause, Tree
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 _ENGLISH = candidate.word_set(
     "the of and to is are for that with from by this be it you not at but if they their which when there have has will"

@@ -16,7 +16,8 @@ from ragviz.claims.sections import SEPARATOR
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.structure import Definition, Item, KeyValue, ListPlace, Row, Structure, Table
 from ragviz.claims.value_kinds import Way
-from ragviz.records import Document, QuestionType, Word
+from ragviz.core.document import Document, Word
+from ragviz.core.question import QuestionType
 from ragviz.text.words import parse
 
 LONGEST_VALUE = 25

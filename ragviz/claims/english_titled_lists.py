@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ragviz.claims.english_topics import Title
 from ragviz.claims.sections import Section
-from ragviz.records import QuestionType
+from ragviz.core.question import QuestionType
 
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate
 from ragviz.claims.sections import SEPARATOR, Section, name_of, title_of
-from ragviz.records import Document, Word
+from ragviz.core.document import Document, Word
 from ragviz.text.words import parse
 
 _LONGEST = 14

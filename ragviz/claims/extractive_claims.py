@@ -10,7 +10,7 @@ from functools import lru_cache
 from ragviz.claims.sections import Section, section_at, sections
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
-from ragviz.records import Document
+from ragviz.core.document import Document
 from ragviz.text.language import IDEOGRAPH
 
 CHARACTERS_BEFORE = 400

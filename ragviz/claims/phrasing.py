@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ragviz.claims import chinese, english
 from ragviz.claims.candidate import Candidate
 from ragviz.claims.english import FUNCTION, OPENING_PHRASE
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 
 def questions(sentence: str, words: Sequence[Word], language: str) -> list[Candidate]:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from ragviz.core.document import Document
 from ragviz.index.headings import headings
-from ragviz.records import Document
 from ragviz.text import prose
 
 SEPARATOR = " > "

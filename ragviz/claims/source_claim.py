@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ragviz.records import QuestionType
+from ragviz.core.question import QuestionType
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ragviz.claims.candidate import Indices, word_set
 from ragviz.claims.english_clauses import Tree
-from ragviz.records import Word
+from ragviz.core.document import Word
 
 DEEP = 4
 """Steps from a noun to the verb of its sentence at most."""

@@ -15,8 +15,8 @@ from functools import lru_cache
 from itertools import islice
 
 from ragviz.claims.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
+from ragviz.core.document import Document
 from ragviz.index.headings import headings, verbatim
-from ragviz.records import Document
 from ragviz.text import prose
 
 MOST_LINES = 20

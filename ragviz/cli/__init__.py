@@ -35,7 +35,7 @@ from ragviz.cli.lazy import jobs
 from ragviz.cli.questions import questions_app
 from ragviz.cli.runs import runs_app
 from ragviz.cli.settings import prices_app, settings_app
-from ragviz.errors import InputError, RagvizError, UsageError
+from ragviz.core.errors import InputError, RagvizError, UsageError
 
 OF_QUESTIONS = (versions, drill, health, verification)
 """Files that add their commands to `ragviz questions` when they are imported."""

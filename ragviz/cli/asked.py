@@ -12,11 +12,13 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import counts, demand
-from ragviz.errors import InputError, UsageError
+from ragviz.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from ragviz.core.question import Question
+    from ragviz.core.question_set import QuestionSet
+    from ragviz.core.run_info import Run
     from ragviz.health.demand import Cluster, Demand, WeightedMean
-    from ragviz.records import Question, QuestionSet, Run
     from ragviz.workspace import Workspace
 
 LISTED = 20

@@ -11,8 +11,8 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import competition
 from ragviz.cli.runs import runs_app
+from ragviz.core.run_info import Run
 from ragviz.index import chunking
-from ragviz.records import Run
 
 if TYPE_CHECKING:
     from ragviz.health.competition import Competition

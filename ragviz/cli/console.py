@@ -25,8 +25,11 @@ from rich.table import Table
 from typer.core import TyperCommand
 
 from ragviz.cli.lazy import jobs
-from ragviz.errors import Cancelled, InputError, UsageError
-from ragviz.records import Corpus, Estimate, Job, Progress
+from ragviz.core.call import Estimate
+from ragviz.core.document import Corpus
+from ragviz.core.errors import Cancelled, InputError, UsageError
+from ragviz.core.job import Job
+from ragviz.core.progress import Progress
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS
 

@@ -13,7 +13,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import corpora, counts, deletion, staleness
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
     from ragviz.questions.staleness import Refreshed

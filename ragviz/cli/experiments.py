@@ -11,9 +11,9 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import comparison_words, confirming, declaring, estimating, findings, grid
-from ragviz.errors import UsageError
+from ragviz.core.answer import AnswererName, ContextKind
+from ragviz.core.errors import UsageError
 from ragviz.index.chunking import CHUNKERS
-from ragviz.records import AnswererName, ContextKind
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS
 

@@ -13,8 +13,9 @@ from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, spending
 from ragviz.cli.run import show_forecast
-from ragviz.errors import UsageError
-from ragviz.records import Corpus, GeneratorName
+from ragviz.core.document import Corpus
+from ragviz.core.errors import UsageError
+from ragviz.core.question import GeneratorName
 
 if TYPE_CHECKING:
     from ragviz.generation.pipeline import Preview

@@ -13,12 +13,13 @@ from ragviz.cli.console import Json
 from ragviz.cli.lazy import checks, contents, effects, examination, material, measurements, quarantine, synthetic
 from ragviz.cli.questions import questions_app
 from ragviz.cli.versions import By
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from ragviz.core.question import Question
+    from ragviz.core.run_info import Run
     from ragviz.health.effects import Effect
     from ragviz.health.examination import Examination
-    from ragviz.records import Question, Run
     from ragviz.workspace import Workspace
 
 MEASURED = 3

@@ -12,10 +12,12 @@ from rich.markup import escape
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import counts, damage, deletion, indexing, preview, search, tokenizer
-from ragviz.errors import SearchError, UsageError
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Corpus, DocumentInfo
+from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, prefixes
 from ragviz.index.chunking import CHUNKERS
-from ragviz.records import Corpus, DocumentInfo, IndexConfig, IndexInfo
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
 

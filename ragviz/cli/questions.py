@@ -24,19 +24,11 @@ from ragviz.cli.lazy import (
     splits,
     staleness,
 )
-from ragviz.errors import UsageError
-from ragviz.records import (
-    SIDES,
-    Edit,
-    Evidence,
-    Question,
-    QuestionSet,
-    QuestionStatus,
-    QuestionStyle,
-    QuestionType,
-    Span,
-    Split,
-)
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.span import Evidence, Span
+from ragviz.core.split import SIDES, Split
 
 if TYPE_CHECKING:
     from ragviz.store.store import Store

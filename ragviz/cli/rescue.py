@@ -13,7 +13,7 @@ from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words
 
 if TYPE_CHECKING:
     from ragviz.analysis.rescue import Rescue
-    from ragviz.records import Run
+    from ragviz.core.run_info import Run
     from ragviz.runs.alternatives import Changes
     from ragviz.runs.replays import Columns, Combination
     from ragviz.workspace import Workspace

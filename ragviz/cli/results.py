@@ -32,8 +32,11 @@ from ragviz.cli.lazy import (
     verdicts,
 )
 from ragviz.cli.lazy import compare as comparing
-from ragviz.errors import InputError, UsageError
-from ragviz.records import Bank, EvaluatedAnswer, Matrix, Question, Run, Score
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 
 LOOK_AT = 10
 """Doubtful questions that are shown; --json holds all."""

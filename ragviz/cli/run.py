@@ -10,8 +10,11 @@ import typer
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import choices, counts, forecast, indexing, running, spending
-from ragviz.errors import UsageError
-from ragviz.records import SIDES, AnswererName, ContextKind, Job, RunConfig
+from ragviz.core.answer import AnswererName, ContextKind
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.job import Job
+from ragviz.core.split import SIDES
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
 

@@ -23,8 +23,8 @@ from ragviz.cli.lazy import (
     question_types,
     summaries,
 )
-from ragviz.errors import UsageError
-from ragviz.records import Run
+from ragviz.core.errors import UsageError
+from ragviz.core.run_info import Run
 from ragviz.runs.formats import FORMATS, reader
 
 runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")

@@ -10,7 +10,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import connections
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 settings_app = console.group("Test what is configured.")
 prices_app = console.group("Prices of models, in dollars per million tokens.")

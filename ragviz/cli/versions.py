@@ -11,7 +11,7 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import authoring, counts, measurements, reviewing, versions
 from ragviz.cli.questions import questions_app
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")]
 

@@ -10,13 +10,13 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import judgements, risk_coverage, searched_again, what_if_words
 from ragviz.cli.lazy import what_if as what_ifs
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ragviz.analysis.risk_coverage import Confidence
-    from ragviz.records import Run
+    from ragviz.core.run_info import Run
     from ragviz.runs.searched_again import Part
     from ragviz.runs.what_if import Growth, Held, Tried
     from ragviz.workspace import Workspace

@@ -21,10 +21,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ragviz.core.errors import PasswordNeeded, UnreadableFile
 from ragviz.documents import texts
 from ragviz.documents.kinds import KINDS, Kind, damaged
 from ragviz.documents.readers import Parts, load, read
-from ragviz.errors import PasswordNeeded, UnreadableFile
 
 SECONDS = 60
 SECONDS_PER_MB = 3

@@ -16,9 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from ragviz.core.digests import new_id
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import InputError, PasswordNeeded, UnreadableFile
+from ragviz.core.progress import Progress, silent
 from ragviz.documents import parsing
-from ragviz.errors import InputError, PasswordNeeded, UnreadableFile
-from ragviz.records import Corpus, Document, DocumentInfo, Progress, new_id, silent
 from ragviz.text import language
 from ragviz.workspace import Workspace
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from ragviz.errors import UnreadableFile
+from ragviz.core.errors import UnreadableFile
 from ragviz.text.untrusted import without_surrogates
 
 SAMPLE = 8000

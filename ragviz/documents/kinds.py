@@ -8,7 +8,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from ragviz.errors import UnreadableFile
+from ragviz.core.errors import UnreadableFile
 
 MAX_ENTRIES = 20_000
 MAX_UNPACKED = 512 * 2**20

@@ -12,12 +12,13 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
+from ragviz.core.digests import digest
+from ragviz.core.document import Document, Page
+from ragviz.core.errors import UnreadableFile
 from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
 from ragviz.documents.encoding import clean, strangeness
 from ragviz.documents.kinds import SLOW_TO_LOAD, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
 from ragviz.documents.texts import counted, listed
-from ragviz.errors import UnreadableFile
-from ragviz.records import Document, Page, digest
 
 MAX_BYTES = 200 * 2**20
 

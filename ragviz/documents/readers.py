@@ -15,10 +15,10 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
+from ragviz.core.errors import PasswordNeeded
 from ragviz.documents import html
 from ragviz.documents.encoding import decode
 from ragviz.documents.kinds import KINDS, damaged, kind_of
-from ragviz.errors import PasswordNeeded
 
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""

@@ -7,10 +7,10 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from ragviz.core.errors import UnreadableFile
 from ragviz.documents import html
 from ragviz.documents.encoding import clean, decode
 from ragviz.documents.kinds import damaged, extension_of, promised_kind
-from ragviz.errors import UnreadableFile
 
 
 def plain(name: str, data: bytes) -> tuple[str, list[str]]:

@@ -16,8 +16,8 @@ from ragviz.analysis.compare import Comparison, Delta, pairs
 from ragviz.analysis.comparison_words import clause
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price
+from ragviz.core.experiment import Experiment, Guardrail, Quantity
 from ragviz.metrics.registry import title_of
-from ragviz.records import Experiment, Guardrail, Quantity
 
 Decision = Literal["ship", "do not ship", "undecided"]
 

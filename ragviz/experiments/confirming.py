@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ragviz.errors import BudgetReached, UsageError
+from ragviz.core.errors import BudgetReached, UsageError
+from ragviz.core.experiment import Confirmation, Experiment
+from ragviz.core.progress import Progress, silent
+from ragviz.core.run_info import Run
 from ragviz.experiments import findings, sweeping
-from ragviz.records import Confirmation, Experiment, Progress, Run, silent
 from ragviz.workspace import Workspace
 
 SIDE = "test"

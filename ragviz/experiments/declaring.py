@@ -8,19 +8,13 @@ from dataclasses import replace
 from typing import get_args
 
 from ragviz.analysis.rules import checked_effect
-from ragviz.errors import UsageError
+from ragviz.core.digests import new_id
+from ragviz.core.errors import UsageError
+from ragviz.core.experiment import Cell, Experiment, ExperimentRule, Guardrail, Quantity
+from ragviz.core.question_set import QuestionSet
 from ragviz.experiments.grid import Planned
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, REGISTRY, label
-from ragviz.records import (
-    Cell,
-    Experiment,
-    ExperimentRule,
-    Guardrail,
-    Quantity,
-    QuestionSet,
-    new_id,
-)
 from ragviz.runs import choices
 from ragviz.workspace import Workspace
 

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ragviz.errors import RagvizError
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Corpus
+from ragviz.core.errors import RagvizError
+from ragviz.core.experiment import Cell
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import sweeping
 from ragviz.index import preview
 from ragviz.index.preview import Extent
 from ragviz.judging.forecast import Forecast
 from ragviz.models.spending import dollars
-from ragviz.records import Cell, Corpus, IndexConfig, IndexInfo, QuestionSet
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import running
 from ragviz.store import rates

@@ -9,11 +9,14 @@ from typing import Any
 from ragviz.analysis import brackets, scope
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
-from ragviz.errors import NotFoundError, UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.configuration import choices_of
+from ragviz.core.errors import NotFoundError, UsageError
+from ragviz.core.experiment import Cell, Experiment
+from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
-from ragviz.records import Cell, Estimate, Experiment, Run, choices_of
 from ragviz.runs import comparisons, expenses, summaries
 from ragviz.workspace import Workspace
 

@@ -15,9 +15,12 @@ from typing import Any, Literal, get_args
 
 from ragviz.backends.opening import BACKENDS
 from ragviz.backends.protocol import SIMILARITIES
-from ragviz.errors import InputError, RagvizError, UsageError
+from ragviz.core.answer import AnswererName, ContextKind
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import InputError, RagvizError, UsageError
+from ragviz.core.experiment import Cell
+from ragviz.core.question_set import QuestionSet
 from ragviz.index import chunking, prefixes
-from ragviz.records import AnswererName, Cell, ContextKind, IndexConfig, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices
 from ragviz.text.markup import shortened

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ragviz.core.experiment import Experiment
+from ragviz.core.progress import Progress, silent
 from ragviz.experiments import declaring, grid, sweeping
-from ragviz.records import Experiment, Progress, silent
 from ragviz.runs import sample_runs
 from ragviz.workspace import Workspace
 

@@ -13,10 +13,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragviz.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Corpus
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
+from ragviz.core.experiment import Cell, Experiment
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.run_info import Run
 from ragviz.experiments import findings
 from ragviz.index import indexing
-from ragviz.records import Cell, Corpus, Experiment, IndexConfig, IndexInfo, Progress, Run, RunConfig, silent
 from ragviz.runs import running
 from ragviz.workspace import Workspace
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 
-from ragviz.records import Question
+from ragviz.core.question import Question
 from ragviz.text import language, words
 
 AGREES, PART = 0.7, 1 / 3

@@ -6,9 +6,11 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.plan import Place
-from ragviz.records import Chunk, Question, Span
 
 Interval = tuple[int, int]
 

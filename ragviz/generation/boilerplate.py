@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.records import Document
+from ragviz.core.document import Document
 from ragviz.text.language import IDEOGRAPH
 
 DOCUMENTS = 3

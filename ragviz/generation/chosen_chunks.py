@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ragviz.core.chunk import Chunk
 from ragviz.generation import rejection
-from ragviz.records import Chunk
 
 Group = Sequence[Chunk]
 """The chunks that one question is made from."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.generation.chosen_chunks import Group
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Chunk, Question, Span, digest
 from ragviz.text import language
 
 Ask = Callable[[ModelClient, Request[Any]], Completion[Any]]

@@ -12,9 +12,9 @@ from ragviz.backends.terms import HAN_RUN
 from ragviz.claims.candidate import word_set
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
+from ragviz.core.document import Document
 from ragviz.generation.exact_search import ExactSearch
 from ragviz.questions.units import units
-from ragviz.records import Document
 from ragviz.text.stems import content_words, singular, stem
 
 RARE = range(2, 6)

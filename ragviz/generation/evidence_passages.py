@@ -14,7 +14,9 @@ from typing import TypeVar
 
 from ragviz.claims.sections import SEPARATOR, name_of, section_at, title_of
 from ragviz.claims.structure import ListPlace, Table, structure
-from ragviz.records import Document, Question, Span
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.text import segmentation
 
 REACH = 1000

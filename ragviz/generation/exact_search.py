@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.claims.sections import name_of, sections, title_of
+from ragviz.core.document import Document
 from ragviz.questions.units import units
-from ragviz.records import Document
 from ragviz.text.stems import stem
 
 REACH = 75

@@ -8,7 +8,10 @@ from functools import partial
 from itertools import chain
 
 from ragviz.claims.source_claim import SourceClaim
-from ragviz.errors import UsageError
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question, QuestionType
+from ragviz.core.span import Span
 from ragviz.generation import rejection
 from ragviz.generation.bridges import bridges
 from ragviz.generation.comparisons import comparisons
@@ -18,7 +21,6 @@ from ragviz.generation.follow_ups import follow_ups
 from ragviz.generation.joined_draft import JoinedDraft
 from ragviz.generation.unanswerable import unanswerables
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Question, QuestionType, Span, digest
 
 _MAKERS: Mapping[QuestionType, Callable[[Claims, int, int], Iterator[JoinedDraft]]] = {
     "comparison": lambda corpus, passages, seed: comparisons(corpus, seed),

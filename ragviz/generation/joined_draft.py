@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.digests import digest
+from ragviz.core.question import QuestionType
 from ragviz.generation.entities import Claims, holds
-from ragviz.records import QuestionType, digest
 from ragviz.text.stems import content_words
 
 LONGEST = {"en": 55, "zh": 110}

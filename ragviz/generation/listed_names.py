@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
 from ragviz.generation.entities import bare, normal
-from ragviz.records import Document
 
 _NAME = r"[A-Z0-9][\w.+-]*[A-Za-z](?:[ -][A-Z0-9][\w.+-]*)*"
 _SEPARATOR = r"(?:, (?:(?:and|or) )?| and | or |/)"

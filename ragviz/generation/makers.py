@@ -17,6 +17,11 @@ from ragviz.claims.extractive_claims import claims_of, doubtful_of, statements_o
 from ragviz.claims.sections import name_of, title_of
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Statement
+from ragviz.core.digests import digest
+from ragviz.core.document import Document
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.span import Span
 from ragviz.generation import entities, joined_claims, rejection, styles, verification, verified_by_rules
 from ragviz.generation.boilerplate import Boilerplate
 from ragviz.generation.drafts import Ask
@@ -27,7 +32,6 @@ from ragviz.generation.verification import Contexts
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, Usage
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import Document, Progress, Question, QuestionStyle, QuestionType, Span, digest, silent
 from ragviz.text.segmentation import each_sentence
 
 Material = TypeVar("Material")

@@ -10,7 +10,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from ragviz.errors import ModelError
+from ragviz.core.errors import ModelError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question, QuestionType
+from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.generation import joined_claims, plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Meter, Order, Skipped
@@ -19,7 +22,6 @@ from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
 from ragviz.generation.source_search import SourceSearch
 from ragviz.models.spending import Spending
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Edit, Progress, Question, QuestionSet, QuestionType, silent
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace
 

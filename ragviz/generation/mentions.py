@@ -22,10 +22,10 @@ from ragviz.claims.sections import Section, name_of, section_at, sections, title
 from ragviz.claims.source_claim import SourceClaim
 from ragviz.claims.statement import Named, Statement, named_at
 from ragviz.claims.structure import structure
+from ragviz.core.document import Document
 from ragviz.generation.entities import RARE, Claims, bare, holds, is_entity, normal
 from ragviz.index.headings import headings, verbatim
 from ragviz.questions.units import units
-from ragviz.records import Document
 from ragviz.text import prose, segmentation
 from ragviz.text.stems import content_words, stem
 from ragviz.text.words import parse

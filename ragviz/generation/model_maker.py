@@ -8,7 +8,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ragviz.errors import RagvizError
+from ragviz.core.cache import Cache
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.errors import RagvizError
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question, QuestionType
+from ragviz.core.span import Span
 from ragviz.generation import joined_claims, makers, model_questions, related_passages, verification
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
@@ -18,7 +24,6 @@ from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Cache, Chunk, Progress, Question, QuestionType, Span, digest
 
 COPIES = 3
 """Questions of one type that are asked about the same passages at most."""

@@ -13,7 +13,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from ragviz.errors import BudgetReached, ModelError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest, json_line
+from ragviz.core.document import Document
+from ragviz.core.errors import BudgetReached, ModelError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.span import Evidence, Span
 from ragviz.generation import drafts, evidence_passages, question_prompts, rejection
 from ragviz.generation.chosen_chunks import Group
 from ragviz.generation.drafts import Ask
@@ -21,7 +26,6 @@ from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Chunk, Document, Evidence, Question, Span, digest, json_line
 from ragviz.text import language, numerals, segmentation
 from ragviz.text.quotes import places
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ragviz.claims.candidate import word_set
 from ragviz.claims.english_clauses import Tree
+from ragviz.core.document import Word
 from ragviz.generation.entities import bare
-from ragviz.records import Word
 from ragviz.text.words import parse
 
 _DETERMINERS = word_set("a an the this that these those our your their its his her my")

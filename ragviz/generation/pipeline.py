@@ -10,9 +10,15 @@ from functools import partial
 from itertools import islice
 from typing import Any, get_args
 
-from ragviz import stopping
 from ragviz.answers import contexts
-from ragviz.errors import UsageError
+from ragviz.core import stopping
+from ragviz.core.configuration import RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
+from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.generation import drafts, makers, model_questions, plan_record, verification, verifying
 from ragviz.generation import plan as planned_cells
 from ragviz.generation.asked_places import AskedPlaces
@@ -33,19 +39,6 @@ from ragviz.models.requests import Request
 from ragviz.models.spending import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import TYPES
-from ragviz.records import (
-    Edit,
-    GeneratorName,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    QuestionStyle,
-    QuestionType,
-    RunConfig,
-    digest,
-    silent,
-)
 from ragviz.text import words
 from ragviz.workspace import Workspace
 

@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ragviz.errors import UsageError
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import QuestionStyle, QuestionType, digest
 
 LIMIT = 50
 """Questions that are planned where nobody says how many."""

@@ -12,11 +12,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
+from ragviz.core.question import Question, QuestionType
+from ragviz.core.question_set import QuestionSet
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan import Cell
 from ragviz.models.requests import Usage
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import Question, QuestionSet, QuestionType
 from ragviz.store import codecs
 from ragviz.store.store import Store
 from ragviz.text.former_documents import UNKNOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from ragviz.records import QuestionStyle, QuestionType
+from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.text import language
 
 _BASE = {

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container, Sequence
 
-from ragviz.records import Question
+from ragviz.core.question import Question
 from ragviz.text import prose
 from ragviz.text.stems import content_words, stem
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from ragviz.backends.terms import HAN_RUN
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.span import Span
 from ragviz.generation import chosen_chunks
 from ragviz.generation.chosen_chunks import Group
 from ragviz.generation.entities import Claims
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.records import Chunk, Span, digest
 
 STARTED = 2
 """Groups that begin with the same chunk, at most."""

@@ -11,6 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import zip_longest
 from typing import Any
 
+from ragviz.core.digests import digest
+from ragviz.core.question import Question, QuestionType
+from ragviz.core.span import Span
 from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Order, Source
@@ -18,7 +21,6 @@ from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.questions.question_types import TYPES
-from ragviz.records import Question, QuestionType, Span, digest
 
 
 class SourceSearch:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.claims import candidate, chinese_words
+from ragviz.core.document import Word
+from ragviz.core.question import QuestionStyle
 from ragviz.generation.joined_draft import lead
-from ragviz.records import QuestionStyle, Word
 from ragviz.text import keyphrases
 from ragviz.text.language import IDEOGRAPH
 from ragviz.text.words import parse

@@ -16,6 +16,7 @@ from ragviz.backends.terms import HAN_RUN
 from ragviz.claims.candidate import word_set
 from ragviz.claims.chinese_claims import is_proper
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.digests import digest
 from ragviz.generation import dated_claims
 from ragviz.generation.comparisons import quantity
 from ragviz.generation.entities import Claims, bare, holds, is_entity, kind, normal
@@ -24,7 +25,6 @@ from ragviz.generation.joined_draft import JoinedDraft, is_direct, lead
 from ragviz.generation.listed_names import listed_names
 from ragviz.generation.noun_phrases import NounPhrase, chinese_label, modified_nouns, noun_phrases
 from ragviz.generation.sections_beside import SectionsBeside, is_of_heading, place_of
-from ragviz.records import digest
 from ragviz.text.stems import content_words, singular
 from ragviz.text.words import parse
 

@@ -18,7 +18,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from ragviz.answers import contexts as answer_contexts
-from ragviz.errors import ModelError, RagvizError
+from ragviz.core.cache import Cache
+from ragviz.core.digests import digest, json_line
+from ragviz.core.errors import ModelError, RagvizError
+from ragviz.core.question import Question
 from ragviz.generation import verification_prompts as prompts
 from ragviz.generation.answer_agreement import agrees
 from ragviz.generation.drafts import Ask
@@ -26,7 +29,6 @@ from ragviz.judging import forecast
 from ragviz.judging.step import LACKING
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Cache, Question, digest, json_line
 from ragviz.text.keys import without_keys
 
 WINDOW = 40

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from ragviz.core.question import Question
 from ragviz.judging.texts import THOUGHT, bounded, judge_request
 from ragviz.models.requests import Request
-from ragviz.records import Question
 from ragviz.text import language
 
 VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1", "times": "1"}

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
+from ragviz.core.question import Question
 from ragviz.generation import rejection
 from ragviz.generation.answer_agreement import numbers
 from ragviz.generation.verification import (
@@ -29,7 +30,6 @@ from ragviz.generation.verification import (
     unanswerable,
     unverified,
 )
-from ragviz.records import Question
 from ragviz.text import language, prose
 from ragviz.text.stems import content_words, stem
 

@@ -7,8 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz import stopping
-from ragviz.errors import UsageError
+from ragviz.core import stopping
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.digests import new_id
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.span import Span
 from ragviz.generation import evidence_passages, verification, verified_by_rules
 from ragviz.generation.drafts import Ask
 from ragviz.generation.evidence_passages import Passage
@@ -17,19 +26,6 @@ from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Ledger, Spending
-from ragviz.records import (
-    Chunk,
-    Document,
-    Edit,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    RunConfig,
-    Span,
-    new_id,
-    silent,
-)
 from ragviz.retrieval import gold, search
 from ragviz.retrieval.retriever import Retriever
 from ragviz.store import codecs

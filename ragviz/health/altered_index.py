@@ -18,8 +18,11 @@ from numpy.typing import NDArray
 
 from ragviz.backends import exact
 from ragviz.backends.terms import terms
+from ragviz.core.configuration import RetrieverName
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.ranking import Ranking
 from ragviz.index import indexing, prefixes
-from ragviz.records import IndexInfo, Progress, Ranking, RetrieverName, silent
 from ragviz.retrieval.retrievers import FUSED_DEPTH, check_offered, fuse
 from ragviz.workspace import Workspace
 

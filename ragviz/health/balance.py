@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ragviz.core.digests import digest
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Area, Material
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.records import digest
 from ragviz.stats import intervals
 from ragviz.stats.clusters import clusters_of
 

@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
 from ragviz.health.altered_index import AlteredIndex, Change, Chunks, read
 from ragviz.index import indexing
 from ragviz.metrics import ranking
 from ragviz.questions.interchange import documents_of
-from ragviz.records import Chunk, IndexInfo, Progress, Question, Ranking, Retrieved, Run, silent
 from ragviz.retrieval.retrievers import needs
 from ragviz.runs import measurements, running, searched_again
 from ragviz.workspace import Workspace

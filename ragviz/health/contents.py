@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.health import material
 from ragviz.health.material import Material
 from ragviz.health.places import KINDS, Kinds
 from ragviz.metrics.registry import label
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.records import IndexInfo, Question, QuestionSet, Run
 from ragviz.runs import measurements
 from ragviz.stats import power
 from ragviz.stats.differences import paired_differences

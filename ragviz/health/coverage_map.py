@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from ragviz.backends.local import LocalIndex
 from ragviz.backends.terms import terms
-from ragviz.errors import RagvizError
+from ragviz.core.errors import RagvizError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.index import damage, indexing, prefixes
 from ragviz.models import embedding
-from ragviz.records import IndexInfo, Question, Retrieved, Run
 from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements
 from ragviz.store.codecs import Cuts

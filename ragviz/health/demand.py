@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from ragviz.analysis.evaluate import document_clusters
-from ragviz.errors import UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.core.span import Span
 from ragviz.health import held, log_clusters
 from ragviz.health.held import FEWEST, Threshold
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
@@ -18,19 +27,6 @@ from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import asked
 from ragviz.questions.asked import Log, normal
 from ragviz.questions.formats.input_file import InputFile
-from ragviz.records import (
-    Chunk,
-    Edit,
-    Estimate,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    Run,
-    Span,
-    digest,
-    silent,
-)
 from ragviz.retrieval import search
 from ragviz.runs import summaries
 from ragviz.stats import intervals

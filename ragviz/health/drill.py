@@ -27,7 +27,15 @@ from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.rules import MINIMUM_EFFECT, verdict_of
 from ragviz.answers import answering
 from ragviz.answers import contexts as fitting
-from ragviz.errors import ModelError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RetrieverName
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.stopping import current, follow
 from ragviz.health import faults, places
 from ragviz.health.altered_index import UNCHANGED, AlteredIndex, Change, Rows, read
 from ragviz.health.faults import FAULTS, Chosen, Ground
@@ -35,13 +43,11 @@ from ragviz.health.wordings import wordings
 from ragviz.metrics.registry import label
 from ragviz.metrics.text import token_f1
 from ragviz.models.spending import Spending
-from ragviz.records import Chunk, IndexInfo, Progress, Question, QuestionSet, RetrieverName, digest, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import chosen, needs
 from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
-from ragviz.stopping import current, follow
 from ragviz.store.codecs import questions_hash
 from ragviz.workspace import Workspace
 

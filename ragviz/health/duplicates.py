@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.core.question import Question
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject, cosine
-from ragviz.records import Question
 from ragviz.text.numerals import stated_numbers
 
 NEAR = 0.8

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import evaluate
 from ragviz.analysis.evaluate import Summary
+from ragviz.core.call import Estimate
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import label, shown_in, title_of
-from ragviz.records import Estimate, Run
 from ragviz.runs import measurements
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.health import contents, material
 from ragviz.health.checks import CHECKS
 from ragviz.health.contents import Contents, Places
 from ragviz.health.findings import Finding, Found
-from ragviz.records import IndexInfo, Progress, QuestionSet, Run, silent
 from ragviz.workspace import Workspace
 
 FACT = "health"

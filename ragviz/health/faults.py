@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
+from ragviz.core.digests import digest
 from ragviz.health.altered_index import UNCHANGED, Change, Chunks
-from ragviz.records import digest
 from ragviz.text import language
 
 Gold = Sequence[Sequence[Sequence[int]]]

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors, content
 from ragviz.health.words import Weights
 from ragviz.questions import staleness
-from ragviz.records import IndexInfo, Progress, Question
 from ragviz.retrieval import search
 from ragviz.workspace import Workspace
 
@@ -98,7 +100,7 @@ def by_set(question: Question) -> bool | None:
 
     Evidence counts where every group of it has a place in a document still.
 
-    >>> from ragviz.records import Span
+    >>> from ragviz.core.span import Span
     >>> there, gone = Span("d", 0, 4, "here"), Span("d", 0, 4, "gone", stale=True)
     >>> [by_set(Question("q", "?", "", ((span,),), "hand")) for span in (there, gone)]
     [True, None]

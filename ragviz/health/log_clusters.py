@@ -13,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
 from ragviz.health import words
 from ragviz.health.words import Weights
 from ragviz.models import weights as models
 from ragviz.questions.asked import Log, normal
-from ragviz.records import IndexInfo, Progress, Question, QuestionSet
 from ragviz.text import language, numerals
 from ragviz.workspace import Workspace
 

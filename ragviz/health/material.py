@@ -12,7 +12,15 @@ import numpy as np
 
 from ragviz.analysis import pooled
 from ragviz.claims import sections
-from ragviz.errors import RagvizError, ServiceError, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.errors import RagvizError, ServiceError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.core.span import Span
 from ragviz.generation import plan_record
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.health import words
@@ -22,7 +30,6 @@ from ragviz.metrics import ranking
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
 from ragviz.questions import staleness
-from ragviz.records import Chunk, Document, DocumentInfo, IndexInfo, Progress, Question, QuestionSet, Run, Span, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
 from ragviz.runs import contexts, judgements, measurements, verdicts

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from ragviz.claims.sections import sections
 from ragviz.claims.structure import structure
+from ragviz.core.document import Document
+from ragviz.core.question import Question, QuestionType
 from ragviz.health.altered_index import Chunks
 from ragviz.index.headings import headings, verbatim
-from ragviz.records import Document, Question, QuestionType
 
 Range = tuple[int, int]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.health.checks import CHECKS
 from ragviz.health.findings import Found
-from ragviz.records import Edit, Question, QuestionSet
 from ragviz.workspace import Workspace
 
 PREFIX = "health: "

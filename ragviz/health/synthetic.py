@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ragviz.records import Question, RunConfig
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
 
 BY_PEOPLE = ("hand", "import", "asked")
 """Generators of questions that people wrote or asked."""

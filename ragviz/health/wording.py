@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ragviz.analysis import pooled
+from ragviz.core.chunk import Chunk
+from ragviz.core.question import Question
+from ragviz.core.span import Evidence
 from ragviz.generation import verified_by_rules
 from ragviz.generation.rejection import COPIED, LEAST_COPIED
 from ragviz.health import words
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material, Subject
 from ragviz.health.words import Weights
-from ragviz.records import Chunk, Evidence, Question
 from ragviz.text import numerals, segmentation
 from ragviz.text.denial import denies
 

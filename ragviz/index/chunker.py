@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ragviz.errors import UsageError
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
 from ragviz.index.tokens import Range, Tokens
-from ragviz.records import Document, IndexConfig
 
 Sentences = Callable[[str, str], Iterable[Range]]
 """(text, language) → offsets of the sentences, in order: `segmentation.each_sentence`."""

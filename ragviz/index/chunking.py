@@ -17,11 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from ragviz.errors import UsageError, require_whole
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError, require_whole
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import prefixes, recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
-from ragviz.records import Chunk, Document, IndexConfig, IndexInfo
 
 CHUNKERS: dict[str, Chunker] = {
     "tokens": token_chunker.CHUNKER,

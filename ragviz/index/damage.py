@@ -6,9 +6,11 @@ import shlex
 import time
 from collections.abc import Mapping
 
-from ragviz.errors import DamagedIndex, SearchError
+from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import DamagedIndex, SearchError
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking
-from ragviz.records import NO_EMBEDDER, IndexConfig, IndexInfo, digest
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from ragviz.errors import SearchError, UsageError
-from ragviz.records import Corpus, IndexInfo
-from ragviz.text import addresses
+from ragviz.core import addresses
+from ragviz.core.document import Corpus
+from ragviz.core.errors import SearchError, UsageError
+from ragviz.core.index_info import IndexInfo
 from ragviz.workspace import Workspace
 
 

@@ -11,13 +11,18 @@ from itertools import chain, islice
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.errors import Deleted, UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.digests import new_id
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
 from ragviz.models.vectors import Embedder, Vectors
-from ragviz.records import Chunk, Corpus, Document, DocumentInfo, IndexConfig, IndexInfo, Progress, new_id, silent
 from ragviz.store import rates
 from ragviz.store.codecs import Cuts
 from ragviz.text import segmentation

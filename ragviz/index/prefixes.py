@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ragviz.errors import UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
 from ragviz.index import headings
 from ragviz.index.tokens import Tokenizer
-from ragviz.records import Chunk, Document
 
 NONE = "none"
 LONGEST = 200

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document, DocumentInfo
 from ragviz.index import chunking, indexing
 from ragviz.models import weights
-from ragviz.records import Chunk, Document, DocumentInfo, IndexConfig
 from ragviz.store import rates
 from ragviz.text import language
 from ragviz.workspace import Workspace

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.headings import Sections, verbatim
 from ragviz.index.tokens import Range, Tokenizer, Tokens
-from ragviz.records import Document, IndexConfig
 from ragviz.text.untrusted import without_surrogates
 
 PART = 2**18

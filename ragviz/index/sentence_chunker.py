@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from ragviz.errors import UsageError
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.headings import Sections
 from ragviz.index.tokens import Range, Tokens
-from ragviz.records import Document, IndexConfig
 
 
 def cut(document: Document, config: IndexConfig, tokens: Tokens, sentences: Sentences | None) -> Iterator[Range]:

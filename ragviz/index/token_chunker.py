@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Document
 from ragviz.index import packing
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.headings import Sections
 from ragviz.index.tokens import Range, Tokens
-from ragviz.records import Document, IndexConfig
 
 
 def cut(document: Document, config: IndexConfig, tokens: Tokens, _: Sentences | None) -> Iterator[Range]:

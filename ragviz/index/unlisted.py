@@ -12,11 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 
-from ragviz import processes
-from ragviz.errors import RagvizError
+from ragviz.core import processes
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.digests import new_id
+from ragviz.core.errors import RagvizError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, damage, indexing
 from ragviz.models.spending import Spending
-from ragviz.records import IndexConfig, IndexInfo, Progress, new_id, silent
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 

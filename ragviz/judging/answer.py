@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from ragviz.answers import answering, citations, contexts
-from ragviz.errors import ModelError
+from ragviz.core.answer import Answer
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import pool
 from ragviz.judging.planning import Plan
 from ragviz.judging.step import Asks, State, Step
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Answer, EvaluatedAnswer, digest
 
 
 def _answer(state: State, plan: Plan, ask: Asks) -> Answer:

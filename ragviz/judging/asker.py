@@ -7,12 +7,12 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ragviz.errors import ModelError
+from ragviz.core.errors import ModelError
+from ragviz.core.stopping import Stopping, current
 from ragviz.judging.planning import Plan
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Spending
-from ragviz.stopping import Stopping, current
 
 PAUSES = (2.0, 5.0, 10.0, 30.0)
 """Seconds between two attempts at an endpoint that is down."""

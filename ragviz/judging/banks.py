@@ -7,9 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragviz.errors import InputError
+from ragviz.core.cache import Cache
+from ragviz.core.call import Call
+from ragviz.core.digests import digest
+from ragviz.core.errors import InputError
+from ragviz.core.question import Question
+from ragviz.core.verdict import Bank, BankItem
 from ragviz.judging import extractive_questeval, quest_prompts
-from ragviz.records import Bank, BankItem, Cache, Call, Question, digest
 from ragviz.text import language as languages
 from ragviz.text.untrusted import parsed, storable
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, Field
 
+from ragviz.core.verdict import Claim, EvaluatedAnswer, Matrix
 from ragviz.judging import checks
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge
@@ -21,7 +22,6 @@ from ragviz.judging.texts import (
     sentences_of,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Claim, EvaluatedAnswer, Matrix
 
 VERSION = "2"
 """Version of the prompts: part of every score that rests on them."""

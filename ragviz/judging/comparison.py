@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from ragviz import records
+from ragviz.core import verdict as verdicts
+from ragviz.core.verdict import Equivalence, EvaluatedAnswer, Matrix
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
@@ -23,7 +24,6 @@ from ragviz.judging.texts import (
     sentences_of,
 )
 from ragviz.models.requests import Request
-from ragviz.records import Equivalence, EvaluatedAnswer, Matrix
 
 VERSION = "2"
 """Version of the prompt: part of every score that rests on it."""
@@ -79,8 +79,8 @@ Write in the language of the texts.""",
 class ComparisonVerdicts:
     """Verdicts of the replies to "comparison" so far, claims by 0-based number; the first verdict on each counts."""
 
-    answer: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
-    reference: Mapping[int, records.ClaimVerdict] = field(default_factory=dict)
+    answer: Mapping[int, verdicts.ClaimVerdict] = field(default_factory=dict)
+    reference: Mapping[int, verdicts.ClaimVerdict] = field(default_factory=dict)
     equivalence: Equivalence | None = None
     reason: str = ""
     completeness: float | None = None
@@ -140,9 +140,9 @@ def read_comparison(
     )
 
 
-def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> dict[int, records.ClaimVerdict]:
+def _verdicts(replies: Sequence[ClaimVerdict], claims: int, sentences: int) -> dict[int, verdicts.ClaimVerdict]:
     return {
-        r.claim - 1: records.ClaimVerdict(
+        r.claim - 1: verdicts.ClaimVerdict(
             r.verdict, sentence_place(r.sentence, sentences) if r.verdict != "absent" else None
         )
         for r in reversed(replies)

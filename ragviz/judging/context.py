@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from ragviz.core.digests import digest
+from ragviz.core.verdict import ClaimVerdict, EvaluatedAnswer, Matrix, Verdict
 from ragviz.judging import pool
 from ragviz.judging.claims import answer_claims, most_claim_numbers, reference_claims
 from ragviz.judging.planning import Item, Plan
@@ -25,7 +27,6 @@ from ragviz.judging.texts import (
     sentences_of,
 )
 from ragviz.models.requests import Request
-from ragviz.records import ClaimVerdict, EvaluatedAnswer, Matrix, Verdict, digest
 
 VERSION = "2"
 """Version of the prompt: part of every score that rests on it."""

@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import Any
 
-from ragviz.errors import ModelError
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError
+from ragviz.core.question import Question
 from ragviz.judging import checks, comparison, context, quest_prompts
 from ragviz.judging.steps import STEPS
 from ragviz.judging.texts import numbered, prompt_language, sentences_of
 from ragviz.models.requests import Completion, Request, Usage
-from ragviz.records import Question, digest
 
 SHARE = 0.05
 """Control calls ÷ calls of a run, at most; but one of each kind, four in all, however small the run is."""

@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cached_property
 
+from ragviz.core.verdict import Bank, BankItem
 from ragviz.judging import quest_prompts
 from ragviz.judging.quest_prompts import MOST
-from ragviz.records import Bank, BankItem
 from ragviz.text import keyphrases, prose, segmentation, words
 from ragviz.text.keyphrases import Phrase
 

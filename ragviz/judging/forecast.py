@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragviz.answers import contexts
-from ragviz.errors import ModelError
+from ragviz.core.cache import Cache, Pool
+from ragviz.core.errors import ModelError
+from ragviz.core.question import Question
 from ragviz.judging import planning
 from ragviz.judging.step import State
 from ragviz.judging.steps import PLACEHOLDERS, STEPS
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import dollars
-from ragviz.records import Cache, Pool, Question
 
 NEW = -1
 """An edition (see `Request`) under which no reply is cached."""

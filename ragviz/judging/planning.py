@@ -6,12 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from ragviz.core.cache import Cache, Pool
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.pool import Memory
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
-from ragviz.records import Cache, Call, Chunk, EvaluatedAnswer, Pool, Question, RunConfig, Score
 
 Input = Literal["cosines", "sentence cosines", "key phrases"]
 """What a metric without a judge needs: cosines of whole texts, or of sentences; key phrases of the reference."""

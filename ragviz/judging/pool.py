@@ -14,7 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz.records import Call, ClaimVerdict, Pool, digest
+from ragviz.core.cache import Pool
+from ragviz.core.call import Call
+from ragviz.core.digests import digest
+from ragviz.core.verdict import ClaimVerdict
 
 
 def subject(question: str, reference: str, *what: str) -> str:
@@ -33,7 +36,7 @@ def text_key(text: str) -> str:
 
 
 class Memory:
-    """A `records.Pool` that lasts as long as a plan."""
+    """A `Pool` that lasts as long as a plan."""
 
     def __init__(self) -> None:
         """Know nothing yet."""

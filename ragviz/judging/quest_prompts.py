@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel, Field
 
+from ragviz.core.digests import digest, json_line
 from ragviz.judging import checks
 from ragviz.judging.texts import THOUGHT, bounded
 from ragviz.models.requests import Request
-from ragviz.records import digest, json_line
 
 VERSIONS = {"bank": "2", "questeval": "2"}
 """Versions of the prompts below: "bank" has the questions written, "questeval" has them answered from a text."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ragviz.core.verdict import Bank, BankItem
 from ragviz.judging import banks, quest_prompts
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.step import Asks, State, Step, ask_judge, require_complete
 from ragviz.judging.texts import prompt_language
-from ragviz.records import Bank, BankItem
 
 UNANSWERABLE = "The questions of the last reply could not be answered from the reference: ask others."
 

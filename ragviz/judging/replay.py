@@ -9,7 +9,11 @@ from typing import Any
 
 from ragviz.answers import contexts
 from ragviz.answers import wording as answer_wording
-from ragviz.errors import ModelError
+from ragviz.core.call import Call
+from ragviz.core.configuration import RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.claims import ClaimReply, ClaimsReply
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.pool import Asked
@@ -18,7 +22,6 @@ from ragviz.judging.steps import STEPS
 from ragviz.models import replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Message, Request
-from ragviz.records import Call, EvaluatedAnswer, RunConfig, digest
 
 CHANGED_VERSION = "it was worded by version {} of the prompt, which this version of ragviz no longer has"
 CHANGED_CONTEXT = "the chunks that were in its context are not as they were: the index or its documents have changed"

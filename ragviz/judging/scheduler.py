@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 
-from ragviz.errors import Cancelled, RagvizError
-from ragviz.stopping import LOOK, Stopping, current, follow
+from ragviz.core.errors import Cancelled, RagvizError
+from ragviz.core.stopping import LOOK, Stopping, current, follow
 
 
 class Scheduler:

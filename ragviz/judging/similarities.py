@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ragviz.answers import citations
+from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging import extractive_questeval, texts
 from ragviz.judging.banks import extractive_banks
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
-from ragviz.records import Bank, EvaluatedAnswer
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
 """Inputs that are computed from vectors."""

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from ragviz.answers import contexts
-from ragviz.errors import ModelError
+from ragviz.core.answer import Answer
+from ragviz.core.call import Call
+from ragviz.core.errors import ModelError
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.pool import Asked
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.records import Answer, Call, EvaluatedAnswer
 
 REPLIES = 9
 """Replies that are paid for one step of a question over all rounds, at most, unusable ones included."""

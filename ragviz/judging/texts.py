@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from ragviz.core.digests import digest, json_line
+from ragviz.core.verdict import Claim
 from ragviz.models.requests import Request
-from ragviz.records import Claim, digest, json_line
 from ragviz.text import language, segmentation
 
 MOST_CLAIMS = 30

@@ -11,16 +11,18 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragviz import stopping
 from ragviz.answers import citations
-from ragviz.errors import ModelError, RagvizError
+from ragviz.core import stopping
+from ragviz.core.answer import Answer
+from ragviz.core.errors import ModelError, RagvizError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import checks, similarities
 from ragviz.judging.asker import Asker
 from ragviz.judging.planning import Item, Keep, Plan
 from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
-from ragviz.records import Answer, EvaluatedAnswer, Progress, silent
 from ragviz.text import language, words
 
 ROUNDS = 3

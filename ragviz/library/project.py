@@ -22,8 +22,13 @@ from typing import Any, Literal
 import pandas as pd
 
 from ragviz import jobs
+from ragviz.core.answer import AnswererName, ContextKind
+from ragviz.core.configuration import Backend, IndexConfig, RetrieverName, RunConfig
+from ragviz.core.errors import RowErrors, UsageError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
+from ragviz.core.split import Side
 from ragviz.documents import corpora
-from ragviz.errors import RowErrors, UsageError
 from ragviz.experiments import declaring, grid
 from ragviz.library.display import Shown
 from ragviz.library.experiments import Experiment
@@ -31,20 +36,6 @@ from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Ru
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import files as input_files
 from ragviz.questions.formats import registry
-from ragviz.records import (
-    AnswererName,
-    Backend,
-    ContextKind,
-    GeneratorName,
-    IndexConfig,
-    Progress,
-    QuestionStyle,
-    QuestionType,
-    RetrieverName,
-    RunConfig,
-    Side,
-    silent,
-)
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices, comparisons
 from ragviz.store import disk

@@ -12,14 +12,17 @@ from typing import Any
 
 import pandas as pd
 
-from ragviz import jobs, records
+from ragviz import jobs
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import comparison_words, diagnose
+from ragviz.core import run_info
+from ragviz.core.call import Estimate
+from ragviz.core.configuration import RetrieverName
+from ragviz.core.question import ASKED
 from ragviz.documents import corpora
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
 from ragviz.questions import interchange, sets
-from ragviz.records import ASKED, Estimate, RetrieverName
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
 from ragviz.text.counts import counted
@@ -267,7 +270,7 @@ class Run(Shown):
         kinds = {column.name: _DTYPES[column.kind] for column in columns}
         return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
-    def _record(self) -> records.Run:
+    def _record(self) -> run_info.Run:
         return self.workspace.store.run(self.name)
 
     def _title(self) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.score import Score, ScoreStatus
+from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
 from ragviz.metrics.metric import Place
-from ragviz.records import Bank, EvaluatedAnswer, Score, ScoreStatus
 from ragviz.text import language
 
 SUPPORTED = 0.6

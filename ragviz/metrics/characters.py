@@ -15,10 +15,11 @@ from operator import attrgetter, itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import InputError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import InputError
+from ragviz.core.span import Evidence, Span
 from ragviz.metrics.metric import Floats, Metric
 from ragviz.metrics.ranking import Ints, Rankings
-from ragviz.records import Chunk, Evidence, Span
 from ragviz.text.counts import counted
 
 _BLOCK = 2000  # questions laid out at once: bounds memory

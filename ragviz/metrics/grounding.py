@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import context
-from ragviz.records import ClaimVerdict
 
 
 def supported_by_any(rows: Sequence[Sequence[ClaimVerdict]]) -> float | None:

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ragviz.core.question import Question
+from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.quest_prompts import CRUD_UNANSWERABLE
 from ragviz.metrics.text import overlap_f1, token_f1
-from ragviz.records import Bank, EvaluatedAnswer, Question
 from ragviz.text import words
 
 

@@ -15,9 +15,9 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import InputError, UsageError
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.ranking import Retrieved
 from ragviz.metrics.metric import Floats, Metric
-from ragviz.records import Retrieved
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

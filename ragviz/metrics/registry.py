@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, AnswerMetric
 from ragviz.metrics.characters import CHARACTERS, CharacterTable
 from ragviz.metrics.metric import Floats, Metric, Place

@@ -21,7 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import SecretStr, ValidationError
 
-from ragviz.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.addresses import secrets_of
+from ragviz.core.cache import Cache
+from ragviz.core.digests import digest
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.stopping import Stopping, awaited, current, detached, follow
 from ragviz.models import prices, replies, requests, schemas
 from ragviz.models.pace import Gate, Pace
 from ragviz.models.prices import Prices
@@ -49,9 +53,6 @@ from ragviz.models.requests import (
     Usage,
 )
 from ragviz.models.spending import Spending
-from ragviz.records import Cache, digest
-from ragviz.stopping import Stopping, awaited, current, detached, follow
-from ragviz.text.addresses import secrets_of
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 

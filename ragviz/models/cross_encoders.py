@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragviz import stopping
-from ragviz.errors import ModelError, UsageError
+from ragviz.core import stopping
+from ragviz.core.errors import ModelError, UsageError
 from ragviz.models import weights
 from ragviz.models.weights import Card
 from ragviz.text.untrusted import without_surrogates

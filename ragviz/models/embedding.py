@@ -10,11 +10,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ragviz.errors import ModelError, UsageError
+from ragviz.core.cache import Cache
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError, UsageError
 from ragviz.models import weights
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Batch, Compute, Embedder, Kind, Remote, Vectors
-from ragviz.records import Cache, digest
 from ragviz.text.untrusted import without_surrogates
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 
-from ragviz.stopping import LOOK, current
+from ragviz.core.stopping import LOOK, current
 
 FADES = 0.99
 """Weight of a call in the pace, relative to the next one: a few hundred calls count."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 Prices = Mapping[str, tuple[float, float]]
 """Model name → dollars per million prompt tokens, and per million completion tokens."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ragviz import stopping
+from ragviz.core import stopping
 from ragviz.text.untrusted import is_deep
 
 SECONDS = 3.0

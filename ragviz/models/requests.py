@@ -8,8 +8,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
+from ragviz.core.call import Call
 from ragviz.models.spending import Spending
-from ragviz.records import Call
 
 Reply = TypeVar("Reply", bound=BaseModel)
 Result = TypeVar("Result")

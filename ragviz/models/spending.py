@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from ragviz.errors import BudgetReached
+from ragviz.core.errors import BudgetReached
 
 AHEAD = 16
 """Calls that are recorded together, before they are sent."""

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
 from ragviz.models import weights
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Kind, Vectors
-from ragviz.records import digest
 from ragviz.text.untrusted import without_surrogates
 
 Encode = Callable[[list[str], Kind], Generator[tuple[list[int], list[Vectors]]]]

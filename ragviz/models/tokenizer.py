@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.models import weights
 from ragviz.models.weights import PACKAGED, Card
 from ragviz.text.untrusted import without_surrogates

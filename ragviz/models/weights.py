@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ragviz import stopping
-from ragviz.errors import ModelError, UsageError
+from ragviz.core import stopping
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError, UsageError
 from ragviz.models.vectors import Batch, Kind, Vectors
-from ragviz.records import digest
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

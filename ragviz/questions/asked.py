@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from ragviz.errors import InputError
+from ragviz.core import addresses
+from ragviz.core.addresses import HIDDEN
+from ragviz.core.errors import InputError
+from ragviz.core.progress import Progress, silent
 from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
-from ragviz.records import Progress, silent
-from ragviz.text import addresses
-from ragviz.text.addresses import HIDDEN
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 

@@ -13,23 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal
 
-from ragviz.errors import InputError, UsageError
+from ragviz.core.digests import new_id
+from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
+from ragviz.core.question_set import EDITED, Edit, QuestionSet
+from ragviz.core.span import Evidence, Span
 from ragviz.questions import interchange, staleness
 from ragviz.questions.formats.located import located
-from ragviz.records import (
-    EDITED,
-    Document,
-    DocumentInfo,
-    Edit,
-    Evidence,
-    Question,
-    QuestionSet,
-    QuestionStatus,
-    QuestionStyle,
-    QuestionType,
-    Span,
-    new_id,
-)
 from ragviz.store.store import Store
 from ragviz.text import language, quotes, segmentation
 from ragviz.text.markup import shortened

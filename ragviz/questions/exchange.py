@@ -11,12 +11,17 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
 
-from ragviz.errors import NotFoundError, UsageError
+from ragviz.core.digests import digest
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import NotFoundError, UsageError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.split import Split
 from ragviz.questions.formats import registry
 from ragviz.questions.formats.files import from_bytes
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
-from ragviz.records import Corpus, Document, DocumentInfo, Edit, Progress, Question, QuestionSet, Split, digest, silent
 from ragviz.store.store import plain_name
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace

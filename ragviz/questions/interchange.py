@@ -40,25 +40,16 @@ from typing import Any, Literal, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.document import Document
+from ragviz.core.errors import InputError, UnreadableFile, UsageError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType
+from ragviz.core.span import Evidence, Span
+from ragviz.core.split import Side
 from ragviz.documents import encoding
-from ragviz.errors import InputError, UnreadableFile, UsageError
 from ragviz.questions.formats.located import PLACES, located
-from ragviz.records import (
-    LONGEST_ID,
-    Chunk,
-    Document,
-    Evidence,
-    Progress,
-    Question,
-    QuestionKind,
-    QuestionStatus,
-    QuestionStyle,
-    QuestionType,
-    Side,
-    Span,
-    digest,
-    silent,
-)
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
 from ragviz.text.former_documents import UNKNOWN

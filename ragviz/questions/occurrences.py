@@ -16,9 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.backends.terms import HAN_RUN
+from ragviz.core.digests import digest, new_id
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.span import Span
 from ragviz.questions import authoring
 from ragviz.questions.units import UNIT, folded, length, units
-from ragviz.records import Document, Edit, Question, QuestionSet, Span, digest, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text import segmentation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ragviz.records import Question, QuestionStyle, QuestionType
+from ragviz.core.question import Question, QuestionStyle, QuestionType
 
 
 @dataclass(frozen=True, slots=True)

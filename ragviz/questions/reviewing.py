@@ -15,9 +15,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 
-from ragviz.errors import UsageError
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question, QuestionStatus
+from ragviz.core.question_set import Edit, QuestionSet, Review, ReviewVerdict, SetVersion
 from ragviz.questions import authoring
-from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, Review, ReviewVerdict, SetVersion, digest
 from ragviz.stats.agreement import Agreement, agreement
 from ragviz.store import codecs
 from ragviz.store.store import Store, plain_name

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.errors import UsageError
+from ragviz.core.document import Corpus
+from ragviz.core.errors import UsageError
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.core.split import SIDES, Split
 from ragviz.judging import banks
 from ragviz.questions import interchange, splits
-from ragviz.records import SIDES, Corpus, QuestionSet, Run, Split
 from ragviz.workspace import Workspace
 
 

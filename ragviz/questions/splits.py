@@ -14,8 +14,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from ragviz.errors import UsageError
-from ragviz.records import SIDES, Question, QuestionKind, QuestionSet, Side, Split, digest
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question, QuestionKind
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.split import SIDES, Side, Split
 from ragviz.text.counts import counted
 
 KINDS: Mapping[str, str] = {

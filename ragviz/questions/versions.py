@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
 from ragviz.questions import reviewing
-from ragviz.records import Edit, Question, QuestionChange, QuestionSet, SetVersion
 from ragviz.store.history import RESTORE, UNDO
 from ragviz.store.store import Store
 from ragviz.text.former_documents import UNKNOWN

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ragviz.analysis import settings
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.report.elements import Html, element, table
 from ragviz.runs import measurements
 

@@ -9,9 +9,9 @@ from ragviz.analysis.compare import Comparison, Delta
 from ragviz.analysis.comparison_words import difference_words, needed_words, p_words, rule_words
 from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Price
+from ragviz.core.experiment import Guardrail, Quantity
 from ragviz.experiments.conclusion import TITLES, Conclusion, amount_words
 from ragviz.metrics.registry import title_of
-from ragviz.records import Guardrail, Quantity
 from ragviz.report import style
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact

@@ -9,9 +9,11 @@ from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.slices import DIMENSIONS
 from ragviz.analysis.ties import UNNOTICED, Price
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.experiment import Cell, Experiment, ExperimentRule
+from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
-from ragviz.records import Cell, Experiment, ExperimentRule, IndexConfig, Run
 from ragviz.report import appendix, comparison_pictures, telling
 from ragviz.report.change_card import Decided, card
 from ragviz.report.document import Figures, Section, document

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
 from ragviz.report import style
 from ragviz.report.style import CONTEXT, GRID
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ragviz.errors import NotFoundError
+from ragviz.core.errors import NotFoundError
+from ragviz.core.experiment import Experiment
 from ragviz.experiments import declaring, findings
 from ragviz.experiments.findings import Outcome
 from ragviz.metrics.registry import title_of
-from ragviz.records import Experiment
 from ragviz.report import appendix, comparison_report
 from ragviz.report.change_card import Decided
 from ragviz.report.document import Figures, Section, document

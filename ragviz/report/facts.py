@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
 from ragviz.report.elements import Html, element
 
 

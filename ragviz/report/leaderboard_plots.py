@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
 from ragviz.report import style
 from ragviz.report.style import CONTEXT, GRID
 

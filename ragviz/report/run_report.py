@@ -10,8 +10,10 @@ from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
 from ragviz.answers import contexts
+from ragviz.core.configuration import HAND_MADE
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
-from ragviz.records import HAND_MADE, Question, Run
 from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
 from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table

@@ -10,8 +10,9 @@ import numpy as np
 from ragviz.analysis.compare import Comparison, outcomes
 from ragviz.analysis.rules import direction
 from ragviz.answers import abstention
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
-from ragviz.records import Question, Run
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search
 from ragviz.runs import judgements, measurements, overviews, replays, rescue_words, summaries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.records import IndexConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer
 
 VERSION = "1"

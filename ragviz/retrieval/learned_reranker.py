@@ -10,8 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragviz.errors import UsageError
-from ragviz.records import IndexConfig, Ranking
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking
 from ragviz.retrieval import maxsim_reranker
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer, Training, candidates_of
 

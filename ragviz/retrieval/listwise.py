@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, field_validator
 
-from ragviz.errors import ModelError
+from ragviz.core.digests import digest, json_line
+from ragviz.core.errors import ModelError
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
-from ragviz.records import digest, json_line
 from ragviz.text import language
 
 VERSION = "1"

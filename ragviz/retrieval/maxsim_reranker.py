@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from ragviz.records import IndexConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.errors import ModelError, UsageError
-from ragviz.records import IndexConfig
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import ModelError, UsageError
 from ragviz.retrieval.reranking import Candidates, Parts, Scorer
 
 

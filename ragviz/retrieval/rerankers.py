@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ragviz.errors import UsageError
-from ragviz.records import IndexConfig, RerankerName
+from ragviz.core.configuration import IndexConfig, RerankerName
+from ragviz.core.errors import UsageError
 from ragviz.retrieval import cross_encoder_reranker, learned_reranker, maxsim_reranker, model_reranker
 from ragviz.retrieval.reranking import RerankerSpec
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ragviz.errors import ModelError, UsageError
-from ragviz.records import IndexConfig, Progress, Ranking, silent
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.ranking import Ranking
 from ragviz.retrieval.retriever import Retriever, Texts
 
 

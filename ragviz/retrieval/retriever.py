@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ragviz.errors import UsageError
-from ragviz.records import Ranking
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Ranking
 
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index

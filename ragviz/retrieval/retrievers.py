@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ragviz.errors import UsageError
-from ragviz.records import IndexConfig, IndexInfo, Ranking, RetrieverName
+from ragviz.core.configuration import IndexConfig, RetrieverName
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.ranking import Ranking
 from ragviz.retrieval.retriever import Need, Retriever, RetrieverSpec
 
 if TYPE_CHECKING:

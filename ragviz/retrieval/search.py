@@ -7,11 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ragviz.errors import SearchError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RerankerName, RetrieverName
+from ragviz.core.errors import SearchError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.ranking import Hit, Ranking
 from ragviz.index import chunking, headings, indexing, prefixes
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
-from ragviz.records import Chunk, Hit, IndexInfo, Progress, Ranking, RerankerName, RetrieverName, silent
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.reranking import AskMany, Parts, Report, Training, reranked
 from ragviz.retrieval.retriever import Retriever, Sources, Texts

@@ -9,10 +9,11 @@ from typing import Any
 from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.requirements import Outcome, Requirement, Undecided
 from ragviz.analysis.rules import MINIMUM_EFFECT
-from ragviz.errors import UsageError
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
+from ragviz.core.run_info import Run
 from ragviz.judging import controls
 from ragviz.metrics.registry import METRICS, label
-from ragviz.records import Estimate, Run
 from ragviz.runs import comparisons, judgements, measurements
 from ragviz.workspace import Workspace
 

@@ -9,12 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.errors import RagvizError, UsageError
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
 from ragviz.models.spending import dollars
 from ragviz.models.tokenizer import REMOTE
-from ragviz.records import IndexConfig, IndexInfo, Question, QuestionSet, Run, RunConfig, digest
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import choices, measurements, provenance

@@ -19,10 +19,14 @@ from typing import Any
 
 from ragviz.analysis import outcomes
 from ragviz.analysis.evaluate import Slice, Summary
+from ragviz.core.chunk import Chunk
+from ragviz.core.question import Question
+from ragviz.core.ranking import Hit, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.controls import Controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
-from ragviz.records import Chunk, EvaluatedAnswer, Hit, Question, Retrieved, Score
 from ragviz.text.former_documents import is_among, unmarked
 
 

@@ -7,13 +7,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
 
-from ragviz.errors import UsageError, require_whole
+from ragviz.core.answer import AnswererName, ContextKind
+from ragviz.core.cache import Cache
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.errors import UsageError, require_whole
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.split import SIDES
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
-from ragviz.records import HAND_MADE, SIDES, AnswererName, Cache, ContextKind, Question, QuestionSet, RunConfig
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
 

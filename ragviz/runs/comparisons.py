@@ -16,9 +16,11 @@ from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
 from ragviz.analysis.sides import Measured, RunSide
 from ragviz.analysis.ties import Price
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.metrics import ranking
-from ragviz.records import Question, Retrieved, Run
 from ragviz.runs import control_items, expenses, measurements, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals

@@ -9,9 +9,13 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning
-from ragviz.records import Chunk, IndexInfo, Question, Retrieved, RunConfig
 from ragviz.retrieval import gold
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace

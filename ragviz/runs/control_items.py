@@ -8,11 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
-from ragviz.errors import ModelError
+from ragviz.core.digests import digest
+from ragviz.core.errors import ModelError
+from ragviz.core.progress import Progress
+from ragviz.core.run_info import Run
 from ragviz.judging import controls, planning, steps
 from ragviz.judging.asker import Asker
 from ragviz.models.requests import Completion, Request, Usage
-from ragviz.records import Progress, Run, digest
 from ragviz.workspace import Workspace
 
 

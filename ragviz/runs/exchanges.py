@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import replay
-from ragviz.records import EvaluatedAnswer, Retrieved, Run
 from ragviz.runs import contexts, judgements
 from ragviz.workspace import Workspace
 

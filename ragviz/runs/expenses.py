@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragviz.analysis.ties import Price
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.runs.overviews import Overview
 
 

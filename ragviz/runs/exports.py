@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragviz.analysis import evaluate
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.ranking import Hit
+from ragviz.core.run_info import Run
 from ragviz.questions import interchange
-from ragviz.records import Hit, Run
 from ragviz.retrieval import search
 from ragviz.runs import cases, control_items, judgements, measurements, summaries, table_files, tables, verdicts
 from ragviz.workspace import Workspace

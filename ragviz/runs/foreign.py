@@ -7,25 +7,20 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz import __version__
-from ragviz.errors import UsageError
+from ragviz.core.answer import Answer, AnswerStatus
+from ragviz.core.configuration import RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.document import Corpus, Document
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.span import Span
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.index import chunking
 from ragviz.judging import similarities
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import (
-    Answer,
-    AnswerStatus,
-    Corpus,
-    Document,
-    EvaluatedAnswer,
-    Question,
-    QuestionSet,
-    Ranking,
-    Retrieved,
-    Run,
-    RunConfig,
-    Span,
-    digest,
-)
 from ragviz.runs import choices, summaries
 from ragviz.runs.formats import ForeignAnswer, ForeignRun
 from ragviz.text import language

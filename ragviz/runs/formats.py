@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from ragviz.records import Matrix
+from ragviz.core.verdict import Matrix
 
 
 @dataclass(frozen=True, slots=True)

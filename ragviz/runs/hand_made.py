@@ -17,6 +17,16 @@ from pydantic import BaseModel, Field
 
 from ragviz import sample
 from ragviz.answers import citations, contexts, wording
+from ragviz.core.answer import Answer
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, Equivalence, EvaluatedAnswer, Verdict
 from ragviz.judging import claims as claims_step
 from ragviz.judging import pool, similarities, work
 from ragviz.judging.comparison import ComparisonVerdicts
@@ -26,26 +36,6 @@ from ragviz.judging.step import State
 from ragviz.judging.texts import prompt_language, sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.spending import Spending
-from ragviz.records import (
-    HAND_MADE,
-    Answer,
-    Bank,
-    BankItem,
-    Claim,
-    ClaimVerdict,
-    Equivalence,
-    EvaluatedAnswer,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    Run,
-    RunConfig,
-    Score,
-    Verdict,
-    digest,
-    silent,
-)
 from ragviz.retrieval import search
 from ragviz.runs import choices, provenance, running, summaries
 from ragviz.runs import contexts as run_contexts

@@ -10,22 +10,18 @@ from typing import Any
 from ragviz.analysis import diagnose, doubts, evaluate, losses
 from ragviz.answers import wording
 from ragviz.answers.abstention import Abstention, abstention
+from ragviz.core.answer import Answer, AnswerStatus
+from ragviz.core.call import Call
+from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
-from ragviz.records import (
-    HAND_MADE,
-    Answer,
-    AnswerStatus,
-    Call,
-    EvaluatedAnswer,
-    Question,
-    Retrieved,
-    Run,
-    RunConfig,
-    Score,
-)
 from ragviz.runs import control_items, measurements, provenance
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -340,7 +336,7 @@ def losses_at(
 def made_at(current: Run, k: int) -> str:
     """Say at which k the answers were made where `k` is another; "" where they count at `k`, and without any.
 
-    >>> from ragviz.records import RunConfig
+    >>> from ragviz.core.configuration import RunConfig
     >>> made_at(Run("r", "c", "r", RunConfig("i", "s", k=3, answerer="extractive"), "", {}, "done", 0, 0), 11)
     'Answers made at k = 3'
     """

@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from ragviz.records import Ranking
+from ragviz.core.ranking import Ranking
 
 
 def encoded(rankings: Sequence[Ranking]) -> bytes:

@@ -6,9 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ragviz.analysis import evaluate
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
 from ragviz.metrics import answers as answer_metrics
-from ragviz.records import Question, QuestionSet, Retrieved, Run, Score
 from ragviz.workspace import Workspace
 
 

@@ -14,8 +14,11 @@ from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Scored, Summary
 from ragviz.analysis.sides import Column, column
 from ragviz.answers.abstention import Abstention
+from ragviz.core.call import Estimate
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.models.requests import Usage
-from ragviz.records import Estimate, Question, Retrieved, Run
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import numbered

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ragviz.records import IndexInfo, Question, Run
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.runs import provenance
 from ragviz.workspace import Workspace
 

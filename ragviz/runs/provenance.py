@@ -8,10 +8,15 @@ from typing import Any
 
 from ragviz import __version__
 from ragviz.answers import wording
+from ragviz.core.configuration import choices_of
+from ragviz.core.digests import digest
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.judging import planning
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
-from ragviz.records import IndexInfo, Question, QuestionSet, Run, choices_of, digest
 from ragviz.retrieval import search
 from ragviz.retrieval.reranking import Report
 from ragviz.runs import choices

@@ -7,8 +7,9 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
 
-from ragviz.errors import InputError
-from ragviz.records import LONGEST_ID, Claim, ClaimVerdict, Matrix, Verdict
+from ragviz.core.errors import InputError
+from ragviz.core.question import LONGEST_ID
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
 from ragviz.runs.formats import ForeignAnswer, ForeignRun
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 

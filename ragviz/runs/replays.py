@@ -14,11 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.errors import Cancelled, Deleted, RagvizError, SearchError, UsageError
+from ragviz.core.configuration import NO_EMBEDDER
+from ragviz.core.errors import Cancelled, Deleted, RagvizError, SearchError, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import ranking
 from ragviz.models.spending import Spending, dollars
-from ragviz.records import NO_EMBEDDER, IndexInfo, Progress, Retrieved, Run, silent
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.retrieval.retriever import Retriever

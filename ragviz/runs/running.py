@@ -8,24 +8,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
-from ragviz.errors import Deleted, UsageError
+from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.questions import splits
-from ragviz.records import (
-    EvaluatedAnswer,
-    IndexInfo,
-    Progress,
-    Question,
-    QuestionSet,
-    Retrieved,
-    Run,
-    RunConfig,
-    Score,
-    silent,
-)
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report, Training
 from ragviz.retrieval.retriever import Retriever

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from ragviz import sample
+from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
+from ragviz.core.document import Corpus
+from ragviz.core.progress import Progress, silent
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, sets
-from ragviz.records import Corpus, IndexConfig, Progress, RetrieverName, RunConfig, silent
 from ragviz.runs import hand_made, replays, running, searched_again
 from ragviz.workspace import Workspace
 

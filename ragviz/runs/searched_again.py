@@ -11,10 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.backends import exact
-from ragviz.errors import UsageError
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking
+from ragviz.core.run_info import Run
 from ragviz.index import indexing, prefixes
 from ragviz.models.vectors import Vectors
-from ragviz.records import IndexConfig, IndexInfo, Progress, Question, Ranking, Run, digest, silent
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
 from ragviz.runs import kept_rankings, measurements

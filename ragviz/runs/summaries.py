@@ -9,9 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ragviz.errors import Deleted
+from ragviz.core.call import Estimate
+from ragviz.core.digests import digest
+from ragviz.core.errors import Deleted
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label
-from ragviz.records import Estimate, Run, digest
 from ragviz.runs import overviews
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace

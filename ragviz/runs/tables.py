@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Slice
+from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer
 from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import Claim, ClaimVerdict, EvaluatedAnswer
 from ragviz.runs.cases import Case, document_of, mean_rows
 from ragviz.runs.judgements import calls_behind
 from ragviz.text.keys import without_keys

@@ -9,8 +9,10 @@ from typing import Any
 
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import document_clusters
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.judging import pool
-from ragviz.records import Question, Retrieved, Run
 from ragviz.runs import measurements
 from ragviz.workspace import Workspace
 

@@ -16,10 +16,14 @@ from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
 from ragviz.analysis.scope import cluster_words
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.errors import UsageError
+from ragviz.core.chunk import Chunk
+from ragviz.core.errors import UsageError
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.metrics import ranking
 from ragviz.metrics.ranking import Rankings
-from ragviz.records import Chunk, IndexInfo, Question, Retrieved, Run
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import Clusters, apart

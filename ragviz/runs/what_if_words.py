@@ -5,7 +5,7 @@ from __future__ import annotations
 from ragviz.analysis import growth, risk_coverage
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.what_if import Choices, Effect
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.runs import searched_again, what_if
 from ragviz.runs.what_if import Chosen, Growth, Held, Risk
 
@@ -38,7 +38,7 @@ def cells(name: str, effect: Effect) -> tuple[str, str, str]:
 def difference_words(effect: Effect, digits: int) -> str:
     """Return a difference with its interval, "" when nothing was measured.
 
-    >>> from ragviz.records import Estimate
+    >>> from ragviz.core.call import Estimate
     >>> one = Estimate(0.05, -0.01, 0.11, 80)
     >>> difference_words(Effect(one, one, one), 2)
     '+0.05 [-0.01, +0.11]'

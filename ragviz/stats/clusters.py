@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, Floats, checked
 from ragviz.stats.intervals import SAMPLES, finite, interval, moments
 

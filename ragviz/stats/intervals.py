@@ -11,8 +11,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.errors import UsageError
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, Floats, checked
 
 Key = TypeVar("Key")

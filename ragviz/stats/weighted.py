@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ragviz.errors import UsageError
-from ragviz.records import Estimate
+from ragviz.core.call import Estimate
+from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, apart, checked
 from ragviz.stats.intervals import finite, quantiles
 

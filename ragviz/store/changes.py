@@ -11,8 +11,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from ragviz.errors import UsageError
-from ragviz.records import SYSTEM, Chunk, Document, Edit, Question, new_id
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import new_id
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import SYSTEM, Edit
 from ragviz.store import codecs, schema
 from ragviz.store.codecs import T
 

@@ -14,33 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
-from ragviz.records import (
-    Cell,
-    Confirmation,
-    Document,
-    DocumentInfo,
-    EvaluatedAnswer,
-    Evidence,
-    Experiment,
-    ExperimentRule,
-    Guardrail,
-    IndexConfig,
-    IndexInfo,
-    Job,
-    Page,
-    Question,
-    Ranking,
-    Retrieved,
-    Run,
-    RunConfig,
-    Side,
-    Span,
-    Split,
-    choices_of,
-    digest,
-)
+from ragviz.core import addresses
+from ragviz.core.configuration import IndexConfig, RunConfig, choices_of
+from ragviz.core.digests import digest
+from ragviz.core.document import Document, DocumentInfo, Page
+from ragviz.core.experiment import Cell, Confirmation, Experiment, ExperimentRule, Guardrail
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.job import Job
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.span import Evidence, Span
+from ragviz.core.split import Side, Split
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import schema
-from ragviz.text import addresses
 
 if TYPE_CHECKING:
     import numpy as np

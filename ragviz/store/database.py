@@ -22,9 +22,9 @@ from typing import Any, NoReturn, ParamSpec, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from ragviz.errors import RagvizError, ServiceError, StorageError, UsageError
+from ragviz.core import addresses
+from ragviz.core.errors import RagvizError, ServiceError, StorageError, UsageError
 from ragviz.store import disk
-from ragviz.text import addresses
 
 PATIENCE = 30.0
 """Seconds to wait for a database that was reachable before: its server may be restarting."""

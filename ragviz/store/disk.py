@@ -9,7 +9,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from ragviz.errors import StorageError
+from ragviz.core.errors import StorageError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from ragviz.records import Document, Question, Span
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 
 
 def reanchored(

@@ -8,7 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
-from ragviz.records import SYSTEM, Question, QuestionChange, SetVersion
+from ragviz.core.question import Question
+from ragviz.core.question_set import SYSTEM, QuestionChange, SetVersion
 from ragviz.store import changes, codecs, schema
 
 Rows = Callable[[sa.Select[Any]], Sequence[Row[Any]]]

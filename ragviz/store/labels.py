@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
 from ragviz.text.untrusted import storable
 
 LONGEST_TAG, MOST_TAGS, LONGEST_NOTE = 50, 20, 2_000

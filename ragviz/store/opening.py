@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from ragviz.errors import ServiceError
+from ragviz.core.errors import ServiceError
 from ragviz.store import codecs, database
 from ragviz.store.store import Store
 

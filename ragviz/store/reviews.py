@@ -11,8 +11,8 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from ragviz import records
-from ragviz.records import Comment, Review
+from ragviz.core import digests
+from ragviz.core.question_set import Comment, Review
 from ragviz.store import changes, schema
 from ragviz.store.database import repeated
 from ragviz.text.untrusted import storable
@@ -75,7 +75,7 @@ class StoreReviews:
         """Add a comment on a question."""
         row = {"question_id": question_id, "author": author, "text": storable(text), "created": time.time()}
         with self._change(set_id, "questions") as connection:
-            connection.execute(schema.comments.insert().values(set_id=set_id, id=records.new_id(), **row))
+            connection.execute(schema.comments.insert().values(set_id=set_id, id=digests.new_id(), **row))
 
     @repeated
     def delete_comment(self, set_id: str, comment_id: str) -> None:

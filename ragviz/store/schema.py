@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from ragviz.records import LONGEST_ID
+from ragviz.core.question import LONGEST_ID
 
 _meta = sa.MetaData()
 identifier = sa.String(LONGEST_ID)

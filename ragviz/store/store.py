@@ -19,37 +19,22 @@ from typing import Any, Literal, NoReturn, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, Row
 
-from ragviz import records
-from ragviz.errors import Deleted, NotFoundError, ServiceError, UsageError
-from ragviz.records import (
-    ASKED,
-    DELETED,
-    EDITED,
-    SIDES,
-    Cell,
-    Confirmation,
-    Corpus,
-    Document,
-    DocumentInfo,
-    Edit,
-    EvaluatedAnswer,
-    Experiment,
-    IndexConfig,
-    IndexInfo,
-    IndexStatus,
-    Job,
-    Progress,
-    Question,
-    QuestionSet,
-    Retrieved,
-    Run,
-    RunConfig,
-    Score,
-    Side,
-    Split,
-    digest,
-    silent,
-)
+from ragviz.core import digests
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.core.experiment import Cell, Confirmation, Experiment
+from ragviz.core.index_info import IndexInfo, IndexStatus
+from ragviz.core.job import Job
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import ASKED, Question
+from ragviz.core.question_set import DELETED, EDITED, Edit, QuestionSet
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.split import SIDES, Side, Split
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import changes, codecs, database, evidence, labels, schema
 from ragviz.store.changes import BATCH, Overtaken
 from ragviz.store.codecs import Cuts
@@ -222,7 +207,7 @@ class Store:
             UsageError: the name is blank or taken.
 
         """
-        corpus = Corpus(records.new_id(), self._free_name("corpus", name), time.time())
+        corpus = Corpus(digests.new_id(), self._free_name("corpus", name), time.time())
         self._name("corpus", asdict(corpus))
         return corpus
 
@@ -495,7 +480,7 @@ class Store:
     def create_index(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
         """Create the row of an index to be built; UsageError when the name is blank or taken."""
         values: dict[str, Any] = {
-            "id": records.new_id(),
+            "id": digests.new_id(),
             "corpus_id": corpus_id,
             "name": self._free_name("index", name),
         }
@@ -570,7 +555,7 @@ class Store:
 
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
         """Create an empty question set; UsageError when the name is blank or taken."""
-        row = {"id": records.new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
+        row = {"id": digests.new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
         self._name("questions", row | {"created": time.time()})
         return self.question_set(row["id"])
 
@@ -728,7 +713,7 @@ class Store:
             if row is not None and row.corpus_id != corpus_id:
                 raise UsageError(f"Question set '{row.name}' belongs to another corpus: choose another name.")
             if row is None:
-                set_id = records.new_id()
+                set_id = digests.new_id()
                 values = {"id": set_id, "corpus_id": corpus_id, "name": name}
                 connection.execute(sets.insert().values(**values, created=time.time()))
             else:
@@ -840,7 +825,7 @@ class Store:
     ) -> Run:
         """Create the row of a run that is about to start; UsageError when the name is blank or taken."""
         name = self._free_name("run", name)
-        run = Run(records.new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
+        run = Run(digests.new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
         body = json.dumps(provenance, sort_keys=True, ensure_ascii=False)
         self._name("run", asdict(run) | {"config": codecs.as_json(config), "provenance": body, "tags": "[]"})
         return run
@@ -1370,7 +1355,7 @@ class Store:
 
 
 class StoreCache:
-    """A `records.Cache` in the store: one kind of content-addressed bytes."""
+    """A `Cache` in the store: one kind of content-addressed bytes."""
 
     def __init__(self, store: Store, kind: str) -> None:
         """Use the entries of `kind`."""
@@ -1411,7 +1396,7 @@ class StoreCache:
 
 
 class StorePool:
-    """A `records.Pool` in the store."""
+    """A `Pool` in the store."""
 
     def __init__(self, store: Store) -> None:
         """Use the table of verdicts."""
@@ -1444,7 +1429,7 @@ class StorePool:
 
 def _job_row(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any], press: str = "") -> dict[str, Any]:
     """Return the row of a new job, which is queued."""
-    row = {"id": records.new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
+    row = {"id": digests.new_id(), "kind": kind, "title": title, "corpus_id": corpus_id, "status": "queued"}
     row["press"] = press
     empty = {"done": 0, "unit": "", "message": "", "host": "", "cancel": False, "result": "{}", "error": ""}
     body = json.dumps(arguments, ensure_ascii=False)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from html.entities import html5
 
-from ragviz.text.addresses import HIDDEN
+from ragviz.core.addresses import HIDDEN
 
 KEY_LENGTH = 12
 """Characters of the shortest key that is searched for: a shorter one may be a word of any text."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ragviz.records import Question
+from ragviz.core.question import Question
 
 SAMPLE = 2000
 """Characters that `detect` reads in each of three places: the beginning, the middle and the end."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from ragviz.records import Word
+from ragviz.core.document import Word
 from ragviz.text.language import IDEOGRAPH
 from ragviz.text.untrusted import without_surrogates
 

@@ -9,10 +9,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.digests import new_id
+from ragviz.core.document import Corpus
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.documents import corpora
 from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
-from ragviz.records import Corpus, QuestionSet, Run, new_id
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, heading, job_panel, person, presses, widgets, wording
 

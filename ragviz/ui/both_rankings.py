@@ -10,7 +10,9 @@ import streamlit as st
 
 from ragviz.analysis import moves
 from ragviz.analysis.moves import Move
-from ragviz.records import Hit, Question, Retrieved, Run
+from ragviz.core.question import Question
+from ragviz.core.ranking import Hit, Retrieved
+from ragviz.core.run_info import Run
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
 from ragviz.runs import measurements
@@ -147,7 +149,7 @@ def _drawn(
 def shown_ranks(result: Retrieved, gold: set[str], k: int) -> list[int]:
     """Return the ranks that are shown: the first `k` and two more, at least `LEAST`, and the first of each gold group.
 
-    >>> from ragviz.records import Ranking
+    >>> from ragviz.core.ranking import Ranking
     >>> ranking = Ranking(tuple("abcdefghi"), tuple(range(9, 0, -1)))
     >>> shown_ranks(Retrieved("q", ranking, (("h", "i"), ("b",))), {"b", "h", "i"}, 3)
     [1, 2, 3, 4, 5, 8]

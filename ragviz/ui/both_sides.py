@@ -8,9 +8,13 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.answers.abstention import STATUSES
+from ragviz.core.answer import Answer
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import Matrix
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Answer, Matrix, Question, Retrieved, Run
 from ragviz.runs import moved_questions
 from ragviz.text import differences
 from ragviz.text.differences import Range, differing

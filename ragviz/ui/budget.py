@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.records import Experiment, Run
+from ragviz.core.experiment import Experiment
+from ragviz.core.run_info import Run
 from ragviz.ui import cache
 
 RUN_OF = {"run": "name", "index-run": "name", "rejudge": "run"}

@@ -18,7 +18,11 @@ from ragviz.analysis.losses import Losses
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
-from ragviz.records import EvaluatedAnswer, Question, Retrieved, Run, Score
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.runs import (
     alternatives,
     comparisons,

@@ -9,8 +9,13 @@ import streamlit as st
 from ragviz.analysis import diagnose, evaluate
 from ragviz.answers import contexts
 from ragviz.answers.abstention import STATUSES
+from ragviz.core.answer import Answer
+from ragviz.core.digests import digest
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.questions.question_types import said_of
-from ragviz.records import Answer, EvaluatedAnswer, Matrix, Question, Retrieved, Run, digest
 from ragviz.runs import judgements, measurements
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, legend, plain
@@ -232,7 +237,7 @@ def evidence(run: Run, question: Question, retrieved: Retrieved, k: int) -> None
 def evidence_words(retrieved: Retrieved, k: int, depth: int) -> str:
     """Return where the evidence stands, in words: its rank, or how many of its passages are found at k.
 
-    >>> from ragviz.records import Ranking
+    >>> from ragviz.core.ranking import Ranking
     >>> evidence_words(Retrieved("q", Ranking(("a", "b"), (2.0, 1.0)), (("a",), ("b",), ("c",))), 1, 50)
     '1 of 3 passages found at 1'
     """

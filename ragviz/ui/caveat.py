@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import indexing
-from ragviz.records import IndexInfo
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.context import follows
 from ragviz.judging.texts import sentences_of
-from ragviz.records import Claim, ClaimVerdict, Matrix
 from ragviz.text.markup import SIGNS, VERDICTS, MarkedSentence, plain
 from ragviz.ui import address
 from ragviz.ui.passages import Note, jumps, lit_in

@@ -9,8 +9,8 @@ import streamlit as st
 
 from ragviz.analysis import compare
 from ragviz.analysis.compare import Comparison, Delta
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import title_of
-from ragviz.records import Run
 from ragviz.text.names import short_names
 from ragviz.ui import address, both_sides, cache
 from ragviz.ui.run_table import MOST_COMPARED

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.health import competition
 from ragviz.health.competition import Competition, Row
-from ragviz.records import QuestionSet, Run
 from ragviz.runs import measurements
 from ragviz.text.markup import plain, visible
 from ragviz.ui import address, cache, heading, job_panel, presses, widgets, wording

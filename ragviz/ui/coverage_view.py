@@ -6,9 +6,15 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.document import Corpus
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.ranking import Hit
+from ragviz.core.run_info import Run
 from ragviz.health import coverage_map
 from ragviz.health.coverage_map import STATES, CoverageMap
-from ragviz.records import Chunk, Corpus, Hit, IndexInfo, Question, QuestionSet, Run
 from ragviz.report import coverage_plots
 from ragviz.retrieval import search
 from ragviz.runs import contexts

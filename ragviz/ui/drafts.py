@@ -10,7 +10,10 @@ from dataclasses import dataclass, field, replace
 
 import streamlit as st
 
-from ragviz.records import Corpus, Evidence, Question, QuestionSet, QuestionStyle, QuestionType, Span
+from ragviz.core.document import Corpus
+from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.span import Evidence, Span
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 

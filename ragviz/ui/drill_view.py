@@ -9,9 +9,10 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question_set import QuestionSet
 from ragviz.health import drill, drill_words
 from ragviz.health.faults import FAULTS, POINTS
-from ragviz.records import IndexInfo, QuestionSet
 from ragviz.report import drill_plots
 from ragviz.retrieval.retrievers import offered
 from ragviz.text.markup import plain, visible

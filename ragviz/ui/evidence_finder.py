@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.document import Corpus
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
 from ragviz.questions import occurrences
 from ragviz.questions.occurrences import Place, Proposal
-from ragviz.records import Corpus, Question, QuestionSet
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, heading, passages, person, widgets, wording

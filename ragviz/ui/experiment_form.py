@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ragviz.analysis.rules import MINIMUM_EFFECT
+from ragviz.core.document import Corpus
+from ragviz.core.experiment import Cell, ExperimentRule, Quantity
+from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import declaring, estimating, grid
 from ragviz.experiments.conclusion import TITLES
 from ragviz.experiments.estimating import Takes
 from ragviz.experiments.grid import AXES, Planned
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
-from ragviz.records import Cell, Corpus, ExperimentRule, Quantity, QuestionSet
 from ragviz.retrieval import rerankers
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, heading, widgets, wording

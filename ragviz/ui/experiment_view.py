@@ -6,12 +6,13 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.comparison_words import difference_words
-from ragviz.errors import RagvizError
+from ragviz.core.document import Corpus
+from ragviz.core.errors import RagvizError
+from ragviz.core.experiment import Experiment
 from ragviz.experiments import confirming, declaring, findings
 from ragviz.experiments.conclusion import Conclusion
 from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
-from ragviz.records import Corpus, Experiment
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,

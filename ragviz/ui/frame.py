@@ -10,8 +10,8 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import RerunException
 
-from ragviz.errors import RagvizError
-from ragviz.records import Corpus
+from ragviz.core.document import Corpus
+from ragviz.core.errors import RagvizError
 from ragviz.text.markup import STYLE, plain, without_middle
 from ragviz.ui import address, cache, heading, job_panel, presentation, unsaved, widgets
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED

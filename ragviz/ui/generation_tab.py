@@ -8,11 +8,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.document import Corpus
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.job import Job
+from ragviz.core.question_set import QuestionSet
 from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
-from ragviz.records import Corpus, IndexInfo, Job, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, heading, job_panel, person, presses, review_tab, widgets, wording
 

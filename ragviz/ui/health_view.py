@@ -8,6 +8,11 @@ from html import escape
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.document import Corpus
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.generation import plan_record
 from ragviz.health import contents, effects, examination, material, quarantine, synthetic
 from ragviz.health.checks import CHECKS
@@ -16,7 +21,6 @@ from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.records import Corpus, IndexInfo, Question, QuestionSet, Run
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,

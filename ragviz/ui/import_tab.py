@@ -11,10 +11,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.digests import new_id
+from ragviz.core.document import Corpus
+from ragviz.core.job import Job
+from ragviz.core.question_set import QuestionSet
 from ragviz.documents import corpora
 from ragviz.questions import exchange
 from ragviz.questions.formats import files, registry
-from ragviz.records import Corpus, Job, QuestionSet, new_id
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, widgets, wording
 

@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.errors import NotFoundError
+from ragviz.core.errors import NotFoundError
+from ragviz.core.job import Job
 from ragviz.index import indexing
-from ragviz.records import Job
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, widgets, wording

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ragviz.core.call import Call
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import replay
 from ragviz.judging.steps import STEPS
-from ragviz.records import Call, EvaluatedAnswer, Retrieved, Run
 from ragviz.runs import exchanges
 from ragviz.text.markup import code, plain
 from ragviz.ui import cache, heading, wording

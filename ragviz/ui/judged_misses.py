@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from ragviz.analysis.pooled import Bounds, Corrected, Found, Pooled
-from ragviz.records import Question, Retrieved, Run
+from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.runs import verdicts
 from ragviz.text.markup import plain
 from ragviz.ui import cache, widgets

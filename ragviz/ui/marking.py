@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from ragviz.records import Document
+from ragviz.core.document import Document
 from ragviz.text import markup
 
 # The text becomes text nodes and marks only, so that nothing in it is markup. A browser counts UTF-16 units where

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.points import CELLS
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
-from ragviz.records import Run
 from ragviz.report import pair_plots
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct

@@ -17,8 +17,8 @@ from ragviz.analysis.compare import Comparison
 from ragviz.analysis.points import Points
 from ragviz.analysis.rules import Rule, direction
 from ragviz.analysis.slices import Part, Slices
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import title_of
-from ragviz.records import Run
 from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
 from ragviz.ui import address, cache, question_table

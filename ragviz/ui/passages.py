@@ -8,8 +8,14 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest
+from ragviz.core.document import Document
+from ragviz.core.question import Question
+from ragviz.core.ranking import Hit, Retrieved
+from ragviz.core.span import Evidence, Span
+from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging.texts import sentences_of
-from ragviz.records import Chunk, ClaimVerdict, Document, Evidence, Hit, Question, Retrieved, Span, digest
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
 from ragviz.text.former_documents import UNKNOWN, unmarked
@@ -193,7 +199,7 @@ def _part(question: Question, place: int) -> str:
 def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:
     """Return the rank of the first gold chunk of a group of evidence, in words.
 
-    >>> from ragviz.records import Ranking
+    >>> from ragviz.core.ranking import Ranking
     >>> retrieved = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("b",), ("c",), ("d",), ()))
     >>> [rank_words(retrieved, group, 2, 50) for group in range(4)]
     ['found at rank 2', 'at rank 3, below k = 2', 'not in top 50', 'in no chunk of this index']

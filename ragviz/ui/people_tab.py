@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet, Review
 from ragviz.questions import reviewing
 from ragviz.questions.reviewing import VERDICTS, PairAgreement, Workload
-from ragviz.records import Question, QuestionSet, Review
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, heading, person, widgets, wording
 

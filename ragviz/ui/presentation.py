@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from ragviz.records import Corpus, Run
+from ragviz.core.document import Corpus
+from ragviz.core.run_info import Run
 from ragviz.report import telling
 from ragviz.ui import address, cache, heading
 

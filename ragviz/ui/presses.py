@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from ragviz.core.digests import new_id
 from ragviz.jobs import Press
-from ragviz.records import new_id
 
 _PRESSES = "presses"  # session state: the drawings of this session
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.extractive_questeval import BLANK
 from ragviz.metrics import questeval
-from ragviz.records import Bank, EvaluatedAnswer
 from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain, visible
 from ragviz.ui import address, heading, widgets, wording

@@ -12,9 +12,10 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Slice, part_title
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import EvaluatedAnswer, Run
 from ragviz.runs.judgements import Judgement
 from ragviz.text.markup import UNANSWERABLE, plain
 from ragviz.ui import address, cache, heading, question_table, widgets, wording

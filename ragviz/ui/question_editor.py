@@ -7,20 +7,13 @@ from typing import get_args
 
 import streamlit as st
 
-from ragviz.errors import RagvizError
+from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.errors import RagvizError
+from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.span import Span
 from ragviz.questions import authoring, sets
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
-from ragviz.records import (
-    Corpus,
-    Document,
-    DocumentInfo,
-    Edit,
-    Question,
-    QuestionSet,
-    QuestionStyle,
-    QuestionType,
-    Span,
-)
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN

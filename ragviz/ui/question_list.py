@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import outcomes
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.records import Run
 from ragviz.runs import judgements
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, heading, question_table, widgets, wording

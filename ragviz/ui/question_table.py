@@ -11,10 +11,12 @@ import streamlit as st
 
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.answers import abstention
+from ragviz.core.answer import AnswerStatus
+from ragviz.core.run_info import Run
+from ragviz.core.score import Score
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.records import AnswerStatus, Run, Score
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.text.former_documents import is_among
 from ragviz.ui import address, cache

@@ -12,7 +12,8 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.analysis.rescue import Rescue, Row
-from ragviz.records import NO_EMBEDDER, Run
+from ragviz.core.configuration import NO_EMBEDDER
+from ragviz.core.run_info import Run
 from ragviz.report import style
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change

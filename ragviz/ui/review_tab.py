@@ -10,9 +10,10 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
+from ragviz.core.question import Question, QuestionStatus
+from ragviz.core.question_set import Edit, QuestionSet, ReviewVerdict, SetVersion
 from ragviz.questions import authoring, reviewing, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
-from ragviz.records import Edit, Question, QuestionSet, QuestionStatus, ReviewVerdict, SetVersion
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN

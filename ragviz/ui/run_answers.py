@@ -7,9 +7,9 @@ import shlex
 import streamlit as st
 
 from ragviz.analysis.evaluate import Scored
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
-from ragviz.records import Run
 from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, provenance
 from ragviz.text.markup import plain, sentence

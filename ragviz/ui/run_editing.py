@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.store import labels
 from ragviz.text.markup import plain
 from ragviz.ui import cache, job_panel, widgets, wording

@@ -10,8 +10,9 @@ import streamlit as st
 
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.records import Question, Run
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import judgements
 from ragviz.text.markup import without_middle

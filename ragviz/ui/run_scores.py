@@ -7,9 +7,9 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.records import Run
 from ragviz.report import plots
 from ragviz.runs import judgements
 from ragviz.ui import address, cache, heading, question_table, widgets, wording

@@ -8,10 +8,11 @@ import streamlit as st
 
 from ragviz.analysis import evaluate
 from ragviz.analysis.evaluate import Summary
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
-from ragviz.records import EvaluatedAnswer, Score
 from ragviz.text.markup import measure
 from ragviz.ui import heading, wording
 from ragviz.ui.claims import by_passages, claims_of

@@ -10,9 +10,12 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.errors import UsageError
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question, QuestionKind
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.core.split import SIDES, Split
 from ragviz.questions import sets, splits
-from ragviz.records import SIDES, Question, QuestionKind, QuestionSet, Run, Split
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, heading, widgets, wording
 

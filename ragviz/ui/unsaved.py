@@ -12,8 +12,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.digests import digest, new_id
+from ragviz.core.question import Question
+from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.questions import authoring, interchange
-from ragviz.records import Edit, Question, QuestionSet, digest, new_id
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain

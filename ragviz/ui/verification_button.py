@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
 from ragviz.generation import verification, verifying
-from ragviz.records import Question, QuestionSet
 from ragviz.text.markup import plain
 from ragviz.ui import budget, cache, job_panel, presses, widgets, wording
 

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet, SetVersion
 from ragviz.questions import versions
 from ragviz.questions.versions import Difference
-from ragviz.records import Question, QuestionSet, SetVersion
 from ragviz.runs import measurements
 from ragviz.text.differences import differing
 from ragviz.text.markup import highlighted, plain

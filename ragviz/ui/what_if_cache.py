@@ -8,8 +8,8 @@ from ragviz.analysis import risk_coverage, what_if
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.risk_coverage import Confidence, Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.errors import UsageError
-from ragviz.records import Run
+from ragviz.core.errors import UsageError
+from ragviz.core.run_info import Run
 from ragviz.runs import searched_again
 from ragviz.runs import what_if as what_ifs
 from ragviz.runs.searched_again import Part

@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.records import Run
+from ragviz.core.run_info import Run
 from ragviz.runs import choices as run_choices
 from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part

@@ -12,8 +12,8 @@ import streamlit as st
 from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import OUTCOMES
 from ragviz.analysis.risk_coverage import Confidence
-from ragviz.errors import UsageError
-from ragviz.records import Run
+from ragviz.core.errors import UsageError
+from ragviz.core.run_info import Run
 from ragviz.report import what_if_plots
 from ragviz.runs import what_if, what_if_words
 from ragviz.text.markup import plain

@@ -16,13 +16,14 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit import runtime
 
-from ragviz.errors import RagvizError
+from ragviz.core import addresses
+from ragviz.core.call import Estimate
+from ragviz.core.errors import RagvizError
+from ragviz.core.index_info import IndexInfo
 from ragviz.index import deletion
 from ragviz.judging.forecast import Forecast
-from ragviz.records import Estimate, IndexInfo
 from ragviz.report import style
 from ragviz.store import disk
-from ragviz.text import addresses
 from ragviz.text.keys import without_keys
 from ragviz.text.markup import plain, sentence, shortened, values, visible
 from ragviz.ui import cache, formats, wording

@@ -19,15 +19,17 @@ from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from ragviz import cli, connections, jobs
-from ragviz.config import Settings
+from ragviz.core import addresses
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import RagvizError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.errors import RagvizError
 from ragviz.index import indexing
 from ragviz.questions import interchange
-from ragviz.records import IndexConfig, Question, RunConfig, Span
 from ragviz.runs import exports, running
 from ragviz.store.opening import open_store
-from ragviz.text import addresses
 from ragviz.text.markup import plain
 from ragviz.ui import cache, job_panel, widgets
 from ragviz.workspace import Workspace, open_workspace

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
-from ragviz.records import IndexConfig, Question, Span
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
@@ -28,7 +30,7 @@ PRICES = {"loopback": (10.0, 20.0), "bags": (1000.0, 0.0)}
 ROOT = Path(__file__).resolve().parents[2]
 RUN = """
 from ragviz.runs import running
-from ragviz.records import RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.workspace import open_workspace
 import sys
 names = ("faithfulness", "completeness", "questeval_recall", *sys.argv[3:])
@@ -37,7 +39,7 @@ running.run(open_workspace(), "r", config, budget=float(sys.argv[1]))
 """
 BUILD = """
 from ragviz.index import indexing
-from ragviz.records import IndexConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.workspace import open_workspace
 workspace = open_workspace()
 [corpus] = workspace.store.corpora()

@@ -15,13 +15,14 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from ragviz import jobs
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.job import Job
+from ragviz.core.processes import this_process
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import Deleted, UsageError
 from ragviz.index import deletion, indexing
-from ragviz.processes import this_process
 from ragviz.questions import exchange
-from ragviz.records import IndexConfig, Job, RunConfig
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import URLS, empty

@@ -23,7 +23,7 @@ import psutil
 import pytest
 
 from ragviz import sample
-from ragviz.config import Settings
+from ragviz.core.settings import Settings
 from ragviz.documents import child, corpora
 from ragviz.workspace import Workspace
 from tests.attack import seeds

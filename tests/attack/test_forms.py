@@ -14,11 +14,12 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz import cli
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import SearchError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.errors import SearchError
 from ragviz.index import damage, deletion, indexing
-from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.retrieval import search
 from ragviz.runs import running
 from ragviz.workspace import Workspace, open_workspace

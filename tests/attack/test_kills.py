@@ -28,13 +28,16 @@ import sqlalchemy as sa
 
 from ragviz import cli, jobs
 from ragviz.cli import console
-from ragviz.config import Settings
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import RagvizError
+from ragviz.core.question import Question
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
+from ragviz.core.verdict import Matrix
 from ragviz.documents import corpora
-from ragviz.errors import RagvizError
 from ragviz.generation import pipeline
 from ragviz.index import deletion, indexing
 from ragviz.questions import authoring, exchange
-from ragviz.records import IndexConfig, Matrix, Question, RunConfig, Span
 from ragviz.runs import foreign, ragchecker, running
 from ragviz.store import codecs
 from ragviz.workspace import Workspace

@@ -2,10 +2,10 @@
 
 import pytest
 
-from ragviz import records
+from ragviz.core import question as questions
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
 from ragviz.documents import corpora
-from ragviz.errors import UsageError
-from ragviz.records import Question
 from ragviz.runs import foreign, ragchecker
 from ragviz.workspace import Workspace
 from tests.attack.test_deletions import server, workspace  # noqa: F401 - fixtures
@@ -43,7 +43,7 @@ def test_a_text_that_only_the_server_refuses_is_reported_as_too_long(workspace: 
     """Not as a server that is down."""
     corpus = workspace.store.create_corpus("c")
     question_set = workspace.store.create_question_set(corpus.id, "s")
-    question = Question(LONG[: records.LONGEST_ID + 1], "Why?", "", (), "hand")
+    question = Question(LONG[: questions.LONGEST_ID + 1], "Why?", "", (), "hand")
     if workspace.settings.database_url is None:
         pytest.skip("SQLite has no such limits")
     with pytest.raises(UsageError, match="cannot store something this long"):

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.records import IndexConfig, Question, RunConfig
 from ragviz.runs import running
 from ragviz.ui import wording
 from ragviz.workspace import open_workspace

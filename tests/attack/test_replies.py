@@ -21,14 +21,17 @@ import pytest
 from pydantic import SecretStr
 
 from ragviz.answers import answering, contexts
-from ragviz.errors import ModelError
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.digests import json_line
+from ragviz.core.errors import ModelError
+from ragviz.core.question import Question
 from ragviz.generation import model_questions
 from ragviz.generation.plan import Cell
 from ragviz.judging import claims, comparison, context, quest_prompts, step, work
 from ragviz.metrics.answers import chosen
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
-from ragviz.records import Chunk, Question, RunConfig, json_line
 from ragviz.runs import choices
 from ragviz.store.codecs import evaluated_to_json
 from ragviz.text.keys import without_keys

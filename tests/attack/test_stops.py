@@ -7,8 +7,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragviz import jobs, stopping
-from ragviz.errors import Cancelled
+from ragviz import jobs
+from ragviz.core import stopping
+from ragviz.core.errors import Cancelled
 from ragviz.judging import claims
 from ragviz.models import weights
 from ragviz.runs import running

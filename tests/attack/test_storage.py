@@ -22,10 +22,11 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz import errors, jobs
-from ragviz.config import Settings
-from ragviz.errors import RagvizError, ServiceError, StorageError
-from ragviz.records import Document, Page
+from ragviz import jobs
+from ragviz.core import errors
+from ragviz.core.document import Document, Page
+from ragviz.core.errors import RagvizError, ServiceError, StorageError
+from ragviz.core.settings import Settings
 from ragviz.store import database, disk
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
@@ -215,7 +216,7 @@ def test_a_file_that_is_no_database_is_reported(home):
 IMPORT = """
 import sys
 import sqlalchemy as sa
-from ragviz.records import Question
+from ragviz.core.question import Question
 from ragviz.store.opening import open_store
 
 url, set_id, rows = sys.argv[1:]

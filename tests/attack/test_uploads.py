@@ -10,8 +10,8 @@ from msoffcrypto.format.ooxml import OOXMLFile
 from streamlit.testing.v1 import AppTest
 
 from ragviz import jobs, sample
+from ragviz.core.job import Job
 from ragviz.documents import corpora
-from ragviz.records import Job
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack.test_forms import press
 from tests.test_pages import bare, checked, show, words  # noqa: F401  # a fixture

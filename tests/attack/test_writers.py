@@ -13,20 +13,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ragviz.errors import UsageError
-from ragviz.records import (
-    Answer,
-    Document,
-    EvaluatedAnswer,
-    IndexConfig,
-    Page,
-    Question,
-    Ranking,
-    Retrieved,
-    RunConfig,
-    Score,
-    Span,
-)
+from ragviz.core.answer import Answer
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Document, Page
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.score import Score
+from ragviz.core.span import Span
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.codecs import version_of
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
@@ -263,7 +258,7 @@ def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id)
 def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, corpus_id, set_id, monkeypatch):
     from ragviz import cli
     from ragviz.cli import console
-    from ragviz.config import Settings
+    from ragviz.core.settings import Settings
     from ragviz.questions import authoring
 
     store = open_store(url)

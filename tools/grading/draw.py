@@ -18,9 +18,9 @@ from pathlib import Path
 
 from ragviz.claims.extractive_claims import claims_of
 from ragviz.claims.source_claim import SourceClaim
+from ragviz.core.document import Document
+from ragviz.core.errors import UnreadableFile
 from ragviz.documents.parsing import parse
-from ragviz.errors import UnreadableFile
-from ragviz.records import Document
 from ragviz.text import language
 
 COLUMNS = ("question", "answer", "document", "section", "type", "score", "evidence", "language")

@@ -14,14 +14,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragviz.errors import InputError
+from ragviz.core.errors import InputError
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question
+from ragviz.core.split import Side
 from ragviz.questions import interchange
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem, objects
 from ragviz.questions.formats.judged import EVERY, Judged
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
-from ragviz.records import Progress, Question, Side
 from ragviz.text import language
 from ragviz.text.counts import counted
 

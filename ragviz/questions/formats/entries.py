@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 
+from ragviz.core.digests import digest
+from ragviz.core.document import Document
+from ragviz.core.question import LONGEST_ID
+from ragviz.core.span import Span
 from ragviz.documents.encoding import clean
 from ragviz.documents.parsing import safe_name
 from ragviz.questions.formats.registry import Known
-from ragviz.records import LONGEST_ID, Document, Span, digest
 from ragviz.text import language
 
 

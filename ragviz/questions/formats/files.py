@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, cast
 
+from ragviz.core.errors import InputError, UnreadableFile
 from ragviz.documents import corpora
-from ragviz.errors import InputError, UnreadableFile
 from ragviz.questions.formats.input_file import InputFile
 
 MOST_UNPACKED = 8 * 2**30

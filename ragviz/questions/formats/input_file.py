@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any, cast
 
-from ragviz.errors import InputError
+from ragviz.core.errors import InputError
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 LONGEST_LINE = 2**24

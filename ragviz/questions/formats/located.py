@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from ragviz.core.document import Document
+from ragviz.core.progress import Progress, silent
+from ragviz.core.span import Span
 from ragviz.questions.units import units
-from ragviz.records import Document, Progress, Span, silent
 
 FIRST = 4
 """Words (Chinese: characters) by which a passage is looked up; a shorter one by all of its own."""

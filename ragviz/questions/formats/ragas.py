@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ragviz.errors import InputError
+from ragviz.core.digests import digest
+from ragviz.core.errors import InputError
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.span import Span
 from ragviz.questions.formats.input_file import InputFile, Problem, objects
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
-from ragviz.records import Progress, Question, QuestionStyle, QuestionType, Span, digest
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened

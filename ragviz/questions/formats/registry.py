@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from ragviz.errors import InputError, UsageError
+from ragviz.core.document import Document, DocumentInfo
+from ragviz.core.errors import InputError, UsageError
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question
 from ragviz.questions.formats.input_file import InputFile, Problem
-from ragviz.records import Document, DocumentInfo, Progress, Question
 
 
 @dataclass(frozen=True, slots=True)

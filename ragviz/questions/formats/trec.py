@@ -13,13 +13,15 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ragviz.errors import InputError
+from ragviz.core.errors import InputError
+from ragviz.core.progress import Progress
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
 from ragviz.questions.formats.judged import EVERY, Judged
 from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
-from ragviz.records import Progress, Question, Span
 from ragviz.text import language
 from ragviz.text.counts import counted
 

@@ -12,7 +12,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import TypeVar
 
-from ragviz.errors import Cancelled
+from ragviz.core.errors import Cancelled
 
 Result = TypeVar("Result")
 

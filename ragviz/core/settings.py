@@ -10,8 +10,8 @@ from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from ragviz.errors import UsageError
-from ragviz.text.addresses import secrets_of
+from ragviz.core.addresses import secrets_of
+from ragviz.core.errors import UsageError
 
 TYPED = "RAGVIZ_TYPED"
 """Variable that lists the variables whose values were typed on the settings page, for this process and its jobs."""

@@ -133,7 +133,7 @@ def require_whole(**numbers: object) -> None:
     >>> require_whole(k=3, depth=50)
     >>> require_whole(k=2.5)
     Traceback (most recent call last):
-    ragviz.errors.UsageError: k must be a whole number: 2.5 is not.
+    ragviz.core.errors.UsageError: k must be a whole number: 2.5 is not.
     """
     for name, number in numbers.items():
         if isinstance(number, bool) or not isinstance(number, int):

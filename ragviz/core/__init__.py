@@ -1,0 +1,1 @@
+"""The frozen records that cross folders, errors, settings and stopping."""

@@ -1,0 +1,55 @@
+"""Calls of models: what one said, what they will cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call: `prompt` is the version of its prompt, `raw` its reply.
+
+    `seconds` are in flight; `cost` is in dollars, None when the model has no price. A `cached` call cost nothing now.
+    """
+
+    step: str
+    model: str
+    prompt: str
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    cost: float | None
+    cached: bool
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions with its 95 % interval; all None when `n` (questions that have the score) is 0.
+
+    `clusters` counts the groups of questions that share documents, which are the units of doubt. `design_effect` is the
+    variance of the mean ÷ that of as many independent questions; None where unknown.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    clusters: int = 0
+    design_effect: float | None = None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its interval, low and high end; None where one question, or only equal scores, tell nothing of a spread."""
+        if self.low is None or self.high is None or self.n < 2 or self.low == self.high:
+            return None
+        return self.low, self.high
+
+    def interval_words(self, digits: int = 2) -> str:
+        """Write the interval, or why there is none.
+
+        >>> Estimate(0.8, 0.741, 0.9, 10).interval_words(), Estimate(0.5, 0.5, 0.5, 1).interval_words()
+        ('[0.74, 0.90]', 'no interval')
+        """
+        ends = self.interval
+        return f"[{ends[0]:.{digits}f}, {ends[1]:.{digits}f}]" if ends else "no interval"

@@ -1,0 +1,39 @@
+"""A background job."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+JobStatus = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A long task in a child process. `done` of `total` in units of `unit`; `total` is None while unknown.
+
+    `press` is the idempotency key of the button's press that started it, "" without one.
+    """
+
+    id: str
+    kind: str
+    title: str
+    corpus_id: str
+    arguments: Mapping[str, Any]
+    status: JobStatus
+    done: int
+    total: int | None
+    unit: str
+    message: str
+    created: float
+    started: float | None
+    heartbeat: float | None
+    finished: float | None
+    host: str
+    pid: int | None
+    pid_started: float | None
+    cancel: bool
+    result: Mapping[str, Any]
+    error: str
+    press: str = ""

@@ -1,0 +1,31 @@
+"""The stored row of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ragviz.core.configuration import RunConfig
+
+RunStatus = Literal["running", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run. `provenance` holds names, hashes and versions of what it used, as they were when it started.
+
+    `note` and `tags` are a person's; they can be changed at any time, and no number depends on them.
+    """
+
+    id: str
+    corpus_id: str
+    name: str
+    config: RunConfig
+    fingerprint: str
+    provenance: Mapping[str, Any]
+    status: RunStatus
+    created: float
+    finished: float | None
+    note: str = ""
+    tags: tuple[str, ...] = ()

@@ -1,0 +1,25 @@
+"""Gold evidence: spans of documents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of evidence: a range of a document, and its text when it was chosen.
+
+    By its `text` the span is found again when the document is replaced; it is `stale` when it was not. `grade` is its
+    graded relevance, above 0: the gain of its chunks in nDCG.
+    """
+
+    document_id: str
+    start: int
+    end: int
+    text: str = ""
+    stale: bool = False
+    grade: float = 1.0
+
+
+Evidence = tuple[tuple[Span, ...], ...]
+"""Groups of spans: every group is needed, any member of a group suffices."""
