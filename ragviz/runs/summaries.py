@@ -18,7 +18,7 @@ from ragviz.runs import overviews
 from ragviz.runs.overviews import Overview
 from ragviz.workspace import Workspace
 
-_MEASURING = ("stats", "text", "answers", "judging", "metrics", "analysis", "runs")
+_MEASURING = ("core", "stats", "text", "answers", "judging", "metrics", "analysis", "runs")
 """The folders whose code makes the numbers that are stored."""
 
 
@@ -103,6 +103,5 @@ def _decoded(body: Mapping[str, Any]) -> RunSummary:
 def _version() -> str:
     """Return a digest of the code that what is stored depends on beside its run: that of the folders that measure."""
     root = Path(__file__).parents[1]
-    files = [root / "records.py"]
-    files += sorted(file for folder in _MEASURING for file in (root / folder).glob("*.py"))
+    files = sorted(file for folder in _MEASURING for file in (root / folder).glob("*.py"))
     return digest(*(file.read_bytes() for file in files))
