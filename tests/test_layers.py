@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -59,6 +60,7 @@ def folder_of(file: str) -> str:
     return file.split(".")[0]
 
 
+@cache
 def imported(file: str) -> set[str]:
     """What a file imports, anywhere in it: packages and what is taken from them joined by dots."""
     names: set[str] = set()
