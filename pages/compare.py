@@ -11,14 +11,13 @@ from ragviz.ui import (
     compare_tables,
     downloads,
     frame,
-    heading,
     pair_flow,
     pair_questions,
     pair_slices,
-    widgets,
     wording,
 )
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.kit import figure, heading, notices
 from ragviz.ui.pairs import Pair
 
 workspace = frame.begin()
@@ -27,17 +26,17 @@ workspace = frame.begin()
 def answer(shown: Shown) -> None:
     """The verdict in a sentence; leaderboard and differences; from three runs on, all pairs."""
     compare_answer.in_words(shown)
-    widgets.draw_so_far("compare")
+    figure.draw_so_far("compare")
     with st.container(key="beside-answer"):
         left, right = st.columns([1, 1], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             compare_answer.leaderboard(shown)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             compare_answer.differences(shown)
             if len(shown.runs) == 2:
                 compare_tables.settings_table(shown.comparison)
     if len(shown.runs) > 2:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_tables.settings_table(shown.comparison)
 
 
@@ -45,10 +44,10 @@ def expenses(shown: Shown) -> None:
     """Recall against tokens read; quality against cost and latency."""
     with st.container(key="beside-expenses"):
         left, right = st.columns([1, 1], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             if shown.comparison.metrics:
                 compare_pictures.recall_by_tokens(shown)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             compare_pictures.quality_by_expense(shown)
 
 
@@ -58,9 +57,9 @@ def losses(shown: Shown) -> None:
         return
     with st.container(key="beside-losses"):
         left, right = st.columns([1, 1], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             compare_answer.pairs_table(shown)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             compare_tables.stages_table(shown)
 
 
@@ -68,16 +67,16 @@ def questions(shown: Shown) -> None:
     """Where the questions of the pair moved, in which slices it differs, and each question under both runs."""
     pair = Pair(shown.runs, shown.comparison, shown.other, shown.metric)
     for part in (pair_flow, pair_slices, pair_questions):
-        with widgets.errors_shown():
+        with notices.errors_shown():
             part.draw(pair)
 
 
 def over_k(shown: Shown) -> None:
     """Curves and ranks of every run."""
     if shown.comparison.metrics:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_pictures.curves(shown)
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_pictures.histograms(shown)
 
 
@@ -85,10 +84,10 @@ def metrics(shown: Shown) -> None:
     """Every metric of the pair, of rankings and of answers."""
     comparison = shown.comparison
     if comparison.metrics:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_tables.metrics_part(shown, comparison.metrics, "comparison")
     if comparison.answers:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_tables.metrics_part(shown, comparison.answers, "answers")
 
 
@@ -99,7 +98,7 @@ corpus = frame.need_corpus()
 done = [run for run in workspace.store.runs(corpus.id) if run.status == "done"]
 beside = heading.header("Compare", "Which runs are really apart, and what each takes.")
 if len(done) < 2:
-    with widgets.nothing(
+    with notices.empty(
         f"Comparing takes two runs on the same questions; {plain(corpus.name)} has {wording.counted(len(done), 'run')}."
     ):
         address.link("run", "Make a run")
@@ -119,7 +118,7 @@ with st.grid(5 if len(runs) > 2 else 4, min_column_width=140):
     of_rule = st.container(vertical_alignment="bottom", height="stretch")
 of = cache.state(*(run.id for run in runs))
 pair_questions.open_case(runs, k)
-with widgets.errors_shown():
+with notices.errors_shown():
     with of_rule:
         comparison = compare_choices.choose_rule(cache.comparison(of, k))
     with of_other:
@@ -132,5 +131,5 @@ with widgets.errors_shown():
     if note := synthetic.banner([run.config for run in runs], list(cache.questions(runs[0]).values())):
         st.warning(plain(note))
     for section in SECTIONS:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             section(shown)

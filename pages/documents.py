@@ -19,7 +19,8 @@ from ragviz.index import deletion
 from ragviz.questions import authoring, staleness
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, heading, job_panel, person, presses, widgets, wording
+from ragviz.ui import address, cache, frame, job_panel, person, presses, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, table
 
 COUNT = st.column_config.NumberColumn(format="localized")
 PART = 20_000  # characters of a document that are drawn at once
@@ -33,7 +34,7 @@ def create_corpus() -> None:
     with st.form("new-corpus", border=False):
         name = st.text_input("Name of the new corpus", placeholder="handbook", max_chars=200)
         if st.form_submit_button("Create corpus", type="primary"):
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 if not name.strip():
                     raise UsageError("Give the corpus a name first.")
                 created = store.create_corpus(name)
@@ -258,7 +259,7 @@ def locked(corpus: Corpus, job: Job, path: str, outcome: dict[str, Any]) -> None
             st.error(taken if added.status == "exists" else plain(added.message))
 
 
-def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
+def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
     unread = sum(d.status == "error" for d in documents)
     warned = sum(bool(d.warnings) for d in documents)
     rows = pd.DataFrame(
@@ -277,11 +278,11 @@ def table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
         parts.append(f"{warned} with warnings" * bool(warned))
         st.markdown(" · ".join(part for part in parts if part), width="stretch")
-        widgets.table_button(rows, f"{corpus.name}-documents", "documents-csv")
+        saving.button(rows, f"{corpus.name}-documents", "documents-csv")
         delete_popover(corpus, documents)
 
     def opened() -> None:
-        address.put(document=widgets.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
+        address.put(document=table.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
 
     columns = {
         "Document": st.column_config.TextColumn(width=260),
@@ -307,19 +308,19 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
             ids = ids_of(names)
             number = sum(each.found + each.stale for each in anchored(corpus, ids))
             stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
-            widgets.confirm(
+            notices.confirm(
                 f"This deletes {wording.counted(len(ids), 'document')}, the parsed text included. "
                 f"{stake or 'No question has its evidence there'}; indexes keep the chunks until they are updated.",
                 "Delete",
                 lambda: delete_documents(corpus, ids),
             )
         if st.button(f"Delete the whole corpus “{plain(corpus.name)}”"):
-            widgets.confirm(
+            notices.confirm(
                 f"This deletes the corpus “{corpus.name}” with {deletion.goes_with_corpus(workspace, corpus)}."
                 + job_panel.stops_jobs(),
                 "Delete all of it",
                 lambda: (deletion.delete_corpus(workspace, corpus), address.put(corpus=None)),
-                widgets.leaving(store.indexes(corpus.id)),
+                notices.leaving(store.indexes(corpus.id)),
                 lambda: (deletion.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
             )
 
@@ -420,4 +421,4 @@ upload(corpus)
 outcomes(corpus)
 deleted(corpus)
 if documents:
-    table(corpus, documents)
+    documents_table(corpus, documents)

@@ -11,11 +11,10 @@ from ragviz.ui import (
     experiment_form,
     experiment_view,
     frame,
-    heading,
     job_panel,
     presses,
-    widgets,
 )
+from ragviz.ui.kit import heading, inputs, notices
 
 NEW = "*"
 """The value of the parameter `experiment` that stands for a new one."""
@@ -56,11 +55,11 @@ def new_experiment() -> None:
     """The form on the left; on the right what it takes, and the button that starts it."""
     sets = [each for each in store.question_sets(corpus.id) if each.asked]
     if not sets:
-        with widgets.nothing(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
+        with notices.empty(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
             address.link("questions", "Generate or import questions")
         return
     if not any(document.characters for document in store.documents(corpus.id)):
-        with widgets.nothing(f"{plain(corpus.name)} has no text to index."):
+        with notices.empty(f"{plain(corpus.name)} has no text to index."):
             address.link("documents", "Add documents")
         return
     left, right = st.columns([3, 2], gap="large")
@@ -70,11 +69,11 @@ def new_experiment() -> None:
             chosen = experiment_form.choose(corpus, sets)
         except RagvizError as error:
             st.warning(sentence(str(error)))
-    with right, widgets.errors_shown():
+    with right, notices.errors_shown():
         if chosen is None:
             st.caption("What it takes is shown when the choices can be used.")
             return
-        name = widgets.suggested_name("Name", "experiment-name", free_name(), used_by=presses.key("start-sweep"))
+        name = inputs.suggested_name("Name", "experiment-name", free_name(), used_by=presses.key("start-sweep"))
         if len(chosen.planned.cells) < 2:
             st.caption("Choose a second value for one of the choices: there is one cell.")
         dollars = None

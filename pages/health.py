@@ -2,7 +2,8 @@ import streamlit as st
 
 from ragviz.health import examination
 from ragviz.text.markup import plain
-from ragviz.ui import address, frame, heading, health_view, widgets
+from ragviz.ui import address, frame, health_view
+from ragviz.ui.kit import heading, notices
 
 workspace = frame.begin()
 store = workspace.store
@@ -11,7 +12,7 @@ sets = store.question_sets(corpus.id)
 lead = "What a set of questions is worth: its faults, what it covers, and what it can and cannot notice."
 beside = heading.header("Question set health", lead)
 if not sets:
-    with widgets.nothing(f"{plain(corpus.name)} has no questions yet."):
+    with notices.empty(f"{plain(corpus.name)} has no questions yet."):
         address.link("questions", "Generate or import questions")
     st.stop()
 indexes = [info for info in store.indexes(corpus.id) if info.build]
@@ -25,7 +26,7 @@ with beside:
             named = address.choose("Index", [info.name for info in indexes], "index", default=newest.name)
     index = next((info for info in indexes if info.name == named), None) if indexes else None
 if not question_set.total:
-    with widgets.nothing(f"{plain(question_set.name)} has no questions yet."):
+    with notices.empty(f"{plain(question_set.name)} has no questions yet."):
         address.link("questions", "Generate or import questions", set=question_set.name)
     st.stop()
 health_view.draw(corpus, question_set, index)

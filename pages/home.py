@@ -11,7 +11,8 @@ from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
 from ragviz.runs import summaries
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, heading, job_panel, presentation, presses, widgets, wording
+from ragviz.ui import address, cache, frame, job_panel, presentation, presses, widgets, wording
+from ragviz.ui.kit import heading, notices, table, tiles
 
 workspace = frame.begin()
 store = workspace.store
@@ -55,7 +56,7 @@ def sample_button(label: str, *, primary: bool = False) -> None:
         key=presses.key("load-sample"),
     )  # fmt: skip
     if pressed:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             job_panel.submit("load-sample", "sample", "Load the sample", "", {})
             st.rerun()
 
@@ -163,7 +164,7 @@ def recent() -> None:
     height = widgets.height_of(len(rows), SHOWN, widgets.TWO_LINES)  # a name may need two lines
 
     def opened() -> None:
-        run = widgets.selected(st.session_state["recent"], newest)
+        run = table.selected(st.session_state["recent"], newest)
         if run is not None:
             st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
@@ -202,14 +203,14 @@ corpora = store.corpora()
 if not corpora:
     first_visit()
 else:
-    with widgets.tiles():
+    with tiles.row():
         for name, count in (
             ("Corpora", len(corpora)),
             ("Indexes", len(store.indexes())),
             ("Question sets", len(store.question_sets())),
             ("Runs", len(runs)),
         ):
-            widgets.tile(name, f"{count:,}")
+            tiles.tile(name, f"{count:,}")
 if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):
@@ -218,7 +219,7 @@ if left is not None:
     with left:
         heading.section("Recent runs")
         if runs:
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 recent()
         else:
             st.caption(
@@ -226,7 +227,7 @@ if left is not None:
             )
 with right:
     heading.section("System status")
-    with widgets.errors_shown():
+    with notices.errors_shown():
         checklist()
     if corpora and sample.NAME not in {c.name for c in corpora}:
         sample_button("Load the sample too")

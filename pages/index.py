@@ -23,7 +23,8 @@ from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, heading, job_panel, passages, presses, widgets, wording
+from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
+from ragviz.ui.kit import figure, heading, inputs, notices, tiles
 
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
@@ -118,7 +119,7 @@ def name_of(config: IndexConfig) -> str:
     made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
     made += "" if config.prefix == prefixes.NONE else f"-{config.prefix}"
     suggested = wording.free_name(made, {info.name for info in store.indexes()})
-    return widgets.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
+    return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
 
 
 def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
@@ -181,7 +182,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             f"{too_long} of {len(chunks)} previewed chunks are longer than the {limit} tokens that the embedder reads: "
             "the rest of each would not be embedded. Choose a smaller chunk size."
         )
-    widgets.figure(plots.chunk_lengths(lengths, limit, height=190), "lengths")
+    figure.draw(plots.chunk_lengths(lengths, limit, height=190), "lengths")
     names = [d.name for d in sampled]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
     draw_cuts(sampled[names.index(name)], cuts[names.index(name)], config.prefix)
@@ -213,14 +214,14 @@ def estimate(extent: cutting.Extent, embeds: bool) -> None:
     approximately = "" if extent.exact else "~"
     explained = "At the speed of earlier builds on this machine. Texts embedded before are not embedded again."
     lasts = "–" if extent.seconds is None else wording.duration(extent.seconds)
-    with widgets.tiles():
-        widgets.tile("Chunks", f"{approximately}{rounded(extent.chunks, approximately):,}")
-        widgets.tile("Tokens", f"{approximately}{rounded(extent.tokens, approximately):,}")
+    with tiles.row():
+        tiles.tile("Chunks", f"{approximately}{rounded(extent.chunks, approximately):,}")
+        tiles.tile("Tokens", f"{approximately}{rounded(extent.tokens, approximately):,}")
         if embeds:
             note = "no estimate yet on this machine" if extent.seconds is None else ""
-            widgets.tile("Embedding", lasts, note, explained=explained)
+            tiles.tile("Embedding", lasts, note, explained=explained)
         disk = "Vectors of 384 dimensions, and text." if embeds else "Text, and its words for BM25."
-        widgets.tile("Disk", wording.size_words(extent.size), explained=disk)
+        tiles.tile("Disk", wording.size_words(extent.size), explained=disk)
 
 
 def rounded(count: int, approximately: str) -> int:
@@ -291,12 +292,12 @@ def delete_button(info: IndexInfo) -> None:
     if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
         runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
         kept_runs = f" {wording.counted(len(runs), 'run')} on it can still be read." if runs else ""
-        widgets.confirm(
+        notices.confirm(
             f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
             f"{kept_runs}{job_panel.stops_jobs()}",
             "Delete",
             lambda: (deletion.delete_index(workspace, info), address.put(index=None)),
-            widgets.leaving([info]),
+            notices.leaving([info]),
             lambda: (deletion.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
         )
 
@@ -402,7 +403,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
             key=f"search-reranker-{len(of_search)}",
         )  # fmt: skip
     for column, retriever in zip(st.columns(len(retrievers), gap="medium"), retrievers, strict=True):
-        with column, widgets.errors_shown():
+        with column, notices.errors_shown():
             st.markdown(f"**{retriever if reranker == rerankers.NONE else f'{retriever} + {reranker}'}**")
             loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
@@ -458,7 +459,7 @@ def hits(matches: Sequence[searcher.ChunkHit]) -> None:
 
 def new_index() -> None:
     left, right = st.columns([2, 3], gap="medium")
-    with left, widgets.errors_shown():
+    with left, notices.errors_shown():
         name, config = choices()
         going = job_panel.active_job("index", corpus.id, config=asdict(config))
         if going is not None:
@@ -468,7 +469,7 @@ def new_index() -> None:
             if store.index_named(name) and job_panel.active_job("index", corpus.id, name=name) is None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build("build-index", name, config)
-    with right, widgets.errors_shown():
+    with right, notices.errors_shown():
         if warning := cutting.language_warning(config.embedder, documents):
             st.warning(plain(warning))
         preview(documents, config)
@@ -479,7 +480,7 @@ heading.header("Index", f"How {corpus.name} is chunked, embedded and searched.")
 documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
 indexes = store.indexes(corpus.id)
 if not documents:
-    with widgets.nothing(f"{plain(corpus.name)} has no text to index yet."):
+    with notices.empty(f"{plain(corpus.name)} has no text to index yet."):
         address.link("documents", "Add documents")
     st.stop()
 has_questions = any(each.total for each in store.question_sets(corpus.id))
@@ -489,7 +490,7 @@ if indexes:
     cards(indexes)
     searching, making = address.choose_tab(["Search", "New index"], "index-tab")
     if searching.open:
-        with searching, widgets.errors_shown():
+        with searching, notices.errors_shown():
             if ready:
                 search(ready)
             else:

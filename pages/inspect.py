@@ -13,17 +13,16 @@ from ragviz.ui import (
     cache,
     case,
     frame,
-    heading,
     pairs,
     presentation,
     questeval_tab,
     question_list,
     question_table,
-    widgets,
     wording,
 )
 from ragviz.ui.claims import chosen_claim
 from ragviz.ui.judge_calls import judge_calls
+from ragviz.ui.kit import heading, notices
 from ragviz.ui.quest_table import quest_tab
 
 TABS = ("Case", questeval_tab.NAME, "Judge calls")
@@ -35,7 +34,7 @@ store = workspace.store
 def no_run(corpus: Corpus) -> None:
     """Say that there is nothing to look at, and where to make it."""
     heading.header("Case", "One question of one run, down to the sentence.")
-    with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
+    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
 
@@ -60,7 +59,7 @@ def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
     asked = moved_questions.shared_questions(runs, cache.SOURCES)
     if not asked:
         heading.header("Case")
-        with widgets.nothing("These runs share no question."):
+        with notices.empty("These runs share no question."):
             address.link("compare", "Choose other runs", runs=st.query_params.get("runs"))
         st.stop()
     requested = st.query_params.get("question")
@@ -137,19 +136,19 @@ judgement = cache.judgement(runs[0])
 if judgement.controls is not None and not judgement.controls.reliable and question_id in judgement.statuses:
     st.warning(plain(judgement.controls.sentence))
 if len(runs) == 1:
-    with widgets.errors_shown():
+    with notices.errors_shown():
         case.cause_line(runs[0], judgement, question, retrieved, k)
 whole, quest, calls = address.choose_tab(TABS, "case-tab")
 if whole.open:
-    with whole, widgets.errors_shown():
+    with whole, notices.errors_shown():
         case_tab(runs, question_id, k)
 if quest.open:
-    with quest, widgets.errors_shown():
+    with quest, notices.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
         evaluated = cache.evaluated_to(run, question_id)
         quest_tab(evaluated, run.name, answers=question_table.answers(run))
 if calls.open:
-    with calls, widgets.errors_shown():
+    with calls, notices.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
         evaluated = cache.evaluated_to(run, question_id)
         judge_calls(run, cache.retrieved_for(run, question_id), evaluated)

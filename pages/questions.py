@@ -19,7 +19,6 @@ from ragviz.ui import (
     evidence_finder,
     frame,
     generation_tab,
-    heading,
     import_tab,
     job_panel,
     people_tab,
@@ -31,6 +30,7 @@ from ragviz.ui import (
     widgets,
     wording,
 )
+from ragviz.ui.kit import heading, notices, tiles
 
 BANKS = f"""The public format: `{banks.SHAPE}`
 
@@ -59,7 +59,7 @@ def figures(of: cache.State) -> tuple[dict[str, int], frozenset[str], int, str]:
     return dict(Counter(q.kind for q in asked)), documents, sum(map(review_tab.is_stale, questions)), makers
 
 
-def tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
+def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     by_status = Counter(question_set.counts)
     kinds, covered, stale, makers = figures(cache.state(question_set.id))
     by_kind = Counter(kinds)
@@ -75,16 +75,16 @@ def tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     judged = ", ".join(said if by_status["quarantined"] else said[:2])
     counted = [f"{by_kind[kind]:,} {words}" for kind, words in KIND_TITLES.items() if by_kind[kind]]
     told = " · ".join(words.replace(" ", "\u00a0") for words in counted)
-    with widgets.tiles():
-        widgets.tile("Questions", f"{question_set.total:,}", plain(note))
-        widgets.tile("Accepted", f"{by_status['accepted']:,}", judged)
-        widgets.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
-        widgets.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)
+    with tiles.row():
+        tiles.tile("Questions", f"{question_set.total:,}", plain(note))
+        tiles.tile("Accepted", f"{by_status['accepted']:,}", judged)
+        tiles.tile("Documents covered", f"{len(covered & names.keys()):,}", f"of {len(names):,}")
+        tiles.tile("With evidence", f"{by_kind['single'] + by_kind['multi']:,}", told)
 
 
 def empty_set(question_set: QuestionSet) -> None:
     """Say that a set has no questions, with the ways to some; it may have edits that were undone."""
-    with widgets.nothing(f"{plain(question_set.name)} has no questions yet."):
+    with notices.empty(f"{plain(question_set.name)} has no questions yet."):
         for label, tab in (("Generate some", "Generate"), ("Write one", "Write"), ("Import a file", "Import")):
             address.link("questions", label, set=question_set.name, tab=tab)
         address.link("questions", "Take them from what people asked", set=question_set.name, tab="Real questions")
@@ -116,7 +116,7 @@ def bring_banks(question_set: QuestionSet) -> None:
         st.markdown(f"**RAGQuestEval banks** for {plain(question_set.name)}")
         file = st.file_uploader("JSON", type=["json"], key="banks-file")
         if st.form_submit_button("Import banks") and file:
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 imported = import_banks(workspace, question_set, file.getvalue())
                 st.session_state["imported-banks"] = (question_set.name, len(imported.banks), imported.problems)
                 st.rerun()
@@ -150,7 +150,7 @@ def reasons(rows: pd.DataFrame, key: str) -> None:
 def manage(question_set: QuestionSet) -> None:
     import_tab.export(question_set)
     if st.button("Delete…", type="tertiary", key="delete-set"):
-        widgets.confirm(
+        notices.confirm(
             f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
             "keep the questions as they were asked." + job_panel.stops_jobs(),
             "Delete",
@@ -199,11 +199,11 @@ generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set.id) if sets else []
 edited = question_to_edit(question_set.id if sets else "", questions)
 if edited is not None:
-    with widgets.errors_shown():
+    with notices.errors_shown():
         question_editor.edit(corpus, question_set, question_set.name, edited)
     st.stop()
 if sets:
-    tiles(question_set, names)
+    set_tiles(question_set, names)
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
@@ -225,7 +225,7 @@ SHOW_GENERATED = ("Review", "Generate")  # what the newest generation made
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
 for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
     if tab.open:
-        with tab, widgets.errors_shown():
+        with tab, notices.errors_shown():
             if tab_name in SHOW_GENERATED:
                 generation_tab.outcome(corpus, question_set.name if sets else None)
             if tab_name in NEEDS_QUESTIONS and not question_set.total:

@@ -19,7 +19,6 @@ from ragviz.ui import (
     cache,
     downloads,
     frame,
-    heading,
     judged_misses,
     questeval_tab,
     question_list,
@@ -29,9 +28,9 @@ from ragviz.ui import (
     run_pictures,
     run_scores,
     what_if_tab,
-    widgets,
     wording,
 )
+from ragviz.ui.kit import figure, heading, notices, tiles
 
 # The tabs between the tiles and the questions, in their order; only the open one is drawn. (A string would be shown.)
 TABS = ("Overview", "Scores", questeval_tab.NAME, "All metrics", what_if_tab.NAME)
@@ -70,23 +69,23 @@ def verdict_line(run: Run, summary: Summary) -> None:
         st.html(f'<p class="rv-verdict">{sentence}</p>')
 
 
-def tiles(summary: Summary) -> None:
+def ranking_tiles(summary: Summary) -> None:
     missed = intervals.estimate(np.asarray(summary.ranks == 0), summary.clusters)
     interval = "[{:.0%}, {:.0%}]".format(*missed.interval) if missed.interval else "no interval"
     note = f"{missed.mean:.0%} {interval} of {summary.n}"
-    with widgets.tiles():
+    with tiles.row():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]
         metric_tile(recall, summary)
         metric_tile("precision", summary)
         for name in others:
             metric_tile(name, summary)
-        widgets.tile(f"Not in top {summary.depth} ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
+        tiles.tile(f"Not in top {summary.depth} ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
 
 
 def metric_tile(name: str, summary: Summary) -> None:
     metric, better = METRICS[name], "↑" if METRICS[name].higher_is_better else "↓"
     title = metric.title.replace("@k", f"@{summary.k}")
-    widgets.estimate_tile(title, summary.metrics[label(name, summary.k)], explained=metric.explanation, better=better)
+    tiles.mean(title, summary.metrics[label(name, summary.k)], explained=metric.explanation, better=better)
 
 
 def sum_line(run: Run, summary: Summary) -> None:
@@ -157,10 +156,10 @@ def overview() -> None:
         pair = parts[start : start + 2]
         with st.container(key=f"beside-{start}"):
             for column, draw in zip(st.columns(len(pair), gap="medium"), pair, strict=True):
-                with column, widgets.errors_shown():
+                with column, notices.errors_shown():
                     draw()
     if summary.n and not unranked:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             rescue_table.draw(run, k)
         judged_misses.draw(run, k)
 
@@ -171,12 +170,12 @@ runs = [run for run in all_runs if run.status == "done"]
 requested_run = st.query_params.get("run")
 if requested_run in {run.name for run in all_runs} - {run.name for run in runs}:
     heading.header("Results", f"Run {requested_run}")
-    with widgets.nothing(f"Run {plain(requested_run)} is not finished yet."):
+    with notices.empty(f"Run {plain(requested_run)} is not finished yet."):
         address.link("run", "See its progress, or resume it")
     st.stop()
 if not runs:
     heading.header("Results", "Retrieval and answer quality of a run.")
-    with widgets.nothing(f"No run of {plain(corpus.name)} is done yet."):
+    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
 name = address.chosen("run", [run.name for run in runs], noun="run")
@@ -205,15 +204,15 @@ with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run,
 if not len(rows):
     st.markdown("None of the questions of this run has evidence, so there are no ranking metrics.")
     st.stop()
-with widgets.errors_shown():
+with notices.errors_shown():
     verdict_line(run, summary)
 if summary.n:
-    with widgets.errors_shown():
-        tiles(summary)
+    with notices.errors_shown():
+        ranking_tiles(summary)
         with st.container(gap="xxsmall"):
             sum_line(run, summary)
 if judgement.statuses:
-    with widgets.errors_shown():
+    with notices.errors_shown():
         run_answers.answer_tiles(run, judgement, k)
         with st.container(gap="xxsmall"):
             run_answers.answer_line(run, judgement)
@@ -227,7 +226,7 @@ if fit := measurements.fit_words(run):
     st.caption(plain(fit))
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
-widgets.draw_so_far("results")
+figure.draw_so_far("results")
 tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]
 tabs = dict(zip(tab_names, address.choose_tab(tab_names, "results-tab"), strict=True))
 if tabs["Overview"].open:
@@ -237,13 +236,13 @@ if "Scores" in tabs and tabs["Scores"].open:
     with tabs["Scores"]:
         run_scores.distributions(run, judgement, key)
 if tabs[questeval_tab.NAME].open:
-    with tabs[questeval_tab.NAME], widgets.errors_shown():
+    with tabs[questeval_tab.NAME], notices.errors_shown():
         questeval_tab.draw(run, k, list(filtered_rows["Id"]), key)
 if tabs["All metrics"].open:
-    with tabs["All metrics"], widgets.errors_shown():
+    with tabs["All metrics"], notices.errors_shown():
         run_scores.metrics_table(run, summary)
 if tabs[what_if_tab.NAME].open:
-    with tabs[what_if_tab.NAME], widgets.errors_shown():
+    with tabs[what_if_tab.NAME], notices.errors_shown():
         what_if_tab.draw(run, k)
 left_out = "" if question_table.answers(run) else outcomes.apart(summary.unanswerable, summary.reference_only)
 question_list.draw(run, filtered_rows, len(rows), k, left_out, key)

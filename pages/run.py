@@ -22,7 +22,8 @@ from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import choices, foreign, formats, measurements, running
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, caveat, frame, heading, job_panel, presses, widgets, wording
+from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, widgets, wording
+from ragviz.ui.kit import heading, inputs, notices, tiles
 
 ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
@@ -384,7 +385,7 @@ def naming(config: RunConfig) -> str:
     side = f"-{config.split}" if config.split else ""
     made_of = f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
     suggested = wording.free_name(made_of, taken)
-    return widgets.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
+    return inputs.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
 
 
 # The estimate
@@ -400,14 +401,14 @@ def cost(config: RunConfig) -> None:
     key = forecast_key(resolved)
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
-        widgets.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
+        tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
         if not asks:
             embeds = "embedder" in needs(config.retriever) and index.config.embedder.startswith(REMOTE)
-            widgets.tile("Model calls", "0", "except embeddings" if embeds else "no cost")
+            tiles.tile("Model calls", "0", "except embeddings" if embeds else "no cost")
         elif forecast is None:
-            widgets.tile("Model calls", "–", "not estimated yet")
+            tiles.tile("Model calls", "–", "not estimated yet")
         else:
-            widgets.forecast_tiles(forecast)
+            tiles.forecast(forecast)
     if forecast is not None:
         st.caption(f"Calls: {', '.join(f'{count:,} {step}' for step, count in forecast.calls.items())}.")
         for words in filter(None, (forecast.pooled_words, forecast.paid_words)):
@@ -472,7 +473,7 @@ def forecast_key(config: RunConfig) -> str:
 def estimate(config: RunConfig, key: str, label: str) -> None:
     """Draw the button of the dry run, which retrieves and calls no model."""
     if st.button(label, help="A dry run: retrieves, calls no model, and counts the calls that are already paid."):
-        with widgets.errors_shown(), st.spinner("Counting calls"):
+        with notices.errors_shown(), st.spinner("Counting calls"):
             st.session_state["forecasts"][key] = running.foresee(workspace, config)
             st.rerun()
 
@@ -559,7 +560,7 @@ def bring_in() -> None:
             file = st.file_uploader("File", type=[each.extension for each in formats.FORMATS.values()], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run"):
-                with widgets.errors_shown():
+                with notices.errors_shown():
                     if file is None or not name.strip():
                         raise UsageError("Choose a file." if file is None else "Give the run a name.")
                     judged_run = formats.reader(file_format)(file.getvalue(), file.name)
@@ -612,7 +613,7 @@ def awaited_index(built: Collection[str]) -> None:
         st.info(f"The index “{plain(name)}” is being built (see the sidebar): it can be chosen here when it is done.")
     else:
         reason = sentence(job.error) if job.error else f"Its build {'was ' * (job.status != 'failed')}{job.status}."
-        with widgets.nothing(f"The index “{plain(name)}” is not built. {reason}"):
+        with notices.empty(f"The index “{plain(name)}” is not built. {reason}"):
             address.link("index", "Indexes")
     if requested == name:
         address.put(index=None)  # another one is shown
@@ -628,7 +629,7 @@ if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
     address.chosen("index", [i.name for i in indexes])
     address.chosen("set", [s.name for s in sets], noun="question set")
-    with widgets.nothing(f"A run needs an index and questions; there {lacks} yet."):
+    with notices.empty(f"A run needs an index and questions; there {lacks} yet."):
         address.link("index" if not indexes else "questions", f"Make {missing}")
     bring_in()
     st.stop()
@@ -637,7 +638,7 @@ runs = store.runs(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
-    widgets.still_there("start-from", ["Defaults", *names], "run")
+    inputs.still_there("start-from", ["Defaults", *names], "run")
     started_from(names)
     preset = None
     if names:
@@ -660,7 +661,7 @@ with right:
     if going is not None:
         st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
     if start_it:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             resolved = choices.resolved(workspace, config)
             choices.check_run(resolved)
             if resolved.split:

@@ -11,7 +11,8 @@ from ragviz.runs import summaries
 from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, experiment_view, frame, heading, run_editing, run_table, widgets, wording
+from ragviz.ui import address, experiment_view, frame, run_editing, run_table, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -72,9 +73,9 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
 # The table
 
 
-def table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, str]) -> None:
+def runs_table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, str]) -> None:
     def opened() -> None:
-        if (run := widgets.selected(st.session_state[key], runs)) is not None:
+        if (run := table.selected(st.session_state[key], runs)) is not None:
             st.session_state["open-run"] = run.name
 
     columns = run_table.column_configs(list(rows.columns), metrics)
@@ -86,12 +87,12 @@ def table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, 
 corpus = frame.need_corpus()
 runs = store.runs(corpus.id)
 heading.header("Runs", f"What the runs of {corpus.name} measured, each at its own k.")
-with widgets.errors_shown():
+with notices.errors_shown():
     experiment_view.listed(corpus)
 if runs:
     address.link("experiment", "New experiment", experiment="*")
 else:
-    with widgets.nothing(
+    with notices.empty(
         f"{plain(corpus.name)} has no runs yet. A run retrieves chunks for every question of a set, and records at "
         "which rank its evidence is."
     ):
@@ -101,7 +102,7 @@ else:
     st.stop()
 if name := st.session_state.pop("open-run", None):
     address.go_to("results", run=name, k=None)
-with widgets.errors_shown():
+with notices.errors_shown():
     chosen = chosen_filter(runs)
     measured_runs = measured(runs)
     status = jobs.run_statuses(workspace, runs)
@@ -117,12 +118,12 @@ with widgets.errors_shown():
                 "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
             )
         rows = run_table.rows(shown, measured_runs, status, columns, metrics)
-        widgets.table_button(rows, "runs", "runs-csv")
+        saving.button(rows, "runs", "runs-csv")
     key = f"runs-{digest(*(run.id for run in shown), *columns)}"  # a tick holds for the rows it was made in
-    ticked = set(widgets.ticked(st.session_state.get(key), [run.id for run in shown]))
+    ticked = set(table.ticked(st.session_state.get(key), [run.id for run in shown]))
     with buttons:
         actions([run for run in shown if run.id in ticked], sorted({tag for run in runs for tag in run.tags}))
     if shown:
-        table(shown, rows, key, metrics)
+        runs_table(shown, rows, key, metrics)
     else:
         st.markdown("No run passes the filter.")

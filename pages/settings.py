@@ -12,7 +12,8 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.prices import Prices, merged_prices
 from ragviz.text.markup import plain
-from ragviz.ui import cache, formats, frame, guard, heading, widgets
+from ragviz.ui import cache, frame, guard, widgets
+from ragviz.ui.kit import heading, notices, saving
 
 SECRET = ("DATABASE_URL", "API_KEY")
 
@@ -77,7 +78,7 @@ def part(title: str, address: str, key: str, verb: str = "Test") -> None:
         heading.section(title)
         st.caption(plain(address))
         if st.button(verb, key=f"test-{key}"):
-            with widgets.errors_shown(), st.spinner("Testing"):
+            with notices.errors_shown(), st.spinner("Testing"):
                 started = time.perf_counter()
                 words = connections.PARTS[key](workspace)
                 took = (
@@ -295,12 +296,12 @@ with columns[1]:
             heading.section("Model")
             st.caption("None: questions and answers are extractive. Enter an address or a key below.")
 columns = st.columns(2)
-with columns[0], widgets.errors_shown():
+with columns[0], notices.errors_shown():
     endpoint()
-with columns[1], widgets.errors_shown():
+with columns[1], notices.errors_shown():
     prices()
 heading.section("Downloads")
-formats.choose()
+saving.choose()
 st.caption("What the buttons of tables and pictures save, in this tab. A run's own tables offer all formats of tables.")
 heading.section("Effective settings")
 widgets.table(values(), "values", height="content", alt="Effective settings and their sources")

@@ -124,7 +124,7 @@ def test_a_kind_that_was_planned_elsewhere_is_not_counted_of_none(
     ]
     drawn: list[pd.DataFrame] = []
     monkeypatch.setattr(generation_tab.widgets, "table", lambda rows, *_args, **_named: drawn.append(rows))
-    monkeypatch.setattr(generation_tab.widgets, "table_button", lambda *_args: None)
+    monkeypatch.setattr(generation_tab.saving, "button", lambda *_args: None)
     generation_tab._by_document(cells, "key")
     assert dict(drawn[0].iloc[0]) == {"Document": "a.md", "Planned": 2, "Fact": "1 of 2", "Bridge": "1, not planned"}
 

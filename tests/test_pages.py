@@ -40,8 +40,9 @@ from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays,
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, job_panel, rescue_table, widgets, wording
+from ragviz.ui import frame, job_panel, rescue_table, wording
 from ragviz.ui.cache import workspace
+from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -816,7 +817,7 @@ def test_a_split_that_runs_used_is_made_again_after_a_question(home: Path, monke
     assert "1 run ('v') used the present split" in words(app)
     assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 0)
     assert app.button(key="confirm-do").label == "Make it again"
-    monkeypatch.setattr(widgets, "confirm", lambda sentence, verb, action: action())  # AppTest presses nothing in it
+    monkeypatch.setattr(notices, "confirm", lambda sentence, verb, action: action())  # AppTest presses nothing in it
     app.button(key="make-split").click()
     app.run()
     assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 9)

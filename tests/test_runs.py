@@ -11,7 +11,8 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, running, summaries
 from ragviz.store.store import Store
-from ragviz.ui import run_table, widgets
+from ragviz.ui import run_table
+from ragviz.ui.kit import notices
 from ragviz.ui.run_table import Filter
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
@@ -19,7 +20,7 @@ from tests.test_pages import address, bare, built, button, checked, home, show, 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, *rows: int) -> None:
     """Tick rows of the table, which AppTest cannot."""
-    monkeypatch.setattr(widgets, "ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
+    monkeypatch.setattr(table, "ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
 
 
 def table(app):
@@ -191,7 +192,7 @@ def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: P
     app = show("runs")
     button(app, "Delete").click().run()
     assert "This deletes 2 runs vectors, words. Rankings, answers and judgements of 20 questions" in words(app)
-    monkeypatch.setattr(widgets, "confirm", widgets.confirm.__wrapped__)
+    monkeypatch.setattr(notices, "confirm", notices.confirm.__wrapped__)
     app = asked(deleting, " ".join(ids))
     assert len(store.runs()) == 2, "nothing is gone before it is confirmed"
     store.delete_run(ids[1])  # by another session, meanwhile

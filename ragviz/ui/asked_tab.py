@@ -17,7 +17,8 @@ from ragviz.documents import corpora
 from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, job_panel, person, presses, widgets, wording
+from ragviz.ui import address, cache, job_panel, person, presses, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, table, tiles
 
 FIRST = 10
 """Questions that one press adds, the most asked."""
@@ -71,7 +72,7 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
         going = job_panel.active_job("asked", corpus.id, questions=question_set.id) is not None
         label = "Reading…" if going else "Read the log"
         if st.form_submit_button(label, type="primary", key=presses.key("read-log"), disabled=going) and file:
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 _submit(corpus, question_set, file, "" if index == NO_INDEX else str(index), float(alike))
     with right:
         st.markdown(
@@ -95,18 +96,16 @@ def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, al
 
 def _tiles(read: Demand) -> None:
     told = demand.shares(read)
-    with widgets.tiles():
-        widgets.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
-        widgets.tile(
-            "Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one"
-        )
+    with tiles.row():
+        tiles.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
+        tiles.tile("Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one")
         _share("In the set", told["asked"], f"{len(read.unasked):,} questions are not")
         _share("Answered by a document", told["held"], f"{len(read.unanswered):,} questions are not")
 
 
 def _share(title: str, share: float | None, note: str) -> None:
     words = "not known" if share is None else f"{share:.0%}"
-    widgets.tile(title, words, "no index, or too few questions to learn from" if share is None else note)
+    tiles.tile(title, words, "no index, or too few questions to learn from" if share is None else note)
 
 
 def _clusters(question_set: QuestionSet, read: Demand) -> None:
@@ -131,7 +130,7 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
             _add(question_set, ticked)
         if st.button(f"Add the {len(first):,} most asked", key="add-first", disabled=not first):
             _add(question_set, first)
-        widgets.table_button(rows, f"{question_set.name}-asked", "asked-csv")
+        saving.button(rows, f"{question_set.name}-asked", "asked-csv")
     if not listed:
         st.caption("None.")
         return
@@ -156,7 +155,7 @@ def _add(question_set: QuestionSet, chosen: Sequence[Cluster]) -> None:
 
 
 def _ticked(key: str, listed: Sequence[Cluster]) -> list[Cluster]:
-    texts = set(widgets.ticked(st.session_state.get(key), [each.text for each in listed]))
+    texts = set(table.ticked(st.session_state.get(key), [each.text for each in listed]))
     return [each for each in listed if each.text in texts]
 
 
@@ -213,9 +212,9 @@ def _means(of: cache.State) -> pd.DataFrame:
         {
             "Metric": [mean.metric for mean in means],
             "Each question once": [mean.plain.mean for mean in means],
-            "Its 95 %": [widgets.interval_words(mean.plain) for mean in means],
+            "Its 95 %": [tiles.interval_words(mean.plain) for mean in means],
             "Weighted": [mean.weighted.mean for mean in means],
-            "Weighted, 95 %": [widgets.interval_words(mean.weighted) for mean in means],
+            "Weighted, 95 %": [tiles.interval_words(mean.weighted) for mean in means],
             "n": [mean.weighted.n for mean in means],
         }
     )

@@ -18,7 +18,8 @@ from ragviz.retrieval.search import ChunkHit
 from ragviz.runs import measurements
 from ragviz.text.markup import plain, shortened, visible, without_middle
 from ragviz.text.names import distinct
-from ragviz.ui import cache, heading, passages
+from ragviz.ui import cache, passages
+from ragviz.ui.kit import heading
 from ragviz.ui.passages import Note
 
 LEAST = 5

@@ -20,7 +20,8 @@ from ragviz.text import differences
 from ragviz.text.differences import Range, differing
 from ragviz.text.markup import highlighted, legend, plain
 from ragviz.text.names import short_names
-from ragviz.ui import address, both_rankings, cache, case, heading, pairs, passages, question_table, widgets, wording
+from ragviz.ui import address, both_rankings, cache, case, pairs, passages, question_table, widgets, wording
+from ragviz.ui.kit import heading, notices, saving
 from ragviz.ui.pairs import Pair
 
 _SHOWN = ("recall", "precision", "mrr")
@@ -99,26 +100,26 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     if entries:
         st.html(legend(entries))
     for column, run, mark in zip(st.columns(2, gap="medium"), pair, marks, strict=True):
-        with column, widgets.errors_shown():
+        with column, notices.errors_shown():
             _side(run, question_id, k, mark)
     if said := alike_words(answers, marks):
         st.caption(said)
     with st.container(key="case-texts"):
         left, right = st.columns(2, gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             case.reference_text(question, Matrix(), None)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):
                 if question.evidence:
                     passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
                 else:
                     st.caption(case.WITHOUT_EVIDENCE[question.kind])
-    with widgets.errors_shown():
+    with notices.errors_shown():
         both_rankings.draw(pair, question, k)
-    with widgets.errors_shown():
+    with notices.errors_shown():
         score_table(runs, question_id, k)
-    with widgets.errors_shown():
+    with notices.errors_shown():
         both_rankings.in_full(pair, question, k)
 
 
@@ -193,7 +194,7 @@ def score_table(runs: Sequence[Run], question_id: str, k: int) -> None:
         table["Difference"] = table[names[1]] - table[names[0]]
     with widgets.above_table("both"):
         heading.section("Scores")
-        widgets.table_button(table, f"{question_id}-scores", "both-csv")
+        saving.button(table, f"{question_id}-scores", "both-csv")
     columns = {
         name: st.column_config.NumberColumn(short, format="%.2f") for name, short in short_names(names, 24).items()
     }

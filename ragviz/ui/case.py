@@ -19,8 +19,9 @@ from ragviz.questions.question_types import said_of
 from ragviz.runs import judgements, measurements
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, legend, plain
-from ragviz.ui import cache, heading, judged_misses, passages, question_table, widgets, wording
+from ragviz.ui import cache, judged_misses, passages, question_table, wording
 from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
+from ragviz.ui.kit import heading, notices
 from ragviz.ui.passages import Note
 from ragviz.ui.score_list import ranking_scores, scores
 
@@ -118,9 +119,9 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
     texts(run, question, retrieved, evaluated, k, claim)
     with st.container(key="case-below"):
         left, right = st.columns([2, 1], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             ranking(run, question, retrieved, evaluated, k, claim)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             ranking_scores(cache.summary(run, k), question.id)
             scores(cache.scores_of(run, question.id), evaluated)
             if evaluated is None or not question_table.answers(run):
@@ -147,11 +148,11 @@ def texts(
     with st.container(key="case-texts"):
         columns = st.columns(3 if question_table.answers(run) else 2, gap="medium")
         if question_table.answers(run):
-            with columns[0], widgets.errors_shown():
+            with columns[0], notices.errors_shown():
                 answer_text(evaluated, claim)
-        with columns[-2], widgets.errors_shown():
+        with columns[-2], notices.errors_shown():
             reference_text(question, matrix, claim)
-        with columns[-1], widgets.errors_shown():
+        with columns[-1], notices.errors_shown():
             evidence(run, question, retrieved, k)
 
 

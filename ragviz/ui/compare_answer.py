@@ -14,8 +14,9 @@ from ragviz.report import difference_plots, leaderboard_plots
 from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
-from ragviz.ui import cache, compare_choices, heading, widgets, wording
+from ragviz.ui import cache, compare_choices, widgets, wording
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.kit import figure, heading, saving, table
 
 MARKS = {
     "better": "▲ better",
@@ -112,7 +113,7 @@ def leaderboard(shown: Shown) -> None:
     groups = brackets.brackets(list(at), pairs)
     joined = [[at[run] for run in group] for group in groups]
     drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1), 95 % intervals")
-    widgets.figure(drawn, "leaderboard")
+    figure.draw(drawn, "leaderboard")
     if words := brackets.apart_words(list(at), pairs):
         st.markdown(plain(words))
     st.caption(plain(_bracket_words(groups, comparison)))
@@ -156,7 +157,7 @@ def differences(shown: Shown) -> None:
     ]  # fmt: skip
     margin = comparison.rule.margin(metric)
     title = f"Difference in {title_of(metric)}, 95 % intervals"
-    widgets.figure(difference_plots.differences(rows, x_title=title, margin=margin), "differences")
+    figure.draw(difference_plots.differences(rows, x_title=title, margin=margin), "differences")
     st.caption(
         f"▲ better, ▼ worse, ■ equivalent, ○ undecided. Grey band: differences within ±{margin:g} are too small to "
         "matter; an interval within it is equivalent."
@@ -180,10 +181,10 @@ def pairs_table(shown: Shown) -> None:
     )
     with widgets.above_table("pairs"):
         heading.section(plain(f"All pairs by {title_of(shown.metric)}"))
-        widgets.table_button(rows, "pairs", "pairs-csv")
+        saving.button(rows, "pairs", "pairs-csv")
 
     def opened() -> None:
-        if (pair := widgets.selected(st.session_state["pairs"], found)) is not None:
+        if (pair := table.selected(st.session_state["pairs"], found)) is not None:
             compare_choices.choose_pair(shown.runs, pair.baseline, pair.delta.run)
 
     text = st.column_config.TextColumn

@@ -13,8 +13,9 @@ from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, expense_plots, rank_plots, small_multiples
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, cache, heading, widgets
+from ragviz.ui import address, cache
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.kit import figure, heading, notices
 
 OVERLAID = 3
 """Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
@@ -39,17 +40,17 @@ def curves(shown: Shown) -> None:
     if len(names) > OVERLAID:
         name = address.choose_one("Curve", {name: METRICS[name].name for name in CURVES}, "curve")
         drawn = small_multiples.curves(lines_of(name), k=comparison.k, y_title=f"{METRICS[name].name} (0 to 1)")
-        widgets.figure(drawn, f"curves-{name}")
+        figure.draw(drawn, f"curves-{name}")
         st.caption(f"Bands are 95 % intervals; dotted in each panel: the baseline, {plain(comparison.runs[0])}.")
         return
     with st.grid(len(CURVES), min_column_width=300):
         for name in CURVES:
-            with st.container(), widgets.errors_shown():
+            with st.container(), notices.errors_shown():
                 title = f"{METRICS[name].name} (0 to 1)"
                 drawn = curve_plots.curves(
                     lines_of(name), k=comparison.k, by_run=True, labels=False, y_title=title, height=290
                 )
-                widgets.figure(drawn, f"curves-{name}")
+                figure.draw(drawn, f"curves-{name}")
 
 
 def histograms(shown: Shown) -> None:
@@ -63,7 +64,7 @@ def histograms(shown: Shown) -> None:
         drawn = small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k)
     else:
         drawn = rank_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300)
-    widgets.figure(drawn, "histograms")
+    figure.draw(drawn, "histograms")
 
 
 def recall_by_tokens(shown: Shown) -> None:
@@ -80,7 +81,7 @@ def recall_by_tokens(shown: Shown) -> None:
             parts = [each[: comparison.depth] for each in (tokens, *bands[place]["recall"])]
             lines.append(expense_plots.Reading(name, place, *parts))
     if lines:
-        widgets.figure(expense_plots.recall_by_tokens(lines, k=k), "tokens")
+        figure.draw(expense_plots.recall_by_tokens(lines, k=k), "tokens")
         st.caption(plain(_equal_tokens_words(lines, k)))
     if unknown:
         reasons = "nothing is ranked, or its index was cut anew, deleted, or is not ours"
@@ -118,7 +119,7 @@ def quality_by_expense(shown: Shown) -> None:
         if run in front.runs or run in front.dominated
         for taken in [getattr(prices[run], by)]
     ]
-    widgets.figure(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
+    figure.draw(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
     st.caption(plain(f"{pareto.words(front)} By means: runs on the front need not be apart. {_MEANING[by]}"))
     if lacking := [run for run in comparison.runs if getattr(prices[run], by) is None]:
         st.caption(plain(f"{AXES[by]}: not known of {', '.join(lacking)}."))

@@ -16,9 +16,10 @@ from ragviz.report import difference_plots
 from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
-from ragviz.ui import cache, heading, widgets, wording
+from ragviz.ui import cache, widgets, wording
 from ragviz.ui.compare_answer import won_words
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.kit import figure, heading, saving
 
 
 def settings_table(comparison: Comparison) -> None:
@@ -108,7 +109,7 @@ def metrics_part(shown: Shown, measured: Mapping[str, MetricRow], name: str) -> 
                 for metric in measured
                 for d in [shown.delta(metric)]
             ]  # fmt: skip
-            widgets.figure(difference_plots.differences(changes, x_title="Difference"), f"{name}-differences")
+            figure.draw(difference_plots.differences(changes, x_title="Difference"), f"{name}-differences")
         with right:
             _metrics_table(_rows_of(shown, measured), name)
             for row in measured.values():
@@ -140,7 +141,7 @@ def _metrics_table(table: pd.DataFrame, name: str) -> None:
     """Draw the rows of metrics, with their CSV."""
     with widgets.above_table(name):
         st.markdown(wording.counted(len(table), "metric"), width="stretch")
-        widgets.table_button(table, name, f"{name}-csv")
+        saving.button(table, name, f"{name}-csv")
     means = [column for column in table.columns if table[column].dtype == float]
     columns: dict[str, object] = {
         column: st.column_config.NumberColumn(short, format="%.3f", width=68)

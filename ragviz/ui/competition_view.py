@@ -14,7 +14,8 @@ from ragviz.health import competition
 from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements
 from ragviz.text.markup import plain, visible
-from ragviz.ui import address, cache, heading, job_panel, presses, widgets, wording
+from ragviz.ui import address, cache, job_panel, presses, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, table
 
 WHY = (
     "New chunks compete with those that were found before. One step updates the index of a run and ranks its questions "
@@ -33,7 +34,7 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
         if run.config.questions == question_set.id and run.status == "done" and not measurements.unranked_words(run)
     ]  # fmt: skip
     if not mine:
-        with widgets.nothing("No run has asked this set yet: there is nothing that new documents could have changed."):
+        with notices.empty("No run has asked this set yet: there is nothing that new documents could have changed."):
             address.link("run", "Make a run", set=question_set.name)
         return
     names = [run.name for run in mine]
@@ -48,7 +49,7 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
         )
         _again(earlier, {run.name for run in runs})
     if chosen is not None:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             now = next(run for run in later if run.name == chosen)
             _found(_competition(cache.state(earlier.id, now.id, now.config.index, now.corpus_id)), earlier, now)
 
@@ -65,7 +66,7 @@ def _again(earlier: Run, taken: set[str]) -> None:
     label, key = "Update the index and run again", presses.key("run-again")
     if st.button(label, type="primary", key=key, disabled=active is not None):
         name = wording.free_name(f"{earlier.name}, again", taken)
-        with widgets.errors_shown():
+        with notices.errors_shown():
             arguments = {"run": earlier.id, "name": name}
             job_panel.submit("run-again", "again", f"Run {earlier.name} again", earlier.corpus_id, arguments)
             st.rerun()
@@ -86,7 +87,7 @@ def _found(found: Competition, earlier: Run, later: Run) -> None:
     rows = pd.DataFrame([_row(row) for row in found.rows])
     with widgets.above_table("competition"):
         heading.section("By document")
-        widgets.table_button(rows, f"{later.name}-competition", "competition-csv")
+        saving.button(rows, f"{later.name}-competition", "competition-csv")
     shown = {name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f") for name in _MEANS}
     shown |= {"Document": st.column_config.TextColumn(width=300)}
     widgets.table(
@@ -127,7 +128,7 @@ def _lost(found: Competition, earlier: Run, later: Run) -> None:
 
     def opened() -> None:
         ids = [each.question_id for each in found.lost]
-        st.session_state["open-competition"] = widgets.selected(st.session_state["competition-lost"], ids)
+        st.session_state["open-competition"] = table.selected(st.session_state["competition-lost"], ids)
 
     height = widgets.height_of(len(rows), 12)
     widgets.table(rows, "competition-lost", on_select=opened, height=height, alt="Questions that were lost")

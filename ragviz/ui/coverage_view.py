@@ -19,8 +19,9 @@ from ragviz.report import coverage_plots
 from ragviz.retrieval import search
 from ragviz.runs import contexts
 from ragviz.text.markup import highlighted, plain
-from ragviz.ui import address, cache, passages, widgets, wording
+from ragviz.ui import address, cache, passages, wording
 from ragviz.ui.cache import State
+from ragviz.ui.kit import figure, notices
 
 LISTED = 8
 """Questions about a chunk that are listed."""
@@ -29,7 +30,7 @@ LISTED = 8
 def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, newest: Sequence[Run]) -> None:
     """Draw the map, and the chunk that the address names with the questions about it."""
     if index is None or not index.build:
-        with widgets.nothing("A map is drawn of the chunks of an index, and there is none."):
+        with notices.empty("A map is drawn of the chunks of an index, and there is none."):
             address.link("index", "Build an index", corpus=corpus.name)
         return
     coverage = _coverage(cache.state(question_set.id, index.id, corpus.id, *(run.id for run in newest)))
@@ -39,11 +40,11 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
     key = f"coverage-{question_set.id}-{index.id}"
 
     def point_clicked() -> None:
-        place = widgets.clicked(st.session_state[key])
+        place = figure.clicked(st.session_state[key])
         address.put(chunk=coverage.ids[place[0]] if place and place[0] < len(coverage.ids) else None)
 
     with left:
-        widgets.figure(coverage_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
+        figure.draw(coverage_plots.coverage_scatter(coverage, selected=chosen), key, on_select=point_clicked)
     with right:
         if chosen:
             _chunk(corpus, question_set, index, coverage, chosen)

@@ -16,7 +16,8 @@ from ragviz.health.faults import FAULTS, POINTS
 from ragviz.report import drill_plots
 from ragviz.retrieval.retrievers import offered
 from ragviz.text.markup import plain, visible
-from ragviz.ui import cache, heading, job_panel, presses, widgets, wording
+from ragviz.ui import cache, job_panel, presses, widgets, wording
+from ragviz.ui.kit import figure, heading, notices, saving
 
 WHY = (
     "A drill plants known faults into a copy of the index in memory, and counts what this set and `ragviz check "
@@ -79,7 +80,7 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mappin
         if st.button(label, type=kind, key=presses.key("drill"), disabled=active is not None):
             arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
             arguments |= {"repetitions": int(repetitions), "answerer": answerer}
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 title = f"Drill {question_set.name}"
                 job_panel.submit("drill", "drill", title, question_set.corpus_id, arguments)
                 st.rerun()
@@ -103,16 +104,16 @@ def _found(question_set: QuestionSet, fact: Mapping[str, Any]) -> None:
     for line in noticed[1:]:
         st.markdown(plain(line))
     left, right = st.columns([3, 2], gap="medium")
-    with left, widgets.errors_shown():
+    with left, notices.errors_shown():
         heading.section("What is noticed")
         titles = {name: fault.title.capitalize() for name, fault in FAULTS.items() if not fault.cuts}
-        widgets.figure(drill_plots.noticed(fact, titles, POINTS), f"drill-{question_set.id}")
-    with right, widgets.errors_shown():
+        figure.draw(drill_plots.noticed(fact, titles, POINTS), f"drill-{question_set.id}")
+    with right, notices.errors_shown():
         heading.section("What it cannot notice")
         st.markdown("\n".join(f"- {plain(line)}" for line in drill_words.cannot_words(fact)))
-    with widgets.errors_shown():
+    with notices.errors_shown():
         _faults(fact)
-    with widgets.errors_shown():
+    with notices.errors_shown():
         _parts(fact)
 
 
@@ -121,7 +122,7 @@ def _faults(fact: Mapping[str, Any]) -> None:
     rows = pd.DataFrame([_fault_row(each) for each in fact["faults"]] + [_alarm_row(fact)])
     with widgets.above_table("drill-faults"):
         heading.section("By fault and strength")
-        widgets.table_button(rows, f"{fact['set']}-drill", "drill-csv")
+        saving.button(rows, f"{fact['set']}-drill", "drill-csv")
     shown: dict[str, Any] = {
         name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="percent", width=101) for name in _SHARES
     }
@@ -195,7 +196,7 @@ def _parts(fact: Mapping[str, Any]) -> None:
     )
     with widgets.above_table("drill-parts"):
         heading.section("By where")
-        widgets.table_button(rows, f"{fact['set']}-drill-parts", "drill-parts-csv")
+        saving.button(rows, f"{fact['set']}-drill-parts", "drill-parts-csv")
     columns = {"Change": st.column_config.NumberColumn(format="%+.3f", help="Of recall, when all evidence is lost.")}
     height = widgets.height_of(len(rows), 12)
     widgets.table(rows, "drill-parts", columns=columns, height=height, alt="Parts, and whether their loss is noticed")

@@ -15,7 +15,8 @@ from ragviz.questions import occurrences
 from ragviz.questions.occurrences import Place, Proposal
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, heading, passages, person, widgets, wording
+from ragviz.ui import address, cache, passages, person, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, table
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
 """What was found → its name on the page."""
@@ -40,7 +41,7 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
         return
     count = wording.counted(len(pending), "question")
     if not names:
-        with widgets.nothing(f"{count} without evidence, and no document to look in."):
+        with notices.empty(f"{count} without evidence, and no document to look in."):
             address.link("documents", "Add documents")
         return
     texts_key = cache.state(corpus.id)
@@ -114,7 +115,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
         certain = occurrences.certain(proposals, "exact")
         if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
-        widgets.table_button(rows, f"{question_set.name}-evidence", "found-csv")
+        saving.button(rows, f"{question_set.name}-evidence", "found-csv")
     outcome = st.session_state["found-filter"] = address.chosen("found", ["all", *FOUND], "all") or "all"
     st.segmented_control(
         "Found", ["all", *FOUND], key="found-filter", required=True, label_visibility="collapsed",
@@ -134,7 +135,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
 
 def _pick(rows: pd.DataFrame) -> None:
     def opened() -> None:
-        address.put(question=widgets.selected(st.session_state["found"], list(rows["Id"])))
+        address.put(question=table.selected(st.session_state["found"], list(rows["Id"])))
 
     columns = {
         "Question": st.column_config.TextColumn(width=270),

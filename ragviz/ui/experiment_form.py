@@ -19,7 +19,8 @@ from ragviz.experiments.grid import AXES, Planned
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.retrieval import rerankers
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, widgets, wording
+from ragviz.ui import address, cache, wording
+from ragviz.ui.kit import heading, tiles
 
 OFFERED: Mapping[str, Sequence[str]] = {
     "chunk_size": ("50", "100", "200", "400", "800"),
@@ -185,15 +186,15 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
     counted = asks and st.session_state.get("calls-counted") == key
     estimate = _takes(of, key, corpus, chosen, calls=counted or not asks)
     there = len(estimate.indexes) - len(estimate.to_build)
-    with widgets.tiles():
-        widgets.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
-        widgets.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
-        widgets.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
+    with tiles.row():
+        tiles.tile("Cells", f"{estimate.cells:,}", f"{estimate.questions:,} questions each")
+        tiles.tile("Rankings", f"{estimate.rankings:,}", "cells that differ in k share one")
+        tiles.tile("Indexes to build", f"{len(estimate.to_build):,}", f"{there:,} built already")
         lasts = "–" if estimate.seconds is None else wording.duration(estimate.seconds)
         note = f"{lasts} in all" if estimate.seconds is not None else "no speed measured on this machine yet"
-        widgets.tile("Chunks to embed", f"{estimate.chunks:,}", note)
+        tiles.tile("Chunks to embed", f"{estimate.chunks:,}", note)
         if asks and estimate.forecast is not None and counted:
-            widgets.forecast_tiles(estimate.forecast)
+            tiles.forecast(estimate.forecast)
     for index in estimate.to_build:
         if index.reason:
             st.warning(plain(index.reason))

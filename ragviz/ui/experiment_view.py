@@ -20,13 +20,13 @@ from ragviz.ui import (
     cache,
     compare_answer,
     experiment_form,
-    heading,
     job_panel,
     presses,
     widgets,
     wording,
 )
 from ragviz.ui.compare_choices import Shown
+from ragviz.ui.kit import heading, notices, saving, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 CHOSEN_HERE = (
@@ -60,7 +60,7 @@ def draw(corpus: Corpus, experiment: Experiment) -> None:
 
 
 def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
-    with widgets.errors_shown():
+    with notices.errors_shown():
         shown = outcome(cache.workspace().store.experiment(experiment_id))
         experiment, conclusion = shown.experiment, shown.conclusion
         heading.section(plain(shown.sentence))
@@ -125,7 +125,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             job_panel.submit("confirm-on-test", "confirm", title, corpus.id, arguments)
             st.rerun(scope="app")
         if st.button("Delete", disabled=active, key="delete-experiment"):
-            widgets.confirm(
+            notices.confirm(
                 f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",
                 "Delete",
                 lambda: store.delete_experiment(experiment.id),
@@ -163,16 +163,16 @@ def _pictures(shown: Outcome) -> None:
         return
     compared = Shown((), comparison, experiment.rule.primary, comparison.runs[1], _state(experiment))
     if len(comparison.runs) > findings.MOST_PAIRED:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             compare_answer.differences(compared)
         return
     with st.container(key="beside-cells"):
         left, right = st.columns(2, gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             if shown.test is not None:
                 st.caption("Pictures and table are those of the validation questions, where the choice was made.")
             compare_answer.leaderboard(compared)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             compare_answer.differences(compared)
 
 
@@ -181,7 +181,7 @@ def _cells(shown: Outcome) -> None:
     experiment = shown.experiment
 
     def opened() -> None:
-        row = widgets.selected(st.session_state["cells"], shown.rows)
+        row = table.selected(st.session_state["cells"], shown.rows)
         if row is not None and row.run:
             st.session_state["open-cell"] = row.run
 
@@ -193,7 +193,7 @@ def _cells(shown: Outcome) -> None:
             rows = rows.drop(columns="Dollars")
         if done == len(shown.rows):
             rows = rows.drop(columns="State")
-        widgets.table_button(rows, experiment.name, "cells-csv")
+        saving.button(rows, experiment.name, "cells-csv")
     columns = {
         "Cell": st.column_config.TextColumn(width=160),
         title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.2f", width=75),
@@ -216,7 +216,7 @@ def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
         "Cell": f"{name} (baseline)" if name == experiment.rule.baseline else name,
         "State": STATES[row.cell.state],
         title_of(experiment.rule.primary): estimate.mean if estimate else None,
-        "95 %": widgets.interval_words(estimate) if estimate else "",
+        "95 %": tiles.interval_words(estimate) if estimate else "",
         "Difference": difference_words(delta.difference) if delta else "",
         "Verdict": delta.verdict if delta else "",
         "Tokens read": None if row.price.tokens is None else round(row.price.tokens),
@@ -239,7 +239,7 @@ def listed(corpus: Corpus) -> None:
         return
 
     def opened() -> None:
-        experiment = widgets.selected(st.session_state["experiments"], experiments)
+        experiment = table.selected(st.session_state["experiments"], experiments)
         if experiment is not None:
             st.session_state["open-experiment"] = experiment.name
 

@@ -13,8 +13,9 @@ from streamlit.runtime.scriptrunner import RerunException
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.text.markup import STYLE, plain, without_middle
-from ragviz.ui import address, cache, heading, job_panel, presentation, unsaved, widgets
+from ragviz.ui import address, cache, job_panel, presentation, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
+from ragviz.ui.kit import heading, notices
 from ragviz.workspace import Workspace
 
 NAVIGATION: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -52,7 +53,7 @@ def frame() -> Iterator[Any]:
     st.session_state[FRAMED], st.session_state[_TITLE] = True, page.title
     arrived = address.note_page(page.url_path or "home")
     try:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             yield page
     except RerunException:
         address.forget_settled()
@@ -283,7 +284,7 @@ def need_corpus() -> Corpus:
     corpus = current_corpus()
     if corpus is None:
         heading.header(st.session_state.get(_TITLE, ""))
-        with widgets.nothing(
+        with notices.empty(
             "There is no corpus yet. A corpus is a named set of documents that are indexed and queried together."
         ):
             address.link("documents", "Create one and add documents")

@@ -17,7 +17,8 @@ from ragviz.models import spending
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, cache, heading, job_panel, person, presses, review_tab, widgets, wording
+from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, widgets, wording
+from ragviz.ui.kit import heading, inputs, notices, saving, tiles
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
@@ -34,7 +35,7 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
     workspace = cache.workspace()
     indexes = [i for i in workspace.store.indexes(corpus.id) if i.build]
     if not indexes:
-        with widgets.nothing("Questions are generated from the chunks of an index, and there is none yet."):
+        with notices.empty("Questions are generated from the chunks of an index, and there is none yet."):
             address.link("index", "Build an index")
         return
     left, right = st.columns([3, 2], gap="medium")
@@ -87,7 +88,7 @@ def _total(arguments: Mapping[str, Any]) -> int:
 def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str, int]:
     """Draw what the quotas depend on, outside their form: the index, the generator, how many questions."""
     names = [i.name for i in indexes]
-    widgets.still_there("generate-from", names, "index")
+    inputs.still_there("generate-from", names, "index")
     first = names.index(address.chosen("index", names) or names[0])
     generators = [g for g in pipeline.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
     with st.grid(3, min_column_width=150):
@@ -125,7 +126,7 @@ def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> t
         seed = st.number_input("Seed", 0, 2**31 - 1, 0)
     one, two = st.columns([2, 1], vertical_alignment="bottom")
     with one:
-        name = widgets.suggested_name(
+        name = inputs.suggested_name(
             "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
             used_by=presses.key("generate-questions"),
         )  # fmt: skip
@@ -202,12 +203,12 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     record, forecast = preview.record, preview.forecast
     heading.section("The plan")
     documents = {row.cell.document_id for row in record.rows if row.cell.planned}
-    with widgets.tiles():
-        widgets.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
+    with tiles.row():
+        tiles.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
         readable = sum(each.status == "ok" for each in cache.workspace().store.documents(corpus.id))
-        widgets.tile("Documents asked about", f"{len(documents):,}", f"of {readable:,}")
+        tiles.tile("Documents asked about", f"{len(documents):,}", f"of {readable:,}")
         if arguments["generator"] == "model":
-            widgets.forecast_tiles(forecast)
+            tiles.forecast(forecast)
     if preview.assumed:
         st.caption(preview.assumed)
     cells = plan_record.cell_rows([record], _names(corpus.id))
@@ -281,7 +282,7 @@ def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
         st.markdown(
             f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'kind')}", width="stretch"
         )
-        widgets.table_button(rows, key, f"{key}-file")
+        saving.button(rows, key, f"{key}-file")
     widgets.table(
         rows, key, columns=columns, height=widgets.height_of(len(rows), DOCUMENTS), alt="Questions by document and kind"
     )
@@ -324,7 +325,7 @@ def _table_of_cells(cells: Sequence[Mapping[str, Any]], columns: Sequence[str], 
     config = {name: st.column_config.Column(width=widths.get(name, "large")) for name in columns}
     with widgets.above_table(key):
         st.markdown(wording.counted(len(rows), "cell"), width="stretch")
-        widgets.table_button(rows, key, f"{key}-file")
+        saving.button(rows, key, f"{key}-file")
     height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
     widgets.table(rows, key, columns=config, height=height, row_height=widgets.TWO_LINES, alt="Cells of the plan")
 

@@ -30,7 +30,6 @@ from ragviz.ui import (
     coverage_view,
     drill_view,
     generation_tab,
-    heading,
     job_panel,
     passages,
     person,
@@ -39,6 +38,7 @@ from ragviz.ui import (
     wording,
 )
 from ragviz.ui.cache import State
+from ragviz.ui.kit import heading, notices, saving, table
 
 TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
 WIDTHS = (3.4, 0.8, 3.9, 2.1)
@@ -67,19 +67,19 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         st.warning(plain(note))
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
     if tabs["Checks"].open:
-        with tabs["Checks"], widgets.errors_shown():
+        with tabs["Checks"], notices.errors_shown():
             _checks(corpus, question_set, index, made, runs, questions)
     if tabs["Planned and made"].open:
-        with tabs["Planned and made"], widgets.errors_shown():
+        with tabs["Planned and made"], notices.errors_shown():
             _plan(question_set)
     if tabs["Drill"].open:
-        with tabs["Drill"], widgets.errors_shown():
+        with tabs["Drill"], notices.errors_shown():
             drill_view.show(question_set, [index] if index else [])
     if tabs["New documents"].open:
-        with tabs["New documents"], widgets.errors_shown():
+        with tabs["New documents"], notices.errors_shown():
             competition_view.show(question_set, cache.workspace().store.runs(corpus.id))
     if tabs["Coverage map"].open:
-        with tabs["Coverage map"], widgets.errors_shown():
+        with tabs["Coverage map"], notices.errors_shown():
             coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1])
 
 
@@ -157,14 +157,14 @@ def _checks(
     by_run = [_effects(cache.state(run.id, question_set.id), made.state) for run in newest]
     measured = by_run[0] if by_run else {}
     if index is None:
-        with widgets.nothing(f"{plain(corpus.name)} has no index: how rare words are is not known."):
+        with notices.empty(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
     with st.container(gap="xxsmall", key="health-checks"):
         _head(next(iter(measured.values()), []))
         for key in CHECKS:
             _row(question_set, key, made.found.get(key, Found()), measured.get(key, []), questions)
     if not newest:
-        with widgets.nothing("No run has asked this set: what a check does to the scores is not known."):
+        with notices.empty("No run has asked this set: what a check does to the scores is not known."):
             address.link("run", "Make a run", set=question_set.name)
     chosen = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
     if chosen:
@@ -257,12 +257,12 @@ def _list(
     )
     with widgets.above_table("found"):
         st.markdown(f"**{wording.counted(len(rows), 'question')}**", width="stretch")
-        widgets.table_button(rows, f"{question_set.name}-{key}", "found-csv")
+        saving.button(rows, f"{question_set.name}-{key}", "found-csv")
     left, right = st.columns([3, 2], gap="medium")
-    table = f"found-{key}"
+    state = f"found-{key}"
 
     def opened() -> None:
-        address.put(question=widgets.selected(st.session_state[table], list(words)))
+        address.put(question=table.selected(st.session_state[state], list(words)))
 
     with left:
         columns = {
@@ -273,7 +273,7 @@ def _list(
         }
         height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
         widgets.table(
-            rows, table, columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+            rows, state, columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
             alt=f"Questions found by the check: {check.title}",
         )  # fmt: skip
     with right:
@@ -305,5 +305,5 @@ def _plan(question_set: QuestionSet) -> None:
     if cache.workspace().store.set_fact(question_set.id, plan_record.FACT) is not None:
         generation_tab.planned_and_made(question_set)
         return
-    with widgets.nothing("This set was made without a plan: nothing says what it was to ask."):
+    with notices.empty("This set was made without a plan: nothing says what it was to ask."):
         address.link("questions", "Generate by a plan", set=question_set.name, tab="Generate")

@@ -20,6 +20,7 @@ from ragviz.questions import exchange
 from ragviz.questions.formats import files, registry
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, widgets, wording
+from ragviz.ui.kit import inputs, notices, saving
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
@@ -72,12 +73,12 @@ def show(corpus: Corpus, suggested: str) -> None:
             "Several relevant documents are all needed", key="import-all-needed",
             help="Of BEIR and TREC, whose judgements do not say so; otherwise any one of them suffices.",
         )  # fmt: skip
-        name = widgets.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
+        name = inputs.suggested_name("Set name", "import-name", suggested, used_by=presses.key("import-questions"))
         going = job_panel.active_job("import", corpus.id) is not None
         label = "Importing…" if going else "Import"
         pressed = st.form_submit_button(label, type="primary", key=presses.key("import-questions"), disabled=going)
         if pressed and uploads and name:
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 given = [(upload.name, upload.getvalue()) for upload in uploads]
                 _import(corpus, given, {"name": name, "format": file_format, "split": split, "all_needed": all_needed})
     with right:
@@ -188,7 +189,7 @@ def _problems(result: Mapping[str, Any]) -> None:
     parts += [f"{wording.counted(repaired, 'row')} imported otherwise than written"] if repaired else []
     with widgets.above_table("problems"):
         st.markdown(f":orange[▲] {', '.join(parts)}", width="stretch")
-        widgets.table_button(rows, f"{result['questions']}-import", "problems-csv")
+        saving.button(rows, f"{result['questions']}-import", "problems-csv")
     shown = rows.head(_SHOWN)
     columns = {
         "Row": st.column_config.NumberColumn(width=60, pinned=True),  # of others, each gets an equal share of the rest

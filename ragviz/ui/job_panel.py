@@ -15,7 +15,8 @@ from ragviz.core.job import Job
 from ragviz.index import indexing
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
-from ragviz.ui import address, cache, presses, widgets, wording
+from ragviz.ui import address, cache, presses, wording
+from ragviz.ui.kit import notices
 
 RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
@@ -156,7 +157,7 @@ def _ending(job: Job) -> str:
 
 
 def _draw_jobs(corpus_id: str) -> None:
-    with widgets.errors_shown():  # the fragment is also run by itself, not only with the page
+    with notices.errors_shown():  # the fragment is also run by itself, not only with the page
         _draw_recent(jobs.jobs(cache.workspace(), 50), corpus_id)
 
 

@@ -12,7 +12,8 @@ from ragviz.judging import replay
 from ragviz.judging.steps import STEPS
 from ragviz.runs import exchanges
 from ragviz.text.markup import code, plain
-from ragviz.ui import cache, heading, wording
+from ragviz.ui import cache, wording
+from ragviz.ui.kit import heading
 
 
 def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | None) -> None:

@@ -10,7 +10,8 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.runs import verdicts
 from ragviz.text.markup import plain
-from ragviz.ui import cache, widgets
+from ragviz.ui import cache
+from ragviz.ui.kit import notices, tiles
 from ragviz.ui.passages import Note
 
 SHOWN = 5
@@ -22,7 +23,7 @@ def draw(run: Run, k: int) -> None:
     """Draw what the verdicts on the first k chunks say, once it is opened: it reads every ranking of the run."""
     part = st.expander(f"Did the misses deserve it? Judged at k = {k}", key="judged-misses-part", on_change="rerun")
     if part.open:
-        with part, widgets.errors_shown():
+        with part, notices.errors_shown():
             _verdicts(run, k)
 
 
@@ -36,7 +37,7 @@ def _verdicts(run: Run, k: int) -> None:
         )
         return
     st.markdown(plain(pooled.sentence))
-    with widgets.tiles():
+    with tiles.row():
         _corrected(f"Recall@{k}, corrected ↑", pooled.recall)
         _corrected("MRR, corrected ↑", pooled.mrr)
         _bounds(f"Context precision@{k} ↑", pooled.context_precision, "Precision at the rank of each useful chunk.")
@@ -49,16 +50,16 @@ def _verdicts(run: Run, k: int) -> None:
 
 
 def _corrected(title: str, means: Corrected) -> None:
-    value, note = widgets.estimate_words(means.corrected)
+    value, note = tiles.estimate_words(means.corrected)
     if means.raw.mean is not None and means.most.mean is not None:
         note = f"{note} · {means.raw.mean:.2f} by gold alone, at most {means.most.mean:.2f}"
-    widgets.tile(title, value, note, explained="Mean over questions with evidence; a chunk that supports the whole "
+    tiles.tile(title, value, note, explained="Mean over questions with evidence; a chunk that supports the whole "
                  "reference counts as gold.")  # fmt: skip
 
 
 def _bounds(title: str, bounds: Bounds, explained: str) -> None:
     if bounds.least is None or bounds.most is None:
-        widgets.tile(title, "–", "no question has a reference", explained=explained)
+        tiles.tile(title, "–", "no question has a reference", explained=explained)
         return
     value = f"{bounds.least:.2f}" if bounds.most - bounds.least < 0.005 else f"{bounds.least:.2f} to {bounds.most:.2f}"
     known = bounds.known
@@ -66,7 +67,7 @@ def _bounds(title: str, bounds: Bounds, explained: str) -> None:
     if known.n < bounds.n and known.mean is not None:
         note += f" · {known.mean:.2f} where all is judged, n = {known.n:,}"
     explained += " From the least to the greatest that it can be: not every chunk is judged."
-    widgets.tile(title, value, note, explained=explained)
+    tiles.tile(title, value, note, explained=explained)
 
 
 def _questions(run: Run, pooled: Pooled) -> None:

@@ -10,7 +10,8 @@ from ragviz.runs import moved_questions
 from ragviz.runs.moved_questions import Streams
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import heading, pairs, widgets, wording
+from ragviz.ui import pairs, wording
+from ragviz.ui.kit import figure, heading, notices, table
 from ragviz.ui.pairs import Pair
 
 EFFECTS = {
@@ -35,9 +36,9 @@ def draw(pair: Pair) -> None:
     st.markdown(plain(words))
     with st.container(key="beside-flow"):
         left, right = st.columns([5, 4], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             _figure(pair, streams)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             _table(pair, streams)
 
 
@@ -45,13 +46,13 @@ def _figure(pair: Pair, streams: Streams) -> None:
     key = f"flow-{st.session_state.get('cleared', 0)}"
 
     def clicked() -> None:
-        place = widgets.clicked(st.session_state[key])
+        place = figure.clicked(st.session_state[key])
         known = place is not None and 0 <= place[0] < len(streams.flow.streams)
         pairs.list_only("stream", streams.flow.streams[place[0]].key if place is not None and known else None)
 
     short = distinct(pair.names, 26)
     drawn = pair_plots.flow(streams.flow, streams.titles, (short[0], short[1]))
-    widgets.figure(drawn, key, on_select=clicked)
+    figure.draw(drawn, key, on_select=clicked)
 
 
 def stream_rows(streams: Streams, names: tuple[str, str]) -> pd.DataFrame:
@@ -70,19 +71,13 @@ def stream_rows(streams: Streams, names: tuple[str, str]) -> pd.DataFrame:
 def _table(pair: Pair, streams: Streams) -> None:
     short = distinct(pair.names, 20)
     rows = stream_rows(streams, (short[0], short[1]))
-    key = f"streams-{st.session_state.get('cleared', 0)}"
-
-    def opened() -> None:
-        stream = widgets.selected(st.session_state[key], streams.flow.streams)
-        pairs.list_only("stream", stream.key if stream else None)
-
-    with widgets.above_table("streams"):
-        st.markdown(wording.counted(len(rows), "stream"), width="stretch")
-        widgets.table_button(rows, "streams", "streams-csv")
-    columns: dict[str, object] = {name: st.column_config.TextColumn(width=150) for name in short}
-    columns |= {"Questions": st.column_config.NumberColumn(width=75), "Effect": st.column_config.TextColumn(width=115)}
-    height = widgets.height_of(len(rows), 10)
-    widgets.table(rows, key, columns=columns, on_select=opened, height=height, alt="Streams between causes of loss")
+    table.draw(
+        rows, "streams", alt="Streams between causes of loss", above=wording.counted(len(rows), "stream"),
+        file="streams", columns={short[0]: 150, short[1]: 150, "Questions": 75, "Effect": 115}, most=10,
+        among=streams.flow.streams, turn=str(st.session_state.get("cleared", 0)),
+        opened=lambda stream: pairs.list_only("stream", stream.key),
+        closed=lambda: pairs.list_only("stream", None),
+    )  # fmt: skip
     unknown = streams.flow.unknown
     left_out = f" {wording.counted(unknown, 'question')} without a known cause in both are left out." if unknown else ""
     st.caption(f"A click lists the questions of a stream.{left_out}")

@@ -14,7 +14,8 @@ from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report import pair_plots
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, cache, compare_choices, heading, pairs, question_table, widgets, wording
+from ragviz.ui import address, cache, compare_choices, pairs, question_table, widgets, wording
+from ragviz.ui.kit import figure, heading, notices, saving, table
 from ragviz.ui.pairs import RANK, SIDES, Listed, Pair
 
 ANCHOR = "pair-questions"
@@ -30,9 +31,9 @@ def draw(pair: Pair) -> None:
     st.html(f"<span id='{ANCHOR}'></span>")
     with st.container(key="beside-cases"):
         left, right = st.columns([2, 3], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             _scatter(pair)
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             _list(pair)
     _bring_into_view()
 
@@ -59,7 +60,7 @@ def _scatter(pair: Pair) -> None:
     key = f"scatter-{name}-{st.session_state.get('cleared', 0)}"
 
     def clicked() -> None:
-        place = widgets.clicked(st.session_state[key])
+        place = figure.clicked(st.session_state[key])
         if place is None or not 0 <= place[0] < len(found.keys):
             pairs.list_only("point", None)
         elif found.counts[place[0]] == 1:
@@ -79,7 +80,7 @@ def _scatter(pair: Pair) -> None:
             limits=metric.range if metric else (0.0, 1.0),
             direction=-1 if metric and not metric.higher_is_better else 1,
         )  # fmt: skip
-    widgets.figure(drawn, key, on_select=clicked)
+    figure.draw(drawn, key, on_select=clicked)
     side = "below" if name == RANK else "above"
     cells = f"Scores are gathered in {CELLS} × {CELLS} cells, marks stand at their means. " if found.gathered else ""
     st.caption(
@@ -98,7 +99,7 @@ def _list(pair: Pair) -> None:
     with widgets.above_table("cases-filter"):
         _side_filter(shown)
         whole = partial(case_rows, pair, shown, (full[0], full[1]))
-        widgets.table_button(whole, "questions-compared", "questions-compared-csv")
+        saving.button(whole, "questions-compared", "questions-compared-csv")
     _chips(shown)
     if len(rows):
         _table(rows, shown)
@@ -157,7 +158,7 @@ def _table(rows: pd.DataFrame, shown: Listed) -> None:
     key = f"cases-{shown.side}-{st.session_state.get('cleared', 0)}-{'-'.join(shown.chips)}"
 
     def opened() -> None:
-        st.session_state[OPEN] = widgets.selected(st.session_state[key], list(rows["Id"])), shown.side
+        st.session_state[OPEN] = table.selected(st.session_state[key], list(rows["Id"])), shown.side
 
     columns: dict[str, object] = {"Question": st.column_config.TextColumn(width=290)}
     columns |= {

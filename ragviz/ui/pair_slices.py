@@ -14,8 +14,9 @@ from ragviz.metrics.registry import title_of
 from ragviz.report import difference_plots
 from ragviz.text.markup import plain, without_middle
 from ragviz.text.names import distinct
-from ragviz.ui import address, heading, pairs, widgets, wording
+from ragviz.ui import address, pairs, widgets, wording
 from ragviz.ui.compare_answer import MARKS
+from ragviz.ui.kit import figure, heading, notices, saving, table
 from ragviz.ui.pairs import Pair
 
 STYLE = """<style>
@@ -41,9 +42,9 @@ def draw(pair: Pair) -> None:
     st.html(STYLE)
     with st.container(key="pair-slices"):
         left, right = st.columns([1, 2], gap="medium")
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             _figure(shown, pair.comparison.rule.margin(pair.metric))
-        with right, widgets.errors_shown():
+        with right, notices.errors_shown():
             _table(pair, shown)
     notes = [slices.several_words(found) if by in ("all", "document") else ""]
     notes.append(slices.clusters_words(replace(found, slices=tuple(shown))))
@@ -73,7 +74,7 @@ def _figure(shown: list[Slice], margin: float) -> None:
         for d in [each.difference]
         if d is not None
     ]
-    widgets.figure(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
+    figure.draw(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
     if len(judged) > len(drawn):
         st.caption(f"The {len(drawn)} slices with most questions, of {len(judged)} judged.")
 
@@ -103,13 +104,13 @@ def _table(pair: Pair, shown: list[Slice]) -> None:
     key = f"slices-{st.session_state.get('cleared', 0)}"
 
     def opened() -> None:
-        each = widgets.selected(st.session_state[key], shown)
+        each = table.selected(st.session_state[key], shown)
         pairs.list_only("slice", each.part.key if each else None)
 
     with widgets.above_table("slices"):
         st.markdown(wording.counted(len(rows), "slice"), width="stretch")
         full = distinct(pair.names, 60)
-        widgets.table_button(lambda: slice_rows(shown, (full[0], full[1])), "slices", "slices-csv")
+        saving.button(lambda: slice_rows(shown, (full[0], full[1])), "slices", "slices-csv")
     columns: dict[str, object] = {
         "Divided by": st.column_config.TextColumn(width=80),
         "Slice": st.column_config.TextColumn(width=110),

@@ -12,7 +12,8 @@ from ragviz.core.question_set import QuestionSet, Review
 from ragviz.questions import reviewing
 from ragviz.questions.reviewing import VERDICTS, PairAgreement, Workload
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, person, widgets, wording
+from ragviz.ui import address, cache, person, widgets, wording
+from ragviz.ui.kit import heading, inputs, notices, table
 
 KAPPA = (
     "Cohen's kappa: (observed − expected agreement) ÷ (1 − expected agreement), from −1 to 1; 0 is agreement by chance."
@@ -45,7 +46,7 @@ def _assign(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         seed = two.number_input("Seed", 0, 2**31 - 1, 0)
         st.caption("Two reviewers given the same seed get the same questions: that is how agreement is measured.")
         if st.form_submit_button("Assign", type="primary", disabled=not asked):
-            with widgets.errors_shown():
+            with notices.errors_shown():
                 drawn = reviewing.assign(cache.workspace().store, question_set, reviewer, int(count), int(seed))
                 st.toast(plain(f"{wording.counted(len(drawn), 'question')} assigned to {reviewer.strip()}"))
                 st.rerun()
@@ -62,7 +63,7 @@ def _reviewers(question_set: QuestionSet, loads: Sequence[Workload]) -> None:
             return
         mine = person.name()
         first = names.index(mine) if mine in names else 0
-        widgets.still_there("queue-of", names, "reviewer")
+        inputs.still_there("queue-of", names, "reviewer")
         chosen = st.selectbox("Waiting for", names, index=first, key="queue-of")
         if st.button("Review them", type="primary", key="review-queue"):
             address.put(tab="Review", reviewer=chosen, status=None, find=None, question=None)
@@ -131,7 +132,7 @@ def _disagreed(question_set: QuestionSet, questions: Sequence[Question], reviews
     )
 
     def opened() -> None:
-        question_id = widgets.selected(st.session_state["disagreed"], ids)
+        question_id = table.selected(st.session_state["disagreed"], ids)
         address.put(tab="Review", question=question_id, status=None, reviewer=None, find=None)
 
     widgets.table(

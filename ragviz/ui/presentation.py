@@ -14,7 +14,8 @@ import streamlit as st
 from ragviz.core.document import Corpus
 from ragviz.core.run_info import Run
 from ragviz.report import telling
-from ragviz.ui import address, cache, heading
+from ragviz.ui import address, cache
+from ragviz.ui.kit import heading
 
 Params = Mapping[str, str | int | None]
 PARAMETER, STEP = "present", "step"

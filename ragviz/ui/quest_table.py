@@ -12,7 +12,8 @@ from ragviz.judging.extractive_questeval import BLANK
 from ragviz.metrics import questeval
 from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain, visible
-from ragviz.ui import address, heading, widgets, wording
+from ragviz.ui import address, widgets, wording
+from ragviz.ui.kit import heading, notices, saving, tiles
 
 VARIANTS = {"judged": "Questions in words", "extractive": "Key phrases, no model"}
 ANSWERABLE_BY = {
@@ -31,7 +32,7 @@ def quest_tab(evaluated: EvaluatedAnswer | None, run_name: str, *, answers: bool
     """Draw counts and questions of the bank chosen; says what to do where nothing was asked."""
     banks = questeval.banks_of(evaluated) if evaluated is not None and answers else {}
     if not banks or evaluated is None:
-        with widgets.nothing(_why_none(evaluated, answers=answers)):
+        with notices.empty(_why_none(evaluated, answers=answers)):
             if (
                 not answers
                 or evaluated is None
@@ -82,18 +83,18 @@ def count_tiles(scores: questeval.QuestEval) -> None:
     asked, answerable, answered = scores.questions, scores.answerable, scores.answered
     f1 = (scores.precision or 0.0) * answered
     with st.grid(5, min_column_width=115):
-        widgets.tile("Recall ↑", number(scores.recall), f"|B|/|A| = {answered}/{answerable}",
+        tiles.tile("Recall ↑", number(scores.recall), f"|B|/|A| = {answered}/{answerable}",
                      explained="The share of what the reference states that the answer states too.")  # fmt: skip
-        widgets.tile("Precision ↑", number(scores.precision), f"ΣF1/|B| = {f1:.2f}/{answered}",
+        tiles.tile("Precision ↑", number(scores.precision), f"ΣF1/|B| = {f1:.2f}/{answered}",
                      explained="How well the answers agree where both texts answer: mean token F1 over B.")  # fmt: skip
-        widgets.tile("Asked, |Q|", str(asked), "from the reference",
+        tiles.tile("Asked, |Q|", str(asked), "from the reference",
                      explained="All questions made from the reference. Recall and precision over |Q| count what the "
                      f"reference cannot answer as missed, the other reading of the paper: |B|/|Q| = {answered}/{asked} "
                      f"and ΣF1/|Q| = {f1:.2f}/{asked}.")  # fmt: skip
-        widgets.tile("Answerable, |A|", str(answerable), f"unanswerable: {asked - answerable} of {asked}",
+        tiles.tile("Answerable, |A|", str(answerable), f"unanswerable: {asked - answerable} of {asked}",
                      explained="Questions that the reference itself answers. The others say nothing of the answer: "
                      f"bank quality 1 − |A|/|Q| is {number(scores.quality)}; 0 is best.")  # fmt: skip
-        widgets.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
+        tiles.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
                      explained="Questions that reference and generated answer both answer.")  # fmt: skip
 
 
@@ -112,7 +113,7 @@ def quest_rows(rows: Sequence[questeval.Row], name: str) -> None:
             f1 = _choice("f1", F1, "Token F1")
         shown = [row for row in rows if (by == "all" or row.answerable_by == by) and _has_f1(row, f1)]
         table = table_of(shown)
-        widgets.table_button(table, name, "quest-csv")
+        saving.button(table, name, "quest-csv")
     count.markdown(f"**{len(shown)} of {wording.counted(len(rows), 'question')}**")
     _draw(table, [row.reference_answer is None for row in shown])
     if any(row.reference_answer is None for row in shown):

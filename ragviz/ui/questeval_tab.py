@@ -18,8 +18,9 @@ from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs.judgements import Judgement
 from ragviz.text.markup import UNANSWERABLE, plain
-from ragviz.ui import address, cache, heading, question_table, widgets, wording
+from ragviz.ui import address, cache, question_table, widgets, wording
 from ragviz.ui.cache import State
+from ragviz.ui.kit import heading, notices, saving, table, tiles
 from ragviz.ui.quest_table import ANSWERABLE_BY, VARIANTS, question_words
 
 NAME = "RAGQuestEval"
@@ -125,7 +126,7 @@ def _nothing(run: Run, judgement: Judgement) -> None:
     metrics = [name for names in METRICS.values() for name in names if name in judgement.metrics]
     if metrics:  # computed, and nothing to ask or to compare
         statuses = judgement.metrics[metrics[0]].without
-        with widgets.nothing(f"RAGQuestEval asked nothing: {statuses}."):
+        with notices.empty(f"RAGQuestEval asked nothing: {statuses}."):
             address.link("results", "Look at the scores", run=run.name, tab="Scores")
         return
     why = "" if question_table.answers(run) else ": this run has no answers to compare with their references"
@@ -134,7 +135,7 @@ def _nothing(run: Run, judgement: Judgement) -> None:
         *("ragviz", "run", "--index", made_of["index"], "--questions", made_of["questions"], "--name", "NAME"),
         *("--answerer", "extractive", "--metrics", "extractive_questeval_recall"),
     ]
-    with widgets.nothing(
+    with notices.empty(
         f"RAGQuestEval was not computed{why}. Make a run with an answerer and the metric **RAGQuestEval recall**, "
         "which a model judges, or **RAGQuestEval recall, extractive**, which needs no model:"
     ):
@@ -198,20 +199,20 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
             if name in judgement.metrics:
                 title = "Recall" if name.endswith("recall") else "Precision"
                 explained = ANSWER_METRICS[name].explanation
-                widgets.estimate_tile(title, judgement.metrics[name].estimate, explained=explained)
-        widgets.tile(
+                tiles.mean(title, judgement.metrics[name].estimate, explained=explained)
+        tiles.tile(
             "Asked, |Q|", f"{asked:,}", f"of {wording.counted(frame['id'].nunique(), 'answer')}",
             explained="All questions made from the references. Over all of them together, those that the references "
             f"cannot answer counted as missed, recall is {_share(both, asked)} and precision {_share(f1, asked)}: the "
             "other reading of the paper. The tiles Recall and Precision are means over the answers instead, so that "
             "each answer counts alike.",
         )  # fmt: skip
-        widgets.tile(
+        tiles.tile(
             "Answerable, |A|", f"{answerable:,}", f"unanswerable: {asked - answerable:,} of {asked:,}",
             explained="Questions that the reference itself answers: the denominator of recall. Bank quality, 1 − "
             f"|A|/|Q|, is {_share(asked - answerable, asked)}; 0 is best.",
         )  # fmt: skip
-        widgets.tile(
+        tiles.tile(
             "Answered by both, |B|", f"{both:,}", f"{missed:,} of {answerable:,} missed",
             explained="Questions that reference and generated answer both answer: the denominator of precision. Missed "
             "are those that only the reference answers.",
@@ -242,15 +243,15 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
     rows = slice_rows(parts, counts, METRICS[variant])
     with widgets.above_table("questeval-by"):
         heading.section("By kind and document")
-        widgets.table_button(rows, f"{run.name}-questeval-by-document", "questeval-by-csv")
-    table = f"questeval-by-{variant}-{key}"
+        saving.button(rows, f"{run.name}-questeval-by-document", "questeval-by-csv")
+    state = f"questeval-by-{variant}-{key}"
 
     def opened() -> None:
-        question_table.list_part(widgets.selected(st.session_state[table], parts))
+        question_table.list_part(table.selected(st.session_state[state], parts))
 
     bar = partial(st.column_config.ProgressColumn, min_value=0, max_value=1, format="%.2f", width=110)
     widgets.table(
-        rows, table, columns={"Recall": bar(), "Precision": bar()}, on_select=opened, height=_height(len(rows), 6),
+        rows, state, columns={"Recall": bar(), "Precision": bar()}, on_select=opened, height=_height(len(rows), 6),
         alt="RAGQuestEval by kind and document",
     )  # fmt: skip
     asked = int(counts["kind"]["asked"].sum())
@@ -271,7 +272,7 @@ def slice_rows(parts: Sequence[Slice], counts: Mapping[str, pd.DataFrame], names
         if name in parts[0].metrics:
             estimates = [part.metrics[name].estimate for part in parts]
             columns[title] = pd.array([each.mean for each in estimates], dtype="Float64")
-            columns[f"{title}, 95 % CI"] = [widgets.interval_words(each) for each in estimates]
+            columns[f"{title}, 95 % CI"] = [tiles.interval_words(each) for each in estimates]
             columns[f"{title}, n"] = [each.n for each in estimates]
     return pd.DataFrame(columns)
 
@@ -296,18 +297,18 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str]
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
     count.markdown(f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first")
     with button:
-        widgets.table_button(lambda: table_of(rows), f"{run.name}-questeval-{variant}", "questeval-csv")
+        saving.button(lambda: table_of(rows), f"{run.name}-questeval-{variant}", "questeval-csv")
     if filters:
         _filter_line(run, k, filters)
     page = _page_of(rows)
-    table = f"questeval-{variant}-{key}"
+    state = f"questeval-{variant}-{key}"
 
     def opened() -> None:
-        if question_id := widgets.selected(st.session_state[table], list(page["id"])):
+        if question_id := table.selected(st.session_state[state], list(page["id"])):
             st.session_state["open-question"], st.session_state["open-tab"] = question_id, NAME
 
     widgets.table(
-        table_of(page), table, columns=_columns(), on_select=opened, height=_height(max(len(page), 1), 14),
+        table_of(page), state, columns=_columns(), on_select=opened, height=_height(max(len(page), 1), 14),
         alt="RAGQuestEval questions, what the answers miss first", empty="–",
     )  # fmt: skip
 

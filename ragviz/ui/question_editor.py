@@ -18,8 +18,9 @@ from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, heading, person, widgets
+from ragviz.ui import address, cache, person
 from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
+from ragviz.ui.kit import heading, notices
 from ragviz.ui.marking import text_to_mark
 
 PART = 12_000
@@ -146,7 +147,7 @@ def _offer(
 def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name: str) -> None:
     """Draw the chosen document: evidence is marked in it with the mouse, or found by a quote."""
     if not infos:
-        with widgets.nothing("The corpus has no readable document to mark evidence in."):
+        with notices.empty("The corpus has no readable document to mark evidence in."):
             address.link("documents", "Add documents")
         return
     names, ids = [info.name for info in infos], [info.id for info in infos]

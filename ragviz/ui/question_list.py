@@ -12,7 +12,8 @@ from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs import judgements
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, heading, question_table, widgets, wording
+from ragviz.ui import address, question_table, widgets, wording
+from ragviz.ui.kit import heading, saving, table
 
 ANCHOR = "questions-shown"
 """Id of the element at the head of the list."""
@@ -43,7 +44,7 @@ def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: s
     with widgets.above_table("asked"):
         _filters(run, k)
         shown = _chosen_columns(run, rows, k)
-        widgets.table_button(shown, f"{run.name}-questions", "questions-csv")
+        saving.button(shown, f"{run.name}-questions", "questions-csv")
     if len(rows):
         _table(run, rows, shown, k, key)
     else:
@@ -72,16 +73,16 @@ def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, key: str) 
     last = st.session_state.get(_OPENED, {}).get(run.id)
     if last in ids:
         _opened_last(ids.index(last), rows["Question"].iloc[ids.index(last)], last)
-    table = f"asked-{key}"
+    state = f"asked-{key}"
 
     def opened() -> None:
-        st.session_state["open-question"] = widgets.selected(st.session_state[table], ids)
+        st.session_state["open-question"] = table.selected(st.session_state[state], ids)
 
     if "Document" in shown:
         shown = shown.assign(Document=[without_middle(name, 40) for name in shown["Document"]])
     widgets.table(
         shown,
-        table,
+        state,
         columns=_formats(run, k),
         on_select=opened,
         height=widgets.height_of(len(rows), MOST_ROWS),

@@ -19,7 +19,8 @@ from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.text.markup import plain, sentence, without_middle
-from ragviz.ui import address, cache, heading, job_panel, presentation, presses, question_table, wording
+from ragviz.ui import address, cache, job_panel, presentation, presses, question_table, wording
+from ragviz.ui.kit import heading
 
 SHOWN = 8
 """Rows that are shown at first."""

@@ -31,6 +31,7 @@ from ragviz.ui import (
     widgets,
     wording,
 )
+from ragviz.ui.kit import saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -98,7 +99,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         in_table = st.toggle("Edit in the table", **switched)
         verification_button.show(question_set, questions)
         listed = partial(_rows_of, question_set, filtered_questions, names)
-        widgets.table_button(listed, question_set.name, "questions-shown")
+        saving.button(listed, question_set.name, "questions-shown")
     editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")
@@ -213,13 +214,13 @@ def _both_wordings(question_set: QuestionSet, question: Question) -> None:
 
 def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
     def opened() -> None:
-        address.put(question=widgets.selected(st.session_state["questions"], [q.id for q in on_page]))
+        address.put(question=table.selected(st.session_state["questions"], [q.id for q in on_page]))
 
     rows = _rows_of(question_set, on_page, names)
     columns = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
-    short = all(widgets.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
+    short = all(table.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
     lines, row = (2, widgets.TWO_LINES) if short else (4, widgets.FOUR_LINES)
-    texts = {name: [widgets.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
+    texts = {name: [table.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
     height = widgets.height_of(len(rows), 8 if short else 6, row)
     widgets.table(
         rows.assign(**texts), "questions", columns=columns, on_select=opened, height=height, row_height=row,

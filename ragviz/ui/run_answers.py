@@ -13,7 +13,8 @@ from ragviz.metrics.registry import shown_in
 from ragviz.retrieval import rerankers
 from ragviz.runs import choices, judgements, provenance
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, job_panel, presses, question_table, widgets, wording
+from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
+from ragviz.ui.kit import tiles
 
 LOOK_AT = 5
 """Questions whose scores are contradicted that are shown."""
@@ -24,16 +25,16 @@ def answer_tiles(run: Run, judgement: judgements.Judgement, k: int) -> None:
     if made := judgements.made_at(run, k):
         st.caption(f"**{made}**: their scores do not change with the k shown.")
     names = [name for name in shown_in("tile") if name in judgement.metrics][:4]
-    with widgets.tiles():
+    with tiles.row():
         for name in names:
             metric, scored = ANSWER_METRICS[name], judgement.metrics[name]
             arrow = "↑" if metric.higher_is_better else "↓"
-            widgets.tile(f"{metric.title} {arrow}", *scored_words(scored), explained=metric.explanation)
+            tiles.tile(f"{metric.title} {arrow}", *scored_words(scored), explained=metric.explanation)
 
 
 def scored_words(scored: Scored) -> tuple[str, str]:
     """Return value and note of a tile; the note also counts the unscored questions."""
-    value, note = widgets.estimate_words(scored.estimate)
+    value, note = tiles.estimate_words(scored.estimate)
     return value, note if scored.estimate.n == scored.total else f"{note} of {scored.total:,}"
 
 

@@ -9,7 +9,8 @@ import streamlit as st
 from ragviz.core.run_info import Run
 from ragviz.store import labels
 from ragviz.text.markup import plain
-from ragviz.ui import cache, job_panel, widgets, wording
+from ragviz.ui import cache, job_panel, wording
+from ragviz.ui.kit import notices
 
 
 @st.dialog("Rename the run")
@@ -18,7 +19,7 @@ def rename(run: Run) -> None:
     name = st.text_input("Name", run.name, max_chars=200, key="rename-to")
     st.caption("Links by the old name lead to the run too, until another run takes that name.")
     if _confirmed("Rename", "rename"):
-        with widgets.errors_shown():
+        with notices.errors_shown():
             cache.workspace().store.rename_run(run.id, name)
             st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
             st.rerun()
@@ -39,7 +40,7 @@ def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
     )  # above the note, so that its list does not cover *Save*
     note = st.text_area("Note", only.note, max_chars=labels.LONGEST_NOTE, key="note") if only else None
     if _confirmed("Save", "label"):
-        with widgets.errors_shown():
+        with notices.errors_shown():
             for run in runs:
                 cache.workspace().store.label_run(run.id, note=note, tags=tags if only else (*run.tags, *tags))
             st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
@@ -72,4 +73,4 @@ def delete(runs: Sequence[Run]) -> None:
             cache.workspace().store.delete_run(run.id)
         st.toast(f"Deleted: {_named(runs)}.")
 
-    widgets.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)
+    notices.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)

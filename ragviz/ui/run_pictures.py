@@ -16,7 +16,8 @@ from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import judgements
 from ragviz.text.markup import without_middle
-from ragviz.ui import address, cache, heading, question_table, widgets
+from ragviz.ui import address, cache, question_table, widgets
+from ragviz.ui.kit import figure, heading, saving, table, tiles
 
 SHOWN = 32
 """Characters of a document's name in a table: of longer ones, beginning and end."""
@@ -40,7 +41,7 @@ def histogram(summary: Summary, key: str) -> None:
     bars = f"bars-{key}"
 
     def bar_clicked() -> None:
-        question_table.list_clicked("rank", question_table.rank_words(widgets.clicked(st.session_state[bars])))
+        question_table.list_clicked("rank", question_table.rank_words(figure.clicked(st.session_state[bars])))
 
     drawn = rank_plots.rank_histogram(
         _ranks_of(summary),
@@ -48,7 +49,7 @@ def histogram(summary: Summary, key: str) -> None:
         k=summary.k,
         selected=question_table.rank_pair(st.query_params.get("rank"), summary.depth),
     )
-    widgets.figure(drawn, bars, on_select=bar_clicked)
+    figure.draw(drawn, bars, on_select=bar_clicked)
 
 
 def curves(summary: Summary, key: str) -> None:
@@ -57,10 +58,10 @@ def curves(summary: Summary, key: str) -> None:
     lines = f"lines-{key}"
 
     def point_clicked() -> None:
-        if point := widgets.clicked(st.session_state[lines]):
+        if point := figure.clicked(st.session_state[lines]):
             address.put(k=point[0])
 
-    widgets.figure(curve_plots.curves(_curves_of(summary), k=summary.k), lines, on_select=point_clicked)
+    figure.draw(curve_plots.curves(_curves_of(summary), k=summary.k), lines, on_select=point_clicked)
 
 
 def _ranks_of(summary: Summary) -> rank_plots.Ranks:
@@ -86,14 +87,14 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     names, bars = [step.cause for step in steps], f"lost-{key}"
 
     def bar_clicked() -> None:
-        place = widgets.clicked(st.session_state[bars])
+        place = figure.clicked(st.session_state[bars])
         cause = names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None
         question_table.list_clicked("cause", cause)
 
     requested = st.query_params.get("cause")
     selected = names.index(requested) if requested in names else None
     drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
-    widgets.figure(drawn, bars, on_select=bar_clicked)
+    figure.draw(drawn, bars, on_select=bar_clicked)
     st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
 
 
@@ -123,11 +124,11 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
         shown_slices = cache.breakdown(run, summary.k, offered[by][1], (labels[name or "recall"],))
         column = "Kind or document" if by == "document" else offered[by][0]
         rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth, column)
-        widgets.table_button(rows, f"{run.name}-per-{by}", "by-document-csv")
-    table = f"by-{by}-{key}"
+        saving.button(rows, f"{run.name}-per-{by}", "by-document-csv")
+    state = f"by-{by}-{key}"
 
     def opened() -> None:
-        question_table.list_part(widgets.selected(st.session_state[table], shown_slices))
+        question_table.list_part(table.selected(st.session_state[state], shown_slices))
 
     columns = {
         column: st.column_config.TextColumn(width=176),
@@ -140,7 +141,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     }
     rows[column] = [without_middle(name, SHOWN) for name in rows[column]]
     height = widgets.height_of(len(rows), 8)
-    widgets.table(rows, table, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
+    widgets.table(rows, state, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
 
 
 def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
@@ -161,7 +162,7 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "K
         {
             column: [part_title(part) for part in slices],
             title_of(label): pd.array([each.estimate.mean for each in scored], dtype="Float64"),
-            "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
+            "95 % CI": [tiles.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
             "Questions": [part.questions for part in slices],
             outcomes.title("missed", 0, depth): [part.misses for part in slices],

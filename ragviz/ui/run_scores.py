@@ -12,7 +12,8 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import plots
 from ragviz.runs import judgements
-from ragviz.ui import address, cache, heading, question_table, widgets, wording
+from ragviz.ui import address, cache, question_table, wording
+from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 
 def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
@@ -21,10 +22,10 @@ def distributions(run: Run, judgement: judgements.Judgement, key: str) -> None:
     pair = next((pair for pair in pairs if pair[1] in judgement.metrics), None)
     with st.container(key="beside-scores"):
         left, right = st.columns(2, gap="medium") if pair else (st.container(), None)
-        with left, widgets.errors_shown():
+        with left, notices.errors_shown():
             score_distribution(run, judgement, key)
         if right is not None and pair is not None:
-            with right, widgets.errors_shown():
+            with right, notices.errors_shown():
                 completeness_against_conciseness(run, pair, key)
 
 
@@ -44,13 +45,13 @@ def score_distribution(run: Run, judgement: judgements.Judgement, key: str) -> N
         bars = f"spread-{name}-{key}"
 
         def bar_clicked() -> None:
-            tenth = widgets.clicked(st.session_state[bars])
+            tenth = figure.clicked(st.session_state[bars])
             limits = (tenth[0] / 10, (tenth[0] + 1) / 10) if tenth else None
             question_table.list_clicked("score", question_table.score_words(*limits) if limits else None, metric=name)
 
         selected = question_table.score_range(st.query_params.get("score", ""))
         drawn = plots.score_histogram(values, title=ANSWER_METRICS[name].title, selected=selected)
-        widgets.figure(drawn, bars, on_select=bar_clicked)
+        figure.draw(drawn, bars, on_select=bar_clicked)
     else:
         st.markdown("No answer is scored by this metric.")
     without = judgement.metrics[name].without
@@ -72,12 +73,12 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
     points = f"quadrants-{key}"
 
     def point_clicked() -> None:
-        if place := widgets.clicked(st.session_state[points]):
+        if place := figure.clicked(st.session_state[points]):
             st.session_state["open-question"] = ids[place[0]]
 
     x, y = (np.array([scores[i].value for i in ids], dtype=float) for scores in (first, second))
     questions = cache.questions(run)
-    widgets.figure(plots.quarters(x, y, [questions[i].text for i in ids]), points, on_select=point_clicked)
+    figure.draw(plots.quarters(x, y, [questions[i].text for i in ids]), points, on_select=point_clicked)
     st.caption(
         "Low completeness: evidence was not retrieved, or was ignored. Low conciseness: too much was retrieved or "
         "said. Low on both: the answer is off topic. Click a point to open its question."
@@ -97,7 +98,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
         {
             "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in names],
             "Mean": pd.array([each.estimate.mean for each in scored], dtype="Float64"),
-            "95 % CI": [widgets.interval_words(each.estimate) for each in scored],
+            "95 % CI": [tiles.interval_words(each.estimate) for each in scored],
             "n": [each.estimate.n for each in scored],
         }
         | {title: [mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
@@ -113,16 +114,13 @@ def metrics_table(run: Run, summary: Summary) -> None:
     )
     if not any(rows["Unscored"]):
         rows = rows.drop(columns="Unscored")
-    with widgets.above_table("metrics"):
+    above = table.row_above("metrics")
+    with above:
         heading.section(f"All metrics at k = {summary.k}")
         if made:
             st.caption(f"{made}", width="content")
-        widgets.table_button(rows, f"{run.name}-metrics", "metrics-csv")
-    columns = {
-        "Mean": st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f"),
-        "Description": st.column_config.TextColumn(width="large"),
-    }
-    widgets.table(rows, "metrics", columns=columns, height=widgets.height_of(len(rows), 8), alt="All metrics")
+    columns = {"Mean": table.bar(110, "%.3f"), "Description": table.text("large")}
+    table.draw(rows, "metrics", alt="All metrics", above=above, file=f"{run.name}-metrics", columns=columns, most=8)
 
 
 def mean_words(scored: Scored) -> str:

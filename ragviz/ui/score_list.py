@@ -14,8 +14,9 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.text.markup import measure
-from ragviz.ui import heading, wording
+from ragviz.ui import wording
 from ragviz.ui.claims import by_passages, claims_of
+from ragviz.ui.kit import heading
 
 _OF_RANKINGS = ("recall", "precision", "ndcg", "mrr")
 

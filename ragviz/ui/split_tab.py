@@ -17,7 +17,8 @@ from ragviz.core.run_info import Run
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import sets, splits
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, widgets, wording
+from ragviz.ui import address, cache, widgets, wording
+from ragviz.ui.kit import heading, notices
 
 WHY = (
     "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
@@ -125,9 +126,9 @@ def _button(question_set: QuestionSet, *, is_made: bool, kind: str, share: float
     workspace = cache.workspace()
     used = sets.runs_of_split(workspace, question_set)
     if used:
-        widgets.confirm(_question(used, question_set), "Make it again", lambda: _make(question_set, kind, share, seed))
+        notices.confirm(_question(used, question_set), "Make it again", lambda: _make(question_set, kind, share, seed))
         return
-    with widgets.errors_shown():
+    with notices.errors_shown():
         _make(question_set, kind, share, seed)
         st.rerun()
 

@@ -11,7 +11,8 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import verification, verifying
 from ragviz.text.markup import plain
-from ragviz.ui import budget, cache, job_panel, presses, widgets, wording
+from ragviz.ui import budget, cache, job_panel, presses, wording
+from ragviz.ui.kit import notices, tiles
 
 HOW = {
     "model": "A model, in other calls than those that wrote the questions",
@@ -55,8 +56,8 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
             )  # fmt: skip
             estimated = verifier == "model" and st.button("Estimate calls and cost", key="verify-estimate")
         if estimated:
-            with widgets.errors_shown(), st.spinner("Counting calls"):
-                widgets.forecast_tiles(verifying.foresee_verification(workspace, **arguments))
+            with notices.errors_shown(), st.spinner("Counting calls"):
+                tiles.forecast(verifying.foresee_verification(workspace, **arguments))
                 st.caption(verifying.NOT_COUNTED)
         if pressed:
             title = f"Verify {wording.counted(len(chosen), 'question')}"

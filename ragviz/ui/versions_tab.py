@@ -15,7 +15,8 @@ from ragviz.questions.versions import Difference
 from ragviz.runs import measurements
 from ragviz.text.differences import differing
 from ragviz.text.markup import highlighted, plain
-from ragviz.ui import address, cache, heading, person, widgets, wording
+from ragviz.ui import address, cache, person, widgets, wording
+from ragviz.ui.kit import heading, notices, saving
 
 SHOWN = 10
 """Changed questions that are drawn with both texts; the table lists all that differ."""
@@ -45,9 +46,9 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
     if not st.button(f"{f'Undo {of}'.strip()}{'…' if many else ''}", key=key, help=plain(said)):
         return
     if many:
-        widgets.confirm(said, "Take it back", lambda: versions.undo(store, question_set, person.name()))
+        notices.confirm(said, "Take it back", lambda: versions.undo(store, question_set, person.name()))
         return
-    with widgets.errors_shown():
+    with notices.errors_shown():
         versions.undo(store, question_set, person.name())
         st.toast(plain(f"Took back version {version.number}: {version.action}"))
         st.rerun()
@@ -122,7 +123,7 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
     rows = difference_rows(found)
     with widgets.above_table("version-differences"):
         st.markdown(f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}")
-        widgets.table_button(rows, f"{question_set.name}-{older}-{newer}", "version-differences-csv")
+        saving.button(rows, f"{question_set.name}-{older}-{newer}", "version-differences-csv")
     widgets.table(
         rows, "version-differences", height=widgets.height_of(len(rows), 6), alt="Questions that differ",
         columns={"Question": st.column_config.TextColumn(width="large")},
@@ -147,7 +148,7 @@ def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
 
 def _confirm_restore(question_set: QuestionSet, number: int) -> None:
     store = cache.workspace().store
-    widgets.confirm(
+    notices.confirm(
         f"All questions of “{question_set.name}” become as they were in version {number}, as a new version: this can "
         "be undone. Earlier runs keep the questions as they were asked.",
         "Restore",

@@ -14,7 +14,8 @@ from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if import Held
 from ragviz.text.markup import plain
-from ragviz.ui import address, heading, job_panel, presses, what_if_cache, what_if_views, widgets, wording
+from ragviz.ui import address, job_panel, presses, what_if_cache, what_if_views, wording
+from ragviz.ui.kit import heading, notices, tiles
 
 NAME = "What if"
 CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
@@ -47,17 +48,17 @@ def draw(run: Run, k: int) -> None:
             "Questions."
         )
     else:
-        with widgets.errors_shown():
+        with notices.errors_shown():
             chosen = _choices(run, held)
             k = chosen if st.query_params.get("if-k") else k
-    with widgets.errors_shown():
+    with notices.errors_shown():
         what_if_views.risk(run, k)
     if held.rankings.results:
         with st.container(key="beside-what-if"):
             left, right = st.columns(2, gap="medium")
-            with left, widgets.errors_shown():
+            with left, notices.errors_shown():
                 what_if_views.growth(run, k)
-            with right, widgets.errors_shown():
+            with right, notices.errors_shown():
                 what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
 
 
@@ -168,7 +169,7 @@ def _tile(name: str, effect: Effect) -> None:
     if own is not None and own != other:
         note = f"{what_if_words.difference_words(effect, digits)} from {own:,.{digits}f}"
     value = "–" if other is None else f"{other:,.{digits}f}"
-    widgets.tile(TITLES[name], value, note, explained=EXPLAINED[name])
+    tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
 
 
 def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:

@@ -17,7 +17,8 @@ from ragviz.core.run_info import Run
 from ragviz.report import what_if_plots
 from ragviz.runs import what_if, what_if_words
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, heading, what_if_cache, widgets
+from ragviz.ui import address, cache, what_if_cache, widgets
+from ragviz.ui.kit import figure, heading, table
 
 RISK = 10
 """Per cent of wrong answers for which a threshold is chosen by default."""
@@ -42,7 +43,7 @@ def risk(run: Run, k: int) -> None:
     )
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
-        widgets.figure(drawn, f"risk-{run.id}-{by}")
+        figure.draw(drawn, f"risk-{run.id}-{by}")
     with right:
         st.markdown(plain(what_if_words.chosen_words(picked, curve)))
         at = f" Wrong: evidence not all among the first {k}." if not found.judged else ""
@@ -71,7 +72,7 @@ def growth(run: Run, k: int) -> None:
         grown.chunks,
         k=k,
     )
-    widgets.figure(drawn, f"growth-{run.id}-{k}")
+    figure.draw(drawn, f"growth-{run.id}-{k}")
     st.caption(plain(f"{what_if_words.growth_words(run)} {what_if_words.STAY}"), help=plain(what_if_words.MODEL))
     for words in what_if_words.check_words(grown):
         st.caption(plain(words))
@@ -104,12 +105,12 @@ def exact(run: Run, k: int, button: Callable[[], None]) -> None:
     rows = pd.DataFrame(
         {"Question": [questions[i].text for i, _ in differing], "Outcome": [outcome for _, outcome in differing]}
     )
-    table = f"exact-{run.id}-{k}"
+    state = f"exact-{run.id}-{k}"
 
     def opened() -> None:
-        if row := widgets.selected(st.session_state[table], differing):
+        if row := table.selected(st.session_state[state], differing):
             st.session_state["open-question"] = row[0]
 
     widgets.table(
-        rows, table, on_select=opened, height=widgets.height_of(len(rows), 8), alt="Where the searches differ"
+        rows, state, on_select=opened, height=widgets.height_of(len(rows), 8), alt="Where the searches differ"
     )

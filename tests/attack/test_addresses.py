@@ -31,7 +31,8 @@ from ragviz.questions import interchange
 from ragviz.runs import exports, running
 from ragviz.store.opening import open_store
 from ragviz.text.markup import plain
-from ragviz.ui import cache, job_panel, widgets
+from ragviz.ui import cache, job_panel
+from ragviz.ui.kit import saving
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
@@ -218,7 +219,7 @@ def test_the_csv_of_a_table_is_written_as_the_exports_are(home: Path, monkeypatc
     monkeypatch.setattr(job_panel.st, "download_button", lambda _, data, *args, **more: written.append(data()))
     rows = pd.DataFrame({"=A": ["＝1", " @x", None], "n": [1.5, None, 2.0]})
     rows["whole"] = pd.array([1, None, 3], dtype="Int64")
-    widgets.table_button(rows, "a", "key")
+    saving.button(rows, "a", "key")
     assert written[0].decode("utf-8-sig").splitlines() == ["'=A,n,whole", "'＝1,1.5,1", "' @x,,", ",2.0,3"]
 
 

@@ -38,13 +38,14 @@ LOOK = """
 import json, sys
 from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
-from ragviz import errors; from ragviz.ui import frame, widgets
+from ragviz import errors; from ragviz.ui import frame
 from ragviz.workspace import open_workspace
+from ragviz.ui.kit import notices
 
 drawn = StreamlitPage.run
 
 def framed(page):  # AppTest runs pages without frame.py
-    with widgets.errors_shown():
+    with notices.errors_shown():
         drawn(page)
 
 StreamlitPage.run = framed

@@ -1,4 +1,4 @@
-"""The formats in which the tables and pictures of pages are saved: chosen on Settings, for the tab that chose them."""
+"""Tables and pictures as files, in the formats that were chosen on Settings in this tab of the browser."""
 
 from __future__ import annotations
 
@@ -75,6 +75,25 @@ def table_format() -> TableFormat:
 def picture_options() -> dict[str, Any]:
     """Return plotly's options of the button that saves a picture, in the format chosen in this tab, PNG by default."""
     return {"toImageButtonOptions": {"format": st.session_state.get(PICTURE, "png"), "scale": 2}}
+
+
+def button(rows: pd.DataFrame | Callable[[], pd.DataFrame], name: str, key: str) -> None:
+    """Draw a button that downloads exactly these rows, in the format chosen on Settings, which names the button.
+
+    The file is made when the button is pressed, of the rows as they are now, whatever becomes of the frame; a function
+    that returns the rows is called then. `name` is the file's, without ending.
+    """
+    kept = rows.copy() if isinstance(rows, pd.DataFrame) else rows
+    chosen = table_format()
+    st.download_button(
+        chosen.name,
+        lambda: chosen.write(kept if isinstance(kept, pd.DataFrame) else kept()),
+        f"{name}.{chosen.ending}",
+        chosen.media_type,
+        key=key,
+        help="Downloads these rows. Settings offers CSV, JSON Lines and Parquet.",
+        on_click="ignore",
+    )
 
 
 def choose() -> None:

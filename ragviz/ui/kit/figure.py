@@ -1,0 +1,63 @@
+"""A figure: drawn, its values below it as text, its points to be clicked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+from streamlit import runtime
+
+from ragviz.report import style
+from ragviz.text.markup import values
+from ragviz.ui.kit import saving
+
+_DRAWING = 0.4
+"""Seconds in which a browser draws text, tiles and a bar; with 0.1 it was found to wait for the rest."""
+
+
+def draw(drawn: go.Figure, key: str, *, on_select: Callable[[], None] | None = None) -> None:
+    """Show a figure, and its values as text below it.
+
+    With `on_select` its points can be clicked, and `st.session_state[key]` holds the selection.
+    """
+    alt, config = (drawn.layout.meta or {}).get("alt"), style.CONFIG | saving.picture_options()
+    if on_select is None:
+        st.plotly_chart(drawn, key=key, config=config, alt=alt)
+    else:
+        st.plotly_chart(drawn, key=key, config=config, alt=alt, on_select=on_select, selection_mode="points")
+    if sentences := [words for trace in drawn.data for words in _hover_texts(trace)]:
+        st.html(values(sentences))
+
+
+def _hover_texts(trace: Any) -> Sequence[str]:
+    hover = getattr(trace, "hovertext", None)
+    return [] if hover is None else [hover] if isinstance(hover, str) else list(hover)
+
+
+def clicked(state: Any) -> tuple[int, ...] | None:
+    """Return the `customdata` of the point that a figure's selection holds, None when nothing is selected.
+
+    >>> clicked({"selection": {"points": [{"customdata": [21, 30]}]}})
+    (21, 30)
+    >>> clicked({"selection": {"points": [{"customdata": {"0": 3}}]}})
+    (3,)
+    """
+    points = ((state or {}).get("selection") or {}).get("points") or []
+    if not points or points[0].get("customdata") is None:
+        return None
+    data = points[0]["customdata"]
+    values = data.values() if isinstance(data, Mapping) else data if isinstance(data, Sequence) else [data]
+    return tuple(int(value) for value in values)
+
+
+def draw_so_far(place: str) -> None:
+    """Let the browser draw what is above before the rest is sent: on arrival at `place`, once in a session.
+
+    A browser that gets a page with pictures all at once draws nothing of it until it has loaded Plotly.
+    """
+    if runtime.exists() and not st.session_state.get(f"drawn-{place}"):
+        time.sleep(_DRAWING)
+        st.session_state[f"drawn-{place}"] = True

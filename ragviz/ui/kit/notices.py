@@ -1,0 +1,82 @@
+"""What a page says instead of, or before, what was asked for: empty states, errors, questions before a deletion."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+
+import streamlit as st
+
+from ragviz.core import addresses
+from ragviz.core.errors import RagvizError
+from ragviz.core.index_info import IndexInfo
+from ragviz.index import deletion
+from ragviz.store import disk
+from ragviz.text.keys import without_keys
+from ragviz.text.markup import plain, sentence
+from ragviz.ui import cache
+
+log = logging.getLogger("ragviz")
+
+
+@contextmanager
+def empty(sentence: str) -> Iterator[None]:
+    """Draw an empty state: the sentence says what is missing, the body draws the buttons or links that make it."""
+    with st.container(border=True):
+        st.markdown(sentence)
+        with st.container(horizontal=True, gap="small"):
+            yield
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show the errors of the body in place: those raised on purpose by their message, defects by a short notice."""
+    try:
+        yield
+    except RagvizError as error:
+        st.error(sentence(str(error)))
+    except Exception as error:
+        if isinstance(error, OSError) and (explained := disk.explained(error)) is not None:
+            st.error(plain(str(explained)))
+            return
+        log.error("A defect in ragviz\n%s", _traceback())
+        st.error(
+            f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
+            "terminal that runs the app; please report it with what you did. The rest of the page works."
+        )
+
+
+def _traceback() -> str:
+    """Return the traceback of the current exception, without keys and passwords."""
+    keys: tuple[str, ...] = ()
+    with suppress(RagvizError):
+        keys = cache.workspace().settings.keys
+    return without_keys(addresses.within(traceback.format_exc()), keys)
+
+
+@st.dialog("Are you sure?")
+def confirm(
+    sentence: str, verb: str, action: Callable[[], object], box: str = "", ticked: Callable[[], object] | None = None
+) -> None:
+    """Ask once before something is deleted; `sentence` says what is deleted with it.
+
+    With the checkbox labelled `box` ticked, `ticked` is called instead of `action`; without a label there is no box.
+    """
+    st.markdown(plain(sentence))
+    if box and ticked and st.checkbox(plain(box), key="confirm-box"):
+        action = ticked
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Cancel", key="confirm-keep"):
+            st.rerun()
+        if st.button(verb, type="primary", key="confirm-do"):
+            with errors_shown():
+                action()
+                st.rerun()
+
+
+def leaving(indexes: Iterable[IndexInfo]) -> str:
+    """Return the label of the checkbox that deletes indexes here though not on their server, "" when all are local."""
+    remote = [where for info in indexes if (where := deletion.remote(cache.workspace(), info))]
+    return f"Also when the server cannot be reached: {'; '.join(remote)} then stay there." if remote else ""

@@ -1,0 +1,146 @@
+"""A table: count, filters and download above it, a row that can be pressed, and boxes to tick."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.text.markup import shortened, visible
+from ragviz.ui.kit import saving
+
+Row = TypeVar("Row")
+HEIGHTS = {1: 35, 2: 62, 4: 104}
+"""Lines of text in a row → its pixels; Streamlit breaks text in rows of more than 60. The header has those of 1."""
+_PADDING, _LETTER = 16, 8
+"""Pixels beside the text of a cell, and of a letter, with what the breaks of lines leave empty."""
+
+
+def number(width: int, written: str | None = None, **more: Any) -> Any:
+    """Return a column of numbers that are written as the format `written` says ("%.2f")."""
+    return st.column_config.NumberColumn(width=width, format=written, **more)
+
+
+def bar(width: int = 110, written: str = "%.2f", **more: Any) -> Any:
+    """Return a column of shares from 0 to 1, each with a bar."""
+    return st.column_config.ProgressColumn(min_value=0, max_value=1, format=written, width=width, **more)
+
+
+def text(width: int | Literal["small", "medium", "large"], **more: Any) -> Any:
+    """Return a column of words with more options than a width, as `st.column_config.TextColumn` has them."""
+    return st.column_config.TextColumn(width=width, **more)
+
+
+def row_above(key: str, words: str = "") -> Any:
+    """Return the row above the table `key`, for its filters, with `words` (markdown) at its beginning."""
+    row = st.container(horizontal=True, vertical_alignment="center", key=f"above-{key}")
+    if words:
+        row.markdown(words, width="stretch")
+    return row
+
+
+def draw(
+    rows: pd.DataFrame,
+    key: str,
+    *,
+    alt: str,
+    above: Any = "",
+    file: str = "",
+    saved: Callable[[], pd.DataFrame] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    among: Sequence[Row] = (),
+    opened: Callable[[Row], object] | None = None,
+    closed: Callable[[], object] | None = None,
+    turn: str = "",
+    several: bool = False,
+    most: int | None = None,
+    lines: Literal[1, 2, 4] = 1,
+    empty: str = "",
+) -> None:
+    """Show rows without an index, their text escaped.
+
+    Args:
+        rows: what is shown, in its order.
+        key: the table's name; the row above has the key `above-KEY`, the download `KEY-csv`.
+        alt: what the table holds, for who does not see it.
+        above: words (markdown) for the row above, or the row itself, as `row_above` returns it.
+        file: name of the download, without ending; "" for none.
+        saved: makes what is downloaded instead of `rows`, for longer names, and pages that are not shown.
+        columns: widths in pixels, or how a column is drawn (`number`, `bar`, `text`), by its name.
+        among: what stands in each row.
+        opened: called with the one of `among` in whose row a cell is pressed.
+        closed: called when the cell is pressed again, which selects nothing.
+        turn: what the table is drawn of: with another one, nothing is selected.
+        several: each row has a box to tick too; `ticked` reads which are, by the key `KEY-TURN`.
+        most: rows seen at once, None for all.
+        lines: of text in a row; longer text is cut by the browser.
+        empty: shown in cells without a value.
+
+    """
+    if file:
+        with row_above(key, above) if isinstance(above, str) else above:
+            saving.button(saved or rows, file, f"{key}-csv")
+    shown = rows.copy()
+    for column, kind in enumerate(rows.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            cells = rows.iloc[:, column].map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+            shown.isetitem(column, cells.array)
+    state = f"{key}-{turn}" if turn else key
+    config = {name: {"width": each} if isinstance(each, int) else each for name, each in (columns or {}).items()}
+    options: dict[str, Any] = {"hide_index": True, "column_config": config, "alt": alt, "key": state}
+    options |= {"height": _height(len(rows), most, lines), "placeholder": empty}
+    options |= {"row_height": None if lines == 1 else HEIGHTS[lines]}
+    if opened is not None:
+
+        def pressed() -> None:
+            chosen = selected(st.session_state[state], among)
+            if chosen is not None:
+                opened(chosen)
+            elif closed is not None:
+                closed()
+
+        options |= {"on_select": pressed}
+        options |= {"selection_mode": ["multi-row", "single-cell"] if several else "single-cell"}
+    st.dataframe(shown, **options)
+
+
+def selected(state: Any, among: Sequence[Row]) -> Row | None:
+    """Return the one of `among` in whose row a cell is selected; None when none is, or it is not in the table.
+
+    >>> [selected({"selection": {"cells": [(row, "Question")]}}, ["a", "b"]) for row in (1, 2)]
+    ['b', None]
+    """
+    cells = ((state or {}).get("selection") or {}).get("cells") or []
+    return among[cells[0][0]] if cells and cells[0][0] < len(among) else None
+
+
+def ticked(state: Any, among: Sequence[Row]) -> list[Row]:
+    """Return those of `among` whose boxes are ticked, in the order of the table.
+
+    >>> ticked({"selection": {"rows": [2, 0, 7], "cells": []}}, ["a", "b", "c"]), ticked(None, ["a"])
+    (['a', 'c'], [])
+    """
+    rows = set(((state or {}).get("selection") or {}).get("rows") or [])
+    return [each for place, each in enumerate(among) if place in rows]
+
+
+def fitting(words: str, width: int, lines: int) -> str:
+    """Return as much of a text as some lines of a column of `width` pixels hold: the grid cuts the rest on both sides.
+
+    >>> fitting("Who leads the guild of weavers, and since when?", 232, 1), fitting("谁负责年假的审批？" * 3, 232, 1)
+    ('Who leads the guild of…', '谁负责年假的审批？谁负责…')
+    """
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in words) / max(1, len(words))
+    return shortened(words, int(lines * (width - _PADDING) / (_LETTER * (1 + wide))))
+
+
+def _height(count: int, most: int | None, lines: int) -> int | Literal["content"]:
+    """Return the height of a table that shows `most` rows at once, and none that is empty.
+
+    >>> _height(3, 12, 1), _height(40, 12, 1), _height(40, None, 1)
+    ('content', 455, 'content')
+    """
+    return "content" if most is None or count <= most else HEIGHTS[1] + HEIGHTS[lines] * most

@@ -1,0 +1,70 @@
+"""Tiles: one number each, with its range or interval, n, and which direction is better."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import streamlit as st
+
+from ragviz.core.call import Estimate
+from ragviz.judging.forecast import Forecast
+from ragviz.ui import wording
+
+_COUNT = re.compile(r"n = [\d,]+( of [\d,]+)?")
+
+
+def row(most: int = 4, narrowest: int = 140) -> Any:
+    """Return the row for tiles, `most` side by side where there is room for tiles of `narrowest` pixels."""
+    return st.grid(most, min_column_width=narrowest)
+
+
+def tile(label: str, value: str, note: str = "", *, explained: str | None = None) -> None:
+    """Draw one number with its note: range or interval, and n; no line ends within “n = 7 of 9”."""
+    st.metric(
+        label.replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓"),
+        value,
+        delta=_COUNT.sub(lambda count: count[0].replace(" ", "\u00a0"), note) or None,
+        delta_color="off",
+        delta_arrow="off",
+        help=explained,
+        border=True,
+        height="stretch",
+    )
+
+
+def mean(label: str, estimate: Estimate, *, explained: str | None = None, better: str = "↑") -> None:
+    """Draw a mean with its 95 % interval, its n, and an arrow for which direction is better."""
+    value, note = estimate_words(estimate)
+    tile(f"{label} {better}".strip(), value, note, explained=explained)
+
+
+def estimate_words(estimate: Estimate) -> tuple[str, str]:
+    """Return value and note of a mean's tile.
+
+    >>> estimate_words(Estimate(0.8333, 0.741, 0.899, 80))
+    ('0.83', '[0.74, 0.90] · n = 80')
+    >>> estimate_words(Estimate(None, None, None, 0))
+    ('–', 'no question is scored')
+    """
+    if estimate.mean is None:
+        return "–", "no question is scored"
+    return f"{estimate.mean:.2f}", f"{estimate.interval_words()} · n = {estimate.n:,}"
+
+
+def interval_words(estimate: Estimate) -> str:
+    """Return an interval as a cell shows it."""
+    return "" if estimate.mean is None else estimate.interval_words()
+
+
+def forecast(of: Forecast) -> None:
+    """Draw the tiles of a dry run: calls, tokens, cost, time."""
+    unpaid = of.total - of.cached
+    tile("Model calls", f"{of.total:,}", f"{of.cached:,} of them already paid")
+    tokens = f"{of.prompt_tokens:,} input + {of.completion_tokens:,} output"
+    tile("Tokens to pay", f"{of.prompt_tokens + of.completion_tokens:,}", f"{tokens}, estimated")
+    dollars = "–" if of.cost is None else f"\\${of.cost:,.2f}"
+    tile("Cost", dollars, "no price known: enter it in Settings" if of.cost is None else "estimated")
+    duration = wording.duration(of.seconds) if unpaid and of.seconds is not None else "–"
+    basis = "from this endpoint's earlier calls" if of.seconds is not None else "the endpoint does not answer"
+    tile("Time for the calls", duration, basis if unpaid else "all are paid")
