@@ -20,7 +20,7 @@ from tests.test_pages import address, bare, built, button, checked, home, show, 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, *rows: int) -> None:
     """Tick rows of the table, which AppTest cannot."""
-    monkeypatch.setattr(table, "ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
+    monkeypatch.setattr("ragviz.ui.kit.table.ticked", lambda _, ids: [ids[row] for row in rows if row < len(ids)])
 
 
 def table(app):

@@ -38,7 +38,7 @@ LOOK = """
 import json, sys
 from streamlit.navigation.page import StreamlitPage
 from streamlit.testing.v1 import AppTest
-from ragviz import errors; from ragviz.ui import frame
+from ragviz.core import errors; from ragviz.ui import frame
 from ragviz.workspace import open_workspace
 from ragviz.ui.kit import notices
 
