@@ -54,7 +54,7 @@ def choices() -> tuple[str, IndexConfig]:
         "Prefix", list(prefixes.PREFIXES), required=True,
         **bound_choice("prefix", prefixes.PREFIXES, prefixes.NONE),
     )  # fmt: skip
-    st.caption(prefixes.PREFIXES[prefix][0])
+    st.caption(prefixes.PREFIXES[prefix].explanation)
     embedder = embedder_choice()
     backend, options = backend_choices(bool(embedder))
     similarity = similarity_choice() if embedder else SIMILARITIES[0]
@@ -67,7 +67,7 @@ def choices() -> tuple[str, IndexConfig]:
 def chunker_options(chunker: str) -> dict[str, float]:
     return {
         name: st.number_input(
-            each.title, each.low, each.high, each.default, help=each.explanation or None, key=f"{chunker}-{name}"
+            each.label, each.low, each.high, each.default, help=each.help or None, key=f"{chunker}-{name}"
         )
         for name, each in CHUNKERS[chunker].parameters.items()
     }

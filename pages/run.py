@@ -10,6 +10,7 @@ from ragviz.answers import contexts
 from ragviz.core.configuration import HAND_MADE, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.fields import fields_of
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
@@ -42,6 +43,8 @@ SIDES_ASKED = {
 }
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
+FIELDS = fields_of(RunConfig)
+
 workspace = frame.begin()
 store, settings = workspace.store, workspace.settings
 
@@ -68,7 +71,7 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
         required=True,
         key=f"retriever-{'-'.join(names)}-{start.hash()}",
     )
-    st.caption(RETRIEVERS[retriever].description)
+    st.caption(RETRIEVERS[retriever].explanation)
     if len(names) < len(RETRIEVERS):
         st.caption("This index was built without an embedder, so it is searched by words only.")
     constant = start.rrf_constant
@@ -86,7 +89,7 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
         )
         if retriever == "hybrid":
             constant = st.number_input(
-                "RRF constant", 0, choices.LARGEST_CONSTANT, min(constant, choices.LARGEST_CONSTANT),
+                "RRF constant", 0, FIELDS["rrf_constant"].high, min(constant, FIELDS["rrf_constant"].high),
                 key=f"constant-{start.hash()}", help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).",
             )  # fmt: skip
     return {
@@ -146,7 +149,7 @@ def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
             else index.config.embedder or "an embedder",
         )  # fmt: skip
         name = f"{kind}:{model.strip()}" if model.strip() else kind
-    st.caption(spec.description)
+    st.caption(spec.explanation)
     return {"reranker": name, "rerank_depth": int(depth)}
 
 
@@ -178,7 +181,7 @@ def answering(start: RunConfig) -> dict[str, Any]:
     st.caption(CONTEXTS[context or "retrieved"][1])
     one, two, three = st.columns([2, 1, 1])
     tokens = (three if answerer == "model" else one).number_input(
-        "Context budget (tokens)", 1, choices.LARGEST_BUDGET, start.context_tokens, step=500,
+        "Context budget (tokens)", 1, FIELDS["context_tokens"].high, start.context_tokens, step=500,
         key=f"tokens-{start.hash()}",
         help="Most tokens of chunks that are given to the answerer; what is cut off is recorded.",
     )  # fmt: skip
@@ -190,7 +193,7 @@ def answering(start: RunConfig) -> dict[str, Any]:
         "Temperature", 0.0, 2.0, start.temperature, step=0.1, key=f"temperature-{start.hash()}"
     )
     added = st.text_area(
-        "Instructions", start.instructions, max_chars=choices.LONGEST_INSTRUCTIONS, height=68,
+        "Instructions", start.instructions, max_chars=FIELDS["instructions"].high, height=68,
         key=f"instructions-{start.hash()}", placeholder="none", help="Added to the prompt of the model that answers.",
     )  # fmt: skip
     return choices_made | {"model": model.strip(), "temperature": float(temperature), "instructions": added.strip()}
@@ -309,7 +312,7 @@ def changed_by_address(start: RunConfig) -> RunConfig:
     retriever = address.readable("retriever", address.one_of(RETRIEVERS), f"one of {', '.join(RETRIEVERS)}")
     k = address.readable("k", address.number_within(1, 1000), "1 to 1,000")
     reranker = address.readable("reranker", reranker_named, f"one of {', '.join(rerankers.written())}")
-    most, largest = choices.LARGEST_BUDGET, choices.LARGEST_CONSTANT
+    most, largest = FIELDS["context_tokens"].high, FIELDS["rrf_constant"].high
     budget = address.readable("budget", address.number_within(1, most), f"1 to {most:,}")
     constant = address.readable("constant", address.number_within(0, largest), f"0 to {largest:,}")
     start = replace(start, retriever=retriever or start.retriever, k=k or start.k)

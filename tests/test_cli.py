@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from ragviz.core.fields import Field
 from ragviz.index import damage
-from ragviz.index.chunker import Chunker, Parameter
+from ragviz.index.chunker import Chunker
 from ragviz.index.chunking import CHUNKERS
 from ragviz.metrics.registry import METRICS
 from ragviz.models import chat
@@ -122,7 +123,7 @@ def test_a_chunkers_own_parameters_are_options(ragviz, notes, monkeypatch):
         step = chunker.value(config, "characters")
         yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
 
-    chunker = Chunker("Every so many characters.", every, {"characters": Parameter("Characters", 40, 20, 400)})
+    chunker = Chunker("Every so many characters.", every, {"characters": Field(40, "Characters", low=20, high=400)})
     monkeypatch.setitem(CHUNKERS, "characters", chunker)
     ragviz("corpus", "add", "notes", notes)
     build = ["index", "build", "notes", "--name", "cut", "--chunker", "characters", "--chunker-option"]

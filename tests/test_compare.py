@@ -3,20 +3,19 @@
 import gc
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from ragviz.analysis import compare as comparing
-from ragviz.analysis import settings, sides
+from ragviz.analysis import sides
 from ragviz.analysis.compare import Comparison, metric_of, outcomes, pairs, ranking_by, standings_by, with_rule
 from ragviz.analysis.comparison_words import difference_words, missing_words, rule_words, sentence, to_json, verdict
 from ragviz.analysis.rules import Rule
 from ragviz.analysis.sides import column, settings_that_differ
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
@@ -190,12 +189,6 @@ def test_a_choice_that_a_run_does_not_use_does_not_differ():
     assert differing == {"retriever": ("bm25", "hybrid")}
     differing = {setting.key: setting.values for setting in settings_that_differ([plain, hybrid, other])}
     assert differing["rrf_constant"] == (None, 60, 20)
-
-
-def test_every_choice_of_a_run_and_of_an_index_has_a_name():
-    choices = {field.name for field in fields(RunConfig)}
-    choices |= {f"index.{field.name}" for field in fields(IndexConfig)}
-    assert choices - set(settings.TITLES) == set()
 
 
 def test_the_verdict_on_many_runs_groups_them():

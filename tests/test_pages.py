@@ -23,13 +23,14 @@ from ragviz.analysis import compare, comparison_words, outcomes
 from ragviz.core.configuration import HAND_MADE, IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import NotFoundError
+from ragviz.core.fields import Field
 from ragviz.core.job import Job
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.documents import corpora
 from ragviz.index import chunking, deletion, indexing
-from ragviz.index.chunker import Chunker, Parameter
+from ragviz.index.chunker import Chunker
 from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
@@ -498,7 +499,7 @@ def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monke
         step = int(chunker.value(config, "characters"))
         yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
 
-    chunker = Chunker("Every so many characters.", every, {"characters": Parameter("Characters", 40, 20, 400)})
+    chunker = Chunker("Every so many characters.", every, {"characters": Field(40, "Characters", low=20, high=400)})
     monkeypatch.setitem(CHUNKERS, "characters", chunker)
     app = show("index", tab="New index", chunker="characters")
     assert "Every so many characters." in words(app)

@@ -94,12 +94,7 @@ def test_a_heading_that_repeats_the_title_is_said_once_and_a_long_path_keeps_its
 
 def test_an_unknown_prefix_is_refused():
     with pytest.raises(UsageError, match="no prefix 'moon': choose one of none, title, headings"):
-        prefixes.check("moon")
-
-
-def test_configurations_without_a_prefix_keep_their_hash():
-    assert IndexConfig().hash() == IndexConfig(prefix="none").hash() == "3280d2d0851ca114"
-    assert IndexConfig(prefix="title").hash() != IndexConfig().hash()
+        chunking.check(IndexConfig(prefix="moon"))
 
 
 @pytest.fixture(scope="module")

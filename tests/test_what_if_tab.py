@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis.what_if import METRICS, Choices
 from ragviz.core.configuration import RunConfig
-from ragviz.runs import choices, running, searched_again, what_if, what_if_words
+from ragviz.runs import running, searched_again, what_if, what_if_words
 from ragviz.ui import job_panel, what_if_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, checked, home, show, words  # noqa: F401 - fixtures among them
@@ -86,7 +86,7 @@ def test_k_and_budget_are_handed_to_the_page_run_as_they_are_set() -> None:
     fields = {field.label: field.value for field in show("run", **made_by(app)).number_input}
     assert (fields["k"], fields["Context budget (tokens)"]) == (2, 50)
     unlimited = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": what_if_tab.NO_BUDGET})
-    assert made_by(unlimited) == filled | {"budget": str(choices.LARGEST_BUDGET)}
+    assert made_by(unlimited) == filled | {"budget": "1000000"}
     assert made_by(show("results", run="answered", tab=TAB, **{"if-k": "2"})) == filled
 
 

@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-TITLES: Mapping[str, str] = {
-    "index": "Index",
-    "index.name": "Index",
-    "index.chunker": "Chunker",
-    "index.chunk_size": "Chunk size (tokens)",
-    "index.overlap": "Overlap (tokens)",
-    "index.embedder": "Embedder",
-    "index.backend": "Backend",
-    "index.similarity": "Similarity",
-    "index.options": "Options of the backend",
-    "index.chunker_options": "Options of the chunker",
-    "index.prefix": "Put before each chunk",
-    "index.chunking_rules": "Version of the chunker",
-    "questions": "Question set",
-    "split": "Side of the split",
-    "retriever": "Retriever",
-    "rrf_constant": "RRF constant",
-    "reranker": "Reranker",
-    "rerank_depth": "Chunks reranked",
-    "k": "k (chunks kept)",
-    "depth": "Depth (chunks retrieved)",
-    "answerer": "Answerer",
-    "model": "Answering model",
-    "temperature": "Temperature",
-    "instructions": "Instructions to the model",
-    "context": "Context",
-    "context_tokens": "Context budget (tokens)",
-    "judge": "Judge",
-    "metrics": "Metrics of answers",
-    "seed": "Seed",
-}
-"""Choice of a run ("k"), or of its index ("index.chunk_size") → its name."""
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.fields import Field, fields_of
 
-_USED: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
-    "rrf_constant": lambda config: config.get("retriever") == "hybrid",
-    "rerank_depth": lambda config: config.get("reranker", "none") != "none",
-    "model": lambda config: config.get("answerer") == "model",
-    "temperature": lambda config: config.get("answerer") == "model",
-    "instructions": lambda config: config.get("answerer") == "model",
-    "context": lambda config: config.get("answerer", "none") != "none",
-    "context_tokens": lambda config: config.get("answerer", "none") != "none",
-}
-"""Choice → whether a run with this configuration uses it; all others are always used."""
+OF_INDEX = "index."
+"""What stands before a choice of a run's index in its dotted name."""
+NAMED = {"index": "Index", "index.name": "Index"}
+"""What stands beside the choices in a run's table."""
+
+
+def field_of(key: str) -> Field | None:
+    """Return the declaration of a choice of a run ("k"), or of its index ("index.chunk_size")."""
+    if key.startswith(OF_INDEX):
+        return fields_of(IndexConfig).get(key.removeprefix(OF_INDEX))
+    return fields_of(RunConfig).get(key)
 
 
 def title(key: str) -> str:
@@ -56,8 +27,10 @@ def title(key: str) -> str:
     >>> title("index.chunk_size"), title("index.options.ef_construction"), title("of a later version")
     ('Chunk size (tokens)', 'Backend: ef construction', 'of a later version')
     """
-    if key in TITLES:
-        return TITLES[key]
+    if key in NAMED:
+        return NAMED[key]
+    if (field := field_of(key)) is not None:
+        return field.label
     for group, name in (("index.options.", "Backend"), ("index.chunker_options.", "Chunker")):
         if key.startswith(group):
             return f"{name}: {key.removeprefix(group).replace('_', ' ')}"
@@ -66,7 +39,9 @@ def title(key: str) -> str:
 
 def used(key: str, config: Mapping[str, Any]) -> bool:
     """Whether a run with this configuration uses a choice: the RRF constant counts in hybrid retrieval only."""
-    return key not in _USED or _USED[key](config)
+    field, record = field_of(key), IndexConfig if key.startswith(OF_INDEX) else RunConfig
+    given = config.get("index", {}) if record is IndexConfig else config
+    return field is None or field.counts({**{name: each.default for name, each in fields_of(record).items()}, **given})
 
 
 def value_words(key: str, value: object) -> str:
@@ -75,8 +50,7 @@ def value_words(key: str, value: object) -> str:
     >>> value_words("metrics", ["faithfulness", "token_f1"]), value_words("split", ""), value_words("model", None)
     ('faithfulness, token_f1', 'all questions', '–')
     """
-    if key == "split" and value == "":
-        return "all questions"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "–"
-    return "–" if value is None or value == "" else str(value)
+    field = field_of(key)
+    return (field.title(value) if field is not None and value is not None else str(value or "")) or "–"

@@ -1,28 +1,25 @@
-"""The choices behind an index and a run."""
+"""The choices behind an index and a run, each declared once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.digests import digest
+from ragviz.core.fields import choice, fields_of
 from ragviz.core.split import Side
 
 Backend = Literal["local", "elasticsearch"]
 RetrieverName = str
-"""A key of `retrieval.retrievers.RETRIEVERS`, or "imported" where another program ranked."""
-"""How chunks are ranked; "imported" is another program's ranking, which cannot be run again."""
+"""A key of `retrieval.retrievers.RETRIEVERS`, or "imported" where another program ranked, which cannot be repeated."""
 RerankerName = str
 """A key of `retrieval.rerankers.RERANKERS`, with a colon and a name behind some of them; or "none"."""
 
-
 NO_EMBEDDER = "none"
 """What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""
-
-
 HAND_MADE = "hand-made"
 """What stands in place of a model's name where answers and verdicts were written by hand."""
 
@@ -31,27 +28,85 @@ HAND_MADE = "hand-made"
 class IndexConfig:
     """The configuration of an index of a corpus.
 
-    `embedder` is "" for an index without vectors, which BM25 alone can search.
-
-    `options` are the backend's own (type, m, ef_construction …), `chunker_options` the chunker's, by parameter.
-    `chunking_rules` is the version of `index.chunking` that cut an index, set when it is built; 1 before versions.
-    `prefix`, a key of `index.prefixes.PREFIXES`, is put before each chunk when it is embedded and indexed for BM25.
+    `embedder` is "" for an index without vectors, which BM25 alone can search. `options` are the backend's own (type,
+    m, ef_construction …), `chunker_options` the chunker's, by parameter. `chunking_rules` is the version of
+    `index.chunking` that cut an index, set when it is built.
     """
 
-    chunker: str = "tokens"
-    chunk_size: int = 200
-    overlap: int = 0
-    embedder: str = "all-MiniLM-L6-v2"
-    backend: Backend = "local"
-    similarity: Literal["cosine", "dot_product", "l2_norm"] = "cosine"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    chunker_options: Mapping[str, float] = field(default_factory=dict)
-    chunking_rules: int = 1
-    prefix: str = "none"
+    chunker: str = choice("tokens", "Chunker", "How documents are cut.", choices="index.chunking:CHUNKERS")
+    chunk_size: int = choice(
+        200,
+        "Chunk size (tokens)",
+        "In the embedder's tokens; without one, in the packaged model's.",
+        low=1,
+        high=100_000,
+        step=10,
+        examples=(50, 100, 200, 400, 800),
+    )
+    overlap: int = choice(
+        0,
+        "Overlap (tokens)",
+        "Tokens that a chunk shares with the one before.",
+        low=0,
+        step=10,
+        examples=(0, 20, 50),
+        named=lambda tokens: f"overlap {tokens}",
+    )
+    chunker_options: Mapping[str, float] = choice({}, "Options of the chunker", swept=False)
+    prefix: str = choice(
+        "none",
+        "Prefix",
+        "Put before each chunk when it is embedded and indexed.",
+        choices="index.prefixes:PREFIXES",
+        named=lambda name: "" if name == "none" else f"{name} prefix",
+    )
+    embedder: str = choice(
+        "all-MiniLM-L6-v2",
+        "Embedder",
+        "A sentence-transformers model, a folder, openai:MODEL at the configured endpoint, or none: nothing is "
+        "embedded, and BM25 alone can search.",
+        high=1000,
+        titles={"": "no embedder"},
+        unset="RAGVIZ_EMBEDDER",
+    )
+    backend: Backend = choice(
+        "local",
+        "Backend",
+        "Where chunks are stored and searched.",
+        choices={
+            "local": "Files on this machine, searched exactly.",
+            "elasticsearch": "The server of ELASTICSEARCH_URL, searched by the kind of index chosen.",
+        },
+        colon=True,
+        unset="elasticsearch when configured",
+        examples=("local", "elasticsearch:hnsw", "elasticsearch:int8_hnsw", "elasticsearch:flat"),
+        named=lambda name: str(name).replace(":", " "),
+    )
+    similarity: Literal["cosine", "dot_product", "l2_norm"] = choice(
+        "cosine",
+        "Similarity",
+        "Of vectors. They have unit length, so that all three rank alike; the scores differ.",
+        choices={"cosine": "", "dot_product": "", "l2_norm": ""},
+        used=lambda config: config["embedder"] != "",
+    )
+    options: Mapping[str, Any] = choice({}, "Options of the backend", swept=False)
+    chunking_rules: int = choice(1, "Version of the chunking rules", group="", swept=False)
 
     def hash(self) -> str:
         """Return 16 hex characters, equal for equal configurations."""
         return hash_of(self)
+
+
+def _of_hybrid(config: Mapping[str, Any]) -> bool:
+    return bool(config["retriever"] == "hybrid")
+
+
+def _of_reranker(config: Mapping[str, Any]) -> bool:
+    return bool(config["reranker"] != "none")
+
+
+def _of_model(config: Mapping[str, Any]) -> bool:
+    return bool(config["answerer"] == "model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +120,151 @@ class RunConfig:
     "" for all questions. `instructions` are added to the prompt of the model that answers.
     """
 
-    index: str
-    questions: str
-    retriever: RetrieverName = "knn"
-    k: int = 3
-    depth: int = 50
-    seed: int = 0
-    rrf_constant: int = 60
-    answerer: AnswererName = "none"
-    model: str = ""
-    temperature: float = 0.0
-    context_tokens: int = 3000
-    metrics: tuple[str, ...] = ()
-    judge: str = ""
-    context: ContextKind = "retrieved"
-    reranker: RerankerName = "none"
-    rerank_depth: int = 50
-    split: Side | Literal[""] = ""
-    instructions: str = ""
+    index: str = choice("", "Index", group="", in_fingerprint=False, swept=False)
+    questions: str = choice("", "Question set", group="", in_fingerprint=False, swept=False)
+    retriever: RetrieverName = choice(
+        "knn",
+        "Retriever",
+        "How chunks are ranked.",
+        "retrieve",
+        choices="retrieval.retrievers:RETRIEVERS",
+        unset="knn; bm25 on an index without an embedder",
+    )
+    rrf_constant: int = choice(
+        60,
+        "RRF constant",
+        "Of reciprocal rank fusion in hybrid retrieval: Σ 1 ÷ (constant + rank).",
+        "retrieve",
+        low=0,
+        high=1_000_000,  # far below it, both rankings count the same at every rank
+        examples=(10, 60, 100),
+        named=lambda constant: f"RRF {constant}",
+        used=_of_hybrid,
+    )
+    reranker: RerankerName = choice(
+        "none",
+        "Reranker",
+        "What puts the first chunks of each ranking in a new order.",
+        "retrieve",
+        choices="retrieval.rerankers:RERANKERS",
+        colon=True,
+        high=500,
+        examples=("none", "maxsim"),
+        named=lambda name: "" if name == "none" else str(name),
+    )
+    rerank_depth: int = choice(
+        50,
+        "Chunks to rerank",
+        "The first chunks of each ranking that the reranker reads; those behind keep their order.",
+        "retrieve",
+        low=1,
+        high=1000,
+        unset="50; model: 20",
+        examples=(10, 20, 50),
+        named=lambda depth: f"reranks {depth}",
+        used=_of_reranker,
+    )
+    depth: int = choice(
+        50,
+        "Depth",
+        "Chunks that are stored of each ranking: a target below it counts as missed.",
+        "retrieve",
+        low=1,
+        high=1000,
+        examples=(50, 100),
+        named=lambda depth: f"depth {depth}",
+    )
+    k: int = choice(
+        3,
+        "k",
+        "Chunks that are read of each ranking. Another k can be chosen later without a new run.",
+        "retrieve",
+        low=1,
+        high=1000,
+        examples=(1, 3, 5, 10),
+        named=lambda k: f"k {k}",
+    )
+    seed: int = choice(0, "Seed", "Seed of the intervals' resampling.", "retrieve", low=0, high=2**31 - 1, swept=False)
+    answerer: AnswererName = choice(
+        "none",
+        "Answerer",
+        "What answers from the context.",
+        "answer",
+        choices={
+            "none": "No answers: only where the evidence ranks is measured.",
+            "extractive": "The sentences of the context that share most words with the question. No model, nothing "
+            "to pay.",
+            "model": "A model answers from the context, with citations, and abstains when the context does not answer.",
+        },
+        named=lambda name: "no answers" if name == "none" else f"{name} answers",
+    )
+    model: str = choice("", "Model that answers", "", "answer", high=200, unset="RAGVIZ_MODEL", used=_of_model)
+    temperature: float = choice(
+        0.0,
+        "Temperature",
+        "Of the model that answers.",
+        "answer",
+        low=0,
+        high=2,
+        step=0.1,
+        examples=(0.0, 0.7),
+        named=lambda number: f"temperature {number:g}",
+        used=_of_model,
+    )
+    instructions: str = choice(
+        "",
+        "Instructions to the model",
+        "Added to the prompt of the model that answers.",
+        "answer",
+        high=4000,
+        many_lines=True,
+        used=_of_model,
+    )
+    context: ContextKind = choice(
+        "retrieved",
+        "Context",
+        "What is answered from.",
+        "answer",
+        choices={
+            "retrieved": "The first k chunks, as far as they fit the budget.",
+            "none": "Closed book: no context, what the model knows by itself, the lower bound.",
+            "oracle": "The gold chunks as context: the upper bound, as if retrieval never failed.",
+        },
+        titles={"retrieved": "retrieved chunks", "none": "closed book", "oracle": "gold chunks"},
+        used=lambda config: config["answerer"] != "none",
+    )
+    context_tokens: int = choice(
+        3000,
+        "Context budget (tokens)",
+        "Most tokens of chunks that are given to the answerer; what is cut off is recorded.",
+        "answer",
+        low=1,
+        high=1_000_000,
+        step=500,
+        examples=(1000, 3000, 8000),
+        named=lambda tokens: f"budget {tokens}",
+        used=lambda config: config["answerer"] != "none" and config["context"] != "none",
+    )
+    metrics: tuple[str, ...] = choice(
+        (), "Metrics of answers", "all, none, or names with commas.", "judge", swept=False
+    )
+    judge: str = choice(
+        "", "Judge", "Model that judges.", "judge", high=200, unset="RAGVIZ_JUDGE, else RAGVIZ_MODEL", swept=False
+    )
+    split: Side | Literal[""] = choice(
+        "",
+        "Questions asked",
+        "Ask one side of the set's split only.",
+        "ask",
+        choices={
+            "": "All questions, whichever side of the split they are on.",
+            "validation": "To choose between configurations.",
+            "test": "To report the configuration that was chosen on validation. One that is chosen on test is not "
+            "tested.",
+        },
+        titles={"": "all questions"},
+        swept=False,
+    )
 
     def __post_init__(self) -> None:
         """Accept metrics as a list, as in JSON, and instructions with white space around them."""
@@ -103,27 +285,22 @@ class RunConfig:
         return hash_of(self)
 
 
+def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
+    """Return the choices that are not the default, by name: a choice that is added changes no other configuration.
+
+    >>> choices_of(IndexConfig(chunk_size=100)), choices_of(RunConfig("i", "q"))
+    ({'chunk_size': 100}, {'index': 'i', 'questions': 'q'})
+    """
+    fields = fields_of(type(config))
+    return {name: value for name, value in asdict(config).items() if value != fields[name].default}
+
+
+def identity_of(config: IndexConfig | RunConfig) -> dict[str, str]:
+    """Return what enters a fingerprint: the choices that are not the default and can change a result, as texts."""
+    fields = fields_of(type(config))
+    return {name: str(value) for name, value in choices_of(config).items() if fields[name].in_fingerprint}
+
+
 def hash_of(config: IndexConfig | RunConfig) -> str:
     """Return the digest of a configuration's canonical JSON."""
     return digest(json.dumps(choices_of(config), sort_keys=True, ensure_ascii=False))
-
-
-def choices_of(config: IndexConfig | RunConfig) -> dict[str, Any]:
-    """Return every choice by name, without those added later that have their default: older ones keep their hash.
-
-    >>> [len(choices_of(IndexConfig(chunker_options=options))) for options in ({}, {"window": 2})]
-    [7, 8]
-    """
-    return {name: value for name, value in asdict(config).items() if name not in _ADDED or value != _ADDED[name]}
-
-
-_ADDED: dict[str, Any] = {
-    "chunker_options": {},
-    "chunking_rules": 1,
-    "prefix": "none",
-    "reranker": "none",
-    "rerank_depth": 50,
-    "split": "",
-    "instructions": "",
-}
-"""Fields that configurations stored by earlier versions lack, and the value they stand for."""

@@ -10,7 +10,6 @@ from ragviz.analysis import brackets, scope
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
-from ragviz.core.configuration import choices_of
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.run_info import Run
@@ -231,8 +230,8 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
             "state": row.cell.state,
             "reason": row.cell.reason,
             "run": row.run,
-            "index": choices_of(row.cell.index),
-            "choices": {key: value for key, value in choices_of(row.cell.run).items() if key != "index"},
+            "index": asdict(row.cell.index),
+            "choices": {key: value for key, value in asdict(row.cell.run).items() if key != "index"},
             "estimate": asdict(row.estimate) if row.estimate else None,
             "delta": asdict(row.delta) if row.delta else None,
             "tokens": row.price.tokens,

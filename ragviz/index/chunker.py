@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
+from ragviz.core.fields import Field
 from ragviz.index.tokens import Range, Tokens
 
 Sentences = Callable[[str, str], Iterable[Range]]
 """(text, language) → offsets of the sentences, in order: `segmentation.each_sentence`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A number that a chunker takes beside size and overlap, from `low` to `high`; a whole one when `default` is."""
-
-    title: str
-    default: float
-    low: float
-    high: float
-    explanation: str = ""
-
-    def checked(self, name: str, value: object) -> float:
-        """Return `value`.
-
-        Raises:
-            UsageError: it is no number, not whole where the default is, or out of range.
-
-        """
-        numbers = (int,) if isinstance(self.default, int) else (int, float)
-        if isinstance(value, bool) or not isinstance(value, numbers) or not self.low <= value <= self.high:
-            kind = "a whole number" if isinstance(self.default, int) else "a number"
-            raise UsageError(f"{name} of the chunker is {value!r}: give {kind} from {self.low} to {self.high}.")
-        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +25,7 @@ class Chunker:
 
     explanation: str
     cut: Callable[[Document, IndexConfig, Tokens, Sentences | None], Iterator[Range]]
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, Field] = field(default_factory=dict)
 
     def value(self, config: IndexConfig, name: str) -> float:
         """Return a parameter as `config` has it, else its default."""
@@ -69,4 +46,4 @@ class Chunker:
             if name not in self.parameters:
                 known = f"its parameters are {', '.join(self.parameters)}" if self.parameters else "it has none"
                 raise UsageError(f"The chunker '{config.chunker}' has no parameter '{name}': {known}.")
-            self.parameters[name].checked(name, value)
+            replace(self.parameters[name], name=name).checked(value)

@@ -20,9 +20,10 @@ from typing import Any
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
-from ragviz.core.errors import UsageError, require_whole
+from ragviz.core.errors import UsageError
+from ragviz.core.fields import fields_of
 from ragviz.core.index_info import IndexInfo
-from ragviz.index import prefixes, recursive_chunker, sentence_chunker, token_chunker
+from ragviz.index import recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
 
@@ -85,17 +86,13 @@ def check(config: IndexConfig) -> None:
             unknown prefix.
 
     """
-    if config.chunker not in CHUNKERS:
-        raise UsageError(f"There is no chunker '{config.chunker}': choose one of {', '.join(CHUNKERS)}.")
-    require_whole(chunk_size=config.chunk_size, overlap=config.overlap)
-    if config.chunk_size < 1:
-        raise UsageError(f"A chunk size of {config.chunk_size} tokens cannot be used: give at least 1.")
-    if not 0 <= config.overlap < config.chunk_size:
+    for name in ("chunker", "chunk_size", "overlap", "prefix"):
+        fields_of(IndexConfig)[name].checked(getattr(config, name))
+    if config.overlap >= config.chunk_size:
         most = config.chunk_size - 1
         wrong = f"An overlap of {config.overlap} tokens does not fit a chunk size of {config.chunk_size}"
         raise UsageError(f"{wrong}: give 0 to {most}, or larger chunks.")
     CHUNKERS[config.chunker].check(config)
-    prefixes.check(config.prefix)
 
 
 def in_words(config: Mapping[str, Any]) -> str:

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
-from ragviz.core.errors import UsageError
 from ragviz.index import headings
 from ragviz.index.tokens import Tokenizer
 
@@ -98,27 +97,30 @@ def leveled(document: Document) -> Iterator[tuple[int, int, str]]:
         yield start, level, _BLANKS.sub(" ", _MARKS.sub("", words.rstrip("# "))).strip()
 
 
-PREFIXES: Mapping[str, tuple[str, Callable[[Document], Callable[[int], Headed]] | None]] = {
-    NONE: ("Each chunk is embedded and searched as it stands in its document.", None),
-    "title": ("The document's title (its file's name, as words) is put before each chunk when it is indexed.", _titled),
-    "headings": (
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What a prefix does in words, and what makes it from a document: a function of where a chunk begins."""
+
+    explanation: str
+    make: Callable[[Document], Callable[[int], Headed]] | None
+
+
+PREFIXES: Mapping[str, Prefix] = {
+    NONE: Prefix("Each chunk is embedded and searched as it stands in its document.", None),
+    "title": Prefix(
+        "The document's title (its file's name, as words) is put before each chunk when it is indexed.", _titled
+    ),
+    "headings": Prefix(
         "The title and the headings above it are put before each chunk when it is indexed; the title alone where a "
         "format marks no headings (a PDF's text, plain text).",
         _headed,
     ),
 }
-"""What each prefix does in words, and what makes it from a document: a function of where a chunk begins."""
-
-
-def check(prefix: str) -> None:
-    """Raise UsageError for a prefix that does not exist."""
-    if prefix not in PREFIXES:
-        raise UsageError(f"There is no prefix '{prefix}': choose one of {', '.join(PREFIXES)}.")
 
 
 def before(document: Document, prefix: str) -> Callable[[int], str]:
     """Return what gives the prefix of a chunk by where it begins in its document; "" without one."""
-    make = PREFIXES[prefix][1]
+    make = PREFIXES[prefix].make
     if make is None:
         return lambda _start: ""
     path = make(document)

@@ -304,8 +304,6 @@ class Project(Shown):
         """
         question_set = self.workspace.store.question_set(questions)
         side = ("validation" if question_set.split else "") if split is None else split
-        if unknown := sorted(values.keys() - grid.AXES.keys()):
-            raise UsageError(f"{', '.join(unknown)} is no choice: there are {', '.join(grid.AXES)}.")
         picks = list(cells) or grid.crossed(values)
         planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
         rule = declaring.rule_of(

@@ -114,7 +114,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class RerankerSpec:
-    """One reranker that can be chosen: `description` for people, whether it `takes` a name after a colon.
+    """One reranker that can be chosen: `explanation` for people, whether it `takes` a name after a colon.
 
     `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
     loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
@@ -122,7 +122,7 @@ class RerankerSpec:
     the validation side of a split; `depth` is how many chunks of a ranking it reads by default.
     """
 
-    description: str
+    explanation: str
     takes: Literal["none", "optional", "required"]
     check: Callable[[str, IndexConfig], None]
     identity: Callable[[Parts], str]

@@ -45,8 +45,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class RetrieverSpec:
-    """One retriever that can be chosen: `description` for people, what it needs, and how it is built."""
+    """One retriever that can be chosen: `explanation` for people, what it needs, and how it is built."""
 
-    description: str
+    explanation: str
     build: Callable[[Sources], Retriever]
     needs: frozenset[Need] = frozenset()

@@ -1,19 +1,18 @@
-"""The choices of a run: defaults filled in, and checked."""
+"""The choices of an index and of a run: defaults filled in, and checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any
 
-from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.cache import Cache
-from ragviz.core.configuration import HAND_MADE, RunConfig
-from ragviz.core.errors import UsageError, require_whole
+from ragviz.core.configuration import HAND_MADE, NO_EMBEDDER, IndexConfig, RunConfig
+from ragviz.core.errors import UsageError
+from ragviz.core.fields import fields_of
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.split import SIDES
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
@@ -22,12 +21,62 @@ from ragviz.models.vectors import Embedder
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.workspace import Workspace
 
-LARGEST_CONSTANT = 1_000_000
-"""Largest constant of reciprocal rank fusion: far below it, both rankings count the same at every rank."""
-LONGEST_INSTRUCTIONS = 4000
-"""Characters of the instructions that a run adds to the prompt of the model that answers."""
-LARGEST_BUDGET = 1_000_000
-"""Most tokens of context that the pages offer to an answerer."""
+OWN_OPTIONS = {"chunker_options": "chunker", "options": "backend"}
+"""Options of an index → the choice whose own they are."""
+
+
+def index_config(workspace: Workspace, given: Mapping[str, Any], built: IndexConfig | None = None) -> IndexConfig:
+    """Return the configuration of an index of which `given` is said.
+
+    What is not said is as in an index that is `built`, else the declared default, or the embedder and backend that are
+    configured. Options of the chunker and of the backend stay as long as these do. A backend may have its kind of index
+    behind a colon ("elasticsearch:flat"); the embedder "none" is none.
+
+    Raises:
+        UsageError: there is no such choice; a value has the wrong type, or is out of range.
+
+    """
+    values = checked(IndexConfig, given)
+    default = replace(IndexConfig(), embedder=workspace.settings.embedder, backend=workspace.default_backend)
+    config = built or default
+    if values.get("embedder") == NO_EMBEDDER:
+        values["embedder"] = ""
+    if "backend" in values:
+        values["backend"], _, kind = values["backend"].partition(":")
+        values["options"] = ({"type": kind} if kind else {}) | dict(values.get("options", {}))
+    for options, choice in OWN_OPTIONS.items():
+        same = values.get(choice, getattr(config, choice)) == getattr(config, choice)
+        values[options] = {**(getattr(config, options) if same else {}), **values.get(options, {})}
+    return replace(config, **values)
+
+
+def run_config(index: IndexConfig, given: Mapping[str, Any]) -> RunConfig:
+    """Return the configuration of a run on an index like `index` of which `given` is said.
+
+    The retriever is by default the first that the index can serve, the depth of reranking the reranker's own.
+
+    Raises:
+        UsageError: there is no such choice; a value has the wrong type, or is out of range.
+
+    """
+    values = checked(RunConfig, given)
+    values.setdefault("retriever", retrievers.offered(index)[0])
+    values.setdefault("rerank_depth", rerankers.default_depth(values.get("reranker", rerankers.NONE)))
+    return RunConfig(**values)
+
+
+def checked(record: type[IndexConfig | RunConfig], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values given for choices of a configuration.
+
+    Raises:
+        UsageError: there is no such choice; a value has the wrong type, or is out of range.
+
+    """
+    fields = fields_of(record)
+    if unknown := sorted(given.keys() - fields.keys()):
+        known = ", ".join(name for name, field in fields.items() if field.group)
+        raise UsageError(f"{', '.join(unknown)} is no choice: there are {known}.")
+    return {name: fields[name].checked(value) for name, value in given.items()}
 
 
 def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
@@ -88,41 +137,13 @@ def plan_of(
 
 def check_run(config: RunConfig) -> None:
     """Raise UsageError for a choice that cannot be used."""
-    retrievers.check_known(config.retriever)
+    for name, field in fields_of(RunConfig).items():
+        field.checked(getattr(config, name))
     rerankers.spec_of(config.reranker)
-    for choice, name, known in (
-        ("answerer", config.answerer, get_args(AnswererName)),
-        ("context", config.context, get_args(ContextKind)),
-        ("side of a split", config.split, ("", *SIDES)),
-    ):
-        if name not in known:
-            raise UsageError(f"There is no {choice} '{name}': choose one of {', '.join(filter(None, known))}.")
-    whole = {"k": config.k, "depth": config.depth, "seed": config.seed, "rrf_constant": config.rrf_constant}
-    require_whole(**whole, context_tokens=config.context_tokens, rerank_depth=config.rerank_depth)
-    if not 0 <= config.rrf_constant <= LARGEST_CONSTANT:
-        raise UsageError(f"The RRF constant is from 0 to {LARGEST_CONSTANT:,}: {config.rrf_constant} is not.")
-    if not 1 <= config.rerank_depth <= 1000:
-        raise UsageError(f"The depth to rerank is from 1 to 1,000: {config.rerank_depth} is not.")
-    if not 1 <= config.k <= config.depth:
+    if config.k > config.depth:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
-    if config.depth > 1000:
-        raise UsageError(f"Depth may be at most 1,000: {config.depth} is more.")
-    if config.seed < 0:
-        raise UsageError(f"A seed is 0 or more: {config.seed} is not.")
-    _check_answering(config)
-
-
-def _check_answering(config: RunConfig) -> None:
-    if config.context_tokens < 1:
-        raise UsageError(f"Give the context 1 token or more, not {config.context_tokens}.")
-    if not 0 <= config.temperature <= 2:
-        raise UsageError(f"Temperature must be from 0 to 2: {config.temperature} is not.")
     if config.instructions and config.answerer != "model":
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
-    if len(config.instructions) > LONGEST_INSTRUCTIONS:
-        raise UsageError(
-            f"Instructions have at most {LONGEST_INSTRUCTIONS:,} characters: these have {len(config.instructions):,}."
-        )
 
 
 def check_fitted_on_a_side(workspace: Workspace, config: RunConfig) -> None:

@@ -80,7 +80,7 @@ def _rows(
         "n": len(foreign_run.answers),
     }
     depth = max([len(each.passages) for each in foreign_run.answers] + [1])
-    config = RunConfig("", question_set.id, "imported", depth, depth, answerer="model", metrics=FOREIGN)
+    config = RunConfig("", question_set.id, "imported", depth=depth, k=depth, answerer="model", metrics=FOREIGN)
     try:
         return store.create_run(name, corpus.id, config, digest(answers), provenance), question_set
     except UsageError:

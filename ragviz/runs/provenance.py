@@ -8,7 +8,7 @@ from typing import Any
 
 from ragviz import __version__
 from ragviz.answers import wording
-from ragviz.core.configuration import choices_of
+from ragviz.core.configuration import identity_of
 from ragviz.core.digests import digest
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
@@ -58,7 +58,7 @@ def _provenance(
         "questions": questions_hash(questions),
         "index": index.config.hash(),
         "embedder": index.embedder_identity,
-        **{key: str(value) for key, value in choices_of(config).items() if key not in ("index", "questions")},
+        **identity_of(config),
         "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
     }
     if config.answerer != "none" or config.metrics:
@@ -85,7 +85,7 @@ def _provenance(
     if config.split and (split := question_set.split):
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
-    return {"identity": identity, "index_config": choices_of(index.config), **names}
+    return {"identity": identity, "index_config": asdict(index.config), **names}
 
 
 def with_fit(reranking: str, fitted_on: str) -> str:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
 from ragviz.core import addresses
-from ragviz.core.configuration import IndexConfig, RunConfig, choices_of
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Document, DocumentInfo, Page
 from ragviz.core.experiment import Cell, Confirmation, Experiment, ExperimentRule, Guardrail
@@ -209,7 +209,7 @@ def question_row(question: Question) -> dict[str, str]:
 
 def as_json(config: IndexConfig | RunConfig) -> str:
     """Encode a configuration as stored."""
-    return json.dumps(choices_of(config), ensure_ascii=False)
+    return json.dumps(asdict(config), ensure_ascii=False)
 
 
 def document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:

@@ -9,39 +9,25 @@ from dataclasses import dataclass
 import streamlit as st
 
 from ragviz.analysis.rules import MINIMUM_EFFECT
+from ragviz.core.configuration import NO_EMBEDDER
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Cell, ExperimentRule, Quantity
+from ragviz.core.fields import Field
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import declaring, estimating, grid
 from ragviz.experiments.conclusion import TITLES
 from ragviz.experiments.estimating import Takes
-from ragviz.experiments.grid import AXES, Planned
+from ragviz.experiments.grid import Planned
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.retrieval import rerankers
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import heading, tiles
 
-OFFERED: Mapping[str, Sequence[str]] = {
-    "chunk_size": ("50", "100", "200", "400", "800"),
-    "overlap": ("0", "20", "50"),
-    "rrf_constant": ("10", "60", "100"),
-    "reranker": (rerankers.NONE, "maxsim", "learned"),
-    "rerank_depth": ("10", "20", "50"),
-    "depth": ("50", "100"),
-    "k": ("1", "3", "5", "10"),
-    "temperature": ("0", "0.7"),
-    "context_tokens": ("1000", "3000", "8000"),
-}
-"""Values that are offered where any can be typed."""
 AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retriever": ("knn", "bm25", "hybrid")}
 """What is chosen at first: an experiment that one click starts, with nothing configured."""
-PARTS: Mapping[str, Sequence[str]] = {
-    "Index": ("chunker", "chunk_size", "overlap", "prefix", "embedder", "backend"),
-    "Retrieve": ("retriever", "rrf_constant", "reranker", "rerank_depth", "depth", "k"),
-    "Answer": ("answerer", "model", "temperature", "instructions", "context", "context_tokens"),
-}
-"""The blocks of the form, and the choices in each."""
+BLOCKS = {"index": "Index", "retrieve": "Retrieve", "answer": "Answer"}
+"""Groups of choices → the blocks of the form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +48,13 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     st.caption("Several values of a choice are combined with those of all others. Type a value that is not offered.")
     values: dict[str, list[str]] = {}
     defaults = grid.defaults(cache.workspace())
-    for part, axes in PARTS.items():
-        opened = any(f"{axis}s" in st.query_params for axis in axes) or part != "Answer"
-        with st.expander(part, expanded=opened, key=f"grid-{part}"), st.grid(2, min_column_width=180):
-            for axis in axes:
-                values[axis] = _instructions() if axis == "instructions" else _values(axis, defaults[axis])
+    for group, block in BLOCKS.items():
+        fields = [field for field in grid.axes().values() if field.group == group]
+        opened = any(f"{field.name}s" in st.query_params for field in fields) or group != "answer"
+        with st.expander(block, expanded=opened, key=f"grid-{block}"), st.grid(2, min_column_width=180):
+            for field in fields:
+                draw = _lines if field.many_lines else _values
+                values[field.name] = draw(field, defaults[field.name])
     split = _side(question_set)
     metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
     picks = grid.crossed(values)
@@ -74,35 +62,34 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     return Chosen(question_set, planned, _rule(planned), split)
 
 
-def _values(axis: str, default: str) -> list[str]:
+def _values(field: Field, default: str) -> list[str]:
     """Draw the choice of several values of an axis, which the address keeps; without one, `default` is taken."""
     settings = cache.workspace().settings
-    offered: dict[str, Sequence[str]] = {
-        **OFFERED,
-        "embedder": (settings.embedder, "none"),
+    configured: dict[str, Sequence[str]] = {
+        "embedder": (settings.embedder, NO_EMBEDDER),
         "model": (settings.model,) if settings.model_configured else (),
-        "answerer": [name for name in AXES["answerer"].known if name != "model" or settings.model_configured],
     }
-    named = [part for part in st.query_params.get(f"{axis}s", "").split(",") if part]
-    options = list(dict.fromkeys([*(offered.get(axis) or AXES[axis].known), *named]))
-    closed = bool(AXES[axis].known) and axis != "backend"
+    known = [each for each in field.known() if settings.model_configured or (field.name, each) != ("answerer", "model")]
+    named = [part for part in st.query_params.get(f"{field.name}s", "").split(",") if part]
+    closed = bool(known) and not field.colon
+    offered = [*(configured.get(field.name) or map(str, field.examples) or known)]
     return address.choose_several(
-        AXES[axis].title,
-        [each for each in options if not closed or each in AXES[axis].known],
-        f"{axis}s",
-        default=AT_FIRST.get(axis, ()),
+        field.label,
+        known if closed else list(dict.fromkeys([*offered, *named])),
+        f"{field.name}s",
+        default=AT_FIRST.get(field.name, ()),
         noun="value",
         accept_new_options=not closed,
         placeholder=f"default: {default}" if default else "default",
     )
 
 
-def _instructions() -> list[str]:
-    """Draw the field of instructions to the model, whose lines are the values; they may hold commas."""
+def _lines(field: Field, _default: str) -> list[str]:
+    """Draw the field of a text, whose lines are the values; they may hold commas."""
     lines = st.text_area(
-        AXES["instructions"].title, key="experiment-instructions", placeholder="default: none", height=68,
+        field.label, key=f"experiment-{field.name}", placeholder="default: none", height=68,
         disabled=not cache.workspace().settings.model_configured,
-        help="Added to the prompt of the model that answers: one value in a line. The line “none” adds nothing.",
+        help=f"{field.help} One value in a line. The line “none” adds nothing.",
     )  # fmt: skip
     return [line.strip() for line in lines.splitlines() if line.strip()]
 

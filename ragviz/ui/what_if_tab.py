@@ -8,8 +8,9 @@ import streamlit as st
 
 from ragviz import jobs
 from ragviz.analysis.what_if import Choices, Effect, Reading
+from ragviz.core.configuration import RunConfig
+from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
-from ragviz.runs import choices as run_choices
 from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if import Held
@@ -224,7 +225,7 @@ def _filled(run: Run, choices: Choices, own: Choices, constant: int) -> dict[str
     if constant != run.config.rrf_constant:
         filled["constant"] = constant
     if choices.budget != own.budget:
-        filled["budget"] = run_choices.LARGEST_BUDGET if choices.budget is None else choices.budget
+        filled["budget"] = fields_of(RunConfig)["context_tokens"].high if choices.budget is None else choices.budget
     return filled
 
 
