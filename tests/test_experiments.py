@@ -139,7 +139,7 @@ def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_s
 def test_instructions_are_refused_where_nobody_reads_them():
     with pytest.raises(UsageError, match="the answerer 'extractive' reads none"):
         choices.check_run(RunConfig("i", "q", answerer="extractive", instructions="Be brief."))
-    with pytest.raises(UsageError, match="at most 4,000 characters: these have 4,001"):
+    with pytest.raises(UsageError, match="at most 4,000 characters, not 4,001"):
         choices.check_run(RunConfig("i", "q", answerer="model", instructions="x" * 4001))
 
 

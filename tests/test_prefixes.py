@@ -8,7 +8,7 @@ from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import damage, indexing, prefixes
+from ragviz.index import chunking, damage, indexing, prefixes
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import exchange
 from ragviz.retrieval import search
@@ -171,7 +171,7 @@ def test_runs_say_which_prefix_and_compare_by_it(workspace):
     for name in ("none", "title"):
         running.run(workspace, f"run-{name}", RunConfig(name, "q", "bm25", depth=10))
     runs = [workspace.store.run(f"run-{name}") for name in ("none", "title")]
-    assert "prefix" not in runs[0].provenance["index_config"]
+    assert runs[0].provenance["index_config"]["prefix"] == "none"
     assert runs[1].provenance["index_config"]["prefix"] == "title"
     assert runs[0].fingerprint != runs[1].fingerprint
     settings = {each.key: each.values for each in comparisons.compare_runs(workspace, runs).settings}

@@ -149,7 +149,7 @@ class Field:
         if not isinstance(value, str):
             raise UsageError(f"{self._noun} must be a text: {value!r} is not.")
         if self.high is not None and len(value) > self.high:
-            raise UsageError(f"{self._noun} has at most {self.high:,} characters: this has {len(value):,}.")
+            raise UsageError(f"{self._noun}: at most {self.high:,} characters, not {len(value):,}.")
         known = self.known()
         if known and (value.partition(":")[0] if self.colon else value) not in known and value != self.default:
             raise UsageError(
