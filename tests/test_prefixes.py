@@ -175,7 +175,7 @@ def test_runs_say_which_prefix_and_compare_by_it(workspace):
     assert runs[1].provenance["index_config"]["prefix"] == "title"
     assert runs[0].fingerprint != runs[1].fingerprint
     settings = {each.key: each.values for each in comparisons.compare_runs(workspace, runs).settings}
-    assert settings["index.prefix"] == (None, "title")
+    assert settings["index.prefix"] == ("none", "title")
 
 
 def test_the_command_builds_with_a_prefix_and_updates_keep_it(workspace, command_line, monkeypatch):
