@@ -1,5 +1,5 @@
 # The dashboard. Torch's default build for Linux holds the CUDA libraries; for a smaller image without a GPU, name the
-# index of its CPU wheels (README, "Without a GPU"): docker compose build --build-arg TORCH_INDEX=…
+# index of its CPU wheels (docs/operate.md, "Without a GPU"): docker compose build --build-arg TORCH_INDEX=…
 FROM python:3.12-slim
 
 RUN useradd --create-home ragviz && install --directory --owner ragviz /data

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: app test test-fast attack check elasticsearch format clean
+.PHONY: app test test-fast attack check docs elasticsearch format clean
 
 # `make app ARGS="--port 8600"` takes another port.
 app: $(VENV)/.installed
@@ -30,6 +30,10 @@ check: $(VENV)/.dev
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The documentation as a site, in site/; a warning fails.
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # A real single node for those without Docker: needs a JDK 17 or newer and Maven. Stays in the foreground.
 elasticsearch:

@@ -1,4 +1,4 @@
-"""compose.yaml: the variables of the README are handed to the container."""
+"""compose.yaml: the variables that docs/operate.md lists are handed to the container."""
 
 import re
 from pathlib import Path
@@ -11,21 +11,21 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]["app"]
 
 
-def in_the_readme() -> set[str]:
-    """Variables of the README's table."""
-    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+def documented() -> set[str]:
+    """Variables of the table of settings."""
+    rows = re.findall(r"^\| (`.+?) \|", (ROOT / "docs" / "operate.md").read_text(encoding="utf-8"), re.MULTILINE)
     return {name for row in rows for name in re.findall(r"`([A-Z][A-Z_]+)`", row)}
 
 
-def test_every_setting_is_in_the_readme():
-    assert {str(field.alias) for field in Settings.model_fields.values()} <= in_the_readme()
+def test_every_setting_is_documented():
+    assert {str(field.alias) for field in Settings.model_fields.values()} <= documented()
 
 
-def test_every_variable_of_the_readme_is_handed_on():
-    assert in_the_readme() >= {"RAGVIZ_DATABASE_URL", "OPENAI_API_KEY", "RAGVIZ_HOME"}
-    assert in_the_readme() <= set(APP["environment"])
+def test_every_documented_variable_is_handed_on():
+    assert documented() >= {"RAGVIZ_DATABASE_URL", "OPENAI_API_KEY", "RAGVIZ_HOME"}
+    assert documented() <= set(APP["environment"])
     fixed = {"RAGVIZ_HOME", "ELASTICSEARCH_URL"}
-    assert all(APP["environment"][name] is None for name in in_the_readme() - fixed), "from the shell, or unset"
+    assert all(APP["environment"][name] is None for name in documented() - fixed), "from the shell, or unset"
     assert APP["environment"]["ELASTICSEARCH_URL"].startswith("${ELASTICSEARCH_URL:-http://elasticsearch:")
 
 

@@ -1,4 +1,4 @@
-"""`import ragviz`: the README's quick start as it stands there, checked by the command line and the parts below it."""
+"""`import ragviz`: the guide's quick start as it stands there, checked by the command line and the parts below it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ ESCAPE = "\x1b[31m"
 
 
 def quick_start() -> str:
-    """The Python code of the README's section."""
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## From Python\n")[1]
+    """The Python code of the guide's section."""
+    section = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8").split("\n## From Python\n")[1]
     code = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert code is not None
     return code[1]
@@ -46,7 +46,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("RAGVIZ_HOME", str(folder / "home"))
-        exec(compile(quick_start(), "README.md", "exec"), names)
+        exec(compile(quick_start(), "guide.md", "exec"), names)
         yield names
 
 

@@ -25,7 +25,6 @@ from ragviz.runs.tables import TABLES, Contents
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_foreign import result, written
 
-README = Path(__file__).resolve().parent.parent / "README.md"
 KEY = "sk-a-secret-of-the-endpoint"
 FIRST, SECOND, OTHER = Chunk.make_id("d1", 0, 20), Chunk.make_id("d2", 5, 9), Chunk.make_id("d1", 30, 40)
 YES, NO, JOINTLY = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("together", 2)
@@ -288,10 +287,3 @@ def test_the_library_has_them_as_frames(workspace, imported):
     assert (str(claims["claim"].dtype), claims["passage"].isna().sum()) == ("Int64", 5)
     assert run.table("calls").empty
     assert str(run.table("calls")["cost"].dtype) == "Float64"
-
-
-def test_the_readme_describes_every_table_and_column():
-    text = README.read_text(encoding="utf-8")
-    for name, table in TABLES.items():
-        columns = "; ".join(f"`{c.name}` {c.explanation.replace('; ', ', ')}" for c in table.columns)
-        assert f"| `{name}` | {table.explanation} | {columns} |" in text

@@ -258,7 +258,7 @@ class Run(Shown):
     def table(self, name: str) -> pd.DataFrame:
         """One of the tables of `ragviz export --tables`: questions, generated_answers, scores, claims, passages …
 
-        Columns as README lists them; what is not known or does not apply is missing, a list is a list.
+        Columns as the reference lists them; what is not known or does not apply is missing, a list is a list.
 
         Raises:
             UsageError: there is no such table.
