@@ -84,8 +84,8 @@ def tables() -> Iterator[str]:
     """Every table that a run can be exported as, with its columns."""
     yield "## Tables of a run"
     yield (
-        "In CSV a list is JSON, what is missing an empty cell, and text that a spreadsheet would take for a formula has a "
-        "`'` in front. Ranks, claims and sentences count from 1; ranks and means are those at the run's own k."
+        "In CSV a list is JSON, what is missing an empty cell, and text that a spreadsheet would take for a formula "
+        "has a `'` in front. Ranks, claims and sentences count from 1; ranks and means are those at the run's own k."
     )
     for name, each in TABLES.items():
         yield f"### {name}\n\nA row is {each.explanation}."
@@ -119,6 +119,5 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table; a `|` of a cell does not end it."""
     lines = [list(head), *(list(row) for row in rows)]
     lines.insert(1, ["---"] * len(lines[0]))
-    return "\n".join(
-        f"| {' | '.join(' '.join(cell.replace('|', chr(92) + '|').split()) for cell in row)} |" for row in lines
-    )
+    cells = ([" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in lines)
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)
