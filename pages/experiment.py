@@ -24,10 +24,10 @@ store = workspace.store
 corpus = frame.need_corpus()
 experiments = store.experiments(corpus.id)
 names = [NEW, *(experiment.name for experiment in experiments)]
-beside = heading.header(
+pickers = heading.header(
     "Experiment", "Configurations tried on the same questions, decided by a rule declared before the first result."
 )
-with beside:
+with pickers:
     shown = address.choose(
         "Experiment", names, "experiment", label_visibility="collapsed", width=320,
         format_func=lambda name: "New experiment" if name == NEW else name,
@@ -89,7 +89,7 @@ if shown == NEW or shown is None:
     new_experiment()
 else:
     experiment = store.experiment(shown)
-    with beside:
+    with pickers:
         downloads.experiment_report_button(experiment)
     configs = [cell.run for cell in experiment.cells]
     if len(synthetic.answerers(configs)) > 1 and (

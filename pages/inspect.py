@@ -12,8 +12,9 @@ from ragviz.ui import (
     both_sides,
     cache,
     case,
+    compared_questions,
+    compared_runs,
     frame,
-    pairs,
     presentation,
     questeval_tab,
     question_list,
@@ -41,7 +42,7 @@ def no_run(corpus: Corpus) -> None:
 
 def chosen_runs(done: Sequence[Run]) -> list[Run]:
     """Return the runs of the address: one, or those to be compared."""
-    if requested := both_sides.requested_runs(done):
+    if requested := compared_runs.requested_runs(done):
         return requested
     name = address.chosen("run", [run.name for run in done], noun="run")
     return [run for run in done if run.name == name]
@@ -93,7 +94,7 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
 def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
     """Return the page and the parameters that list the questions one came from."""
     if len(runs) > 1:
-        return "compare", {"runs": st.query_params["runs"], "k": str(k), **pairs.list_parameters()}
+        return "compare", {"runs": st.query_params["runs"], "k": str(k), **compared_questions.list_parameters()}
     return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
 
 

@@ -265,6 +265,15 @@ def bound(name: str, default: Read, read: Callable[[str], Read | None], what: st
     return {"key": name, "on_change": write}
 
 
+def shows(key: str, value: Read, write: Callable[[Read], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the arguments of a widget that shows `value`; what a person changes it to is written as `write` says.
+
+    `write` returns parameters of the address by name; None removes one.
+    """
+    st.session_state[key] = value
+    return {"key": key, "on_change": lambda: put(**write(st.session_state[key]))}
+
+
 def choose(
     label: str,
     options: Sequence[str],

@@ -20,37 +20,37 @@ from ragviz.text import differences
 from ragviz.text.differences import Range, differing
 from ragviz.text.markup import highlighted, legend, plain
 from ragviz.text.names import short_names
-from ragviz.ui import address, both_rankings, cache, case, pairs, passages, question_table, widgets, wording
+from ragviz.ui import (
+    address,
+    both_rankings,
+    cache,
+    case,
+    compared_questions,
+    passages,
+    question_table,
+    widgets,
+)
+from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import heading, notices, saving
-from ragviz.ui.pairs import Pair
 
 _SHOWN = ("recall", "precision", "mrr")
 
 
-def requested_runs(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs that the parameter `runs` names, by name or id."""
-    requested = [name for name in st.query_params.get("runs", "").split(",") if name]
-    by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
-    for name in requested:
-        if name not in by_name:
-            st.warning(f"There is no run called “{wording.quoted(name)}” here.")
-    return list({by_name[name].id: by_name[name] for name in requested if name in by_name}.values())
-
-
-def pair_of(runs: Sequence[Run], k: int) -> Pair:
+def pair_of(runs: Sequence[Run], k: int) -> Compared:
     """Return the pair of runs whose questions the page Compare lists: the first, and the one of the address."""
-    comparison = cache.comparison(cache.state(*(run.id for run in runs)), k)
+    of = cache.state(*(run.id for run in runs))
+    comparison = cache.comparison(of, k)
     others, metrics = comparison.runs[1:], list(comparison.rows)
     other = address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
     metric = address.readable("metric", address.one_of(metrics), f"one of {', '.join(metrics)}")
-    return Pair(tuple(runs), comparison, other, metric or comparison.rule.primary)
+    return Compared(tuple(runs), comparison, metric or comparison.rule.primary, other, of)
 
 
 def listed(runs: Sequence[Run], k: int) -> list[str]:
     """Return the questions to walk through: those that Compare lists, else all that the runs share."""
-    if not any(st.query_params.get(name) for name in ("side", *pairs.CHOSEN)):
+    if not any(st.query_params.get(name) for name in ("side", *compared_questions.CHOSEN)):
         return moved_questions.shared_questions(runs, cache.SOURCES)
-    return list(pairs.listed(pair_of(runs, k)).ids)
+    return list(compared_questions.listed(pair_of(runs, k)).ids)
 
 
 def chosen_side(runs: Sequence[Run]) -> Run:
@@ -67,11 +67,11 @@ def chosen_side(runs: Sequence[Run]) -> Run:
 def list_words(runs: Sequence[Run], k: int) -> str:
     """Return what the list is chosen by, in words; "" where it is all questions."""
     side = st.query_params.get("side", "")
-    if not any(st.query_params.get(name) for name in ("side", *pairs.CHOSEN)):
+    if not any(st.query_params.get(name) for name in ("side", *compared_questions.CHOSEN)):
         return ""
     pair = pair_of(runs, k)
-    words = [f"{name} {chip}" for name, chip in pairs.listed(pair).chips.items()]
-    if side in pairs.SIDES:
+    words = [f"{name} {chip}" for name, chip in compared_questions.listed(pair).chips.items()]
+    if side in compared_questions.SIDES:
         words.append(f"{side} by {registry.title_of(pair.metric)}")
     return f"{', '.join(words)}, {pair.other} against {runs[0].name}" if words else ""
 

@@ -18,15 +18,15 @@ from ragviz.ui import (
     address,
     budget,
     cache,
-    compare_answer,
+    compared_runs,
     experiment_form,
     job_panel,
     presses,
     widgets,
     wording,
 )
-from ragviz.ui.compare_choices import Shown
-from ragviz.ui.kit import heading, notices, saving, table, tiles
+from ragviz.ui.compared_runs import Compared
+from ragviz.ui.kit import beside, heading, notices, saving, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 CHOSEN_HERE = (
@@ -161,19 +161,18 @@ def _pictures(shown: Outcome) -> None:
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
-    compared = Shown((), comparison, experiment.rule.primary, comparison.runs[1], _state(experiment))
+    compared = Compared((), comparison, experiment.rule.primary, comparison.runs[1], _state(experiment))
     if len(comparison.runs) > findings.MOST_PAIRED:
         with notices.errors_shown():
-            compare_answer.differences(compared)
+            compared_runs.differences(compared)
         return
-    with st.container(key="beside-cells"):
-        left, right = st.columns(2, gap="medium")
-        with left, notices.errors_shown():
-            if shown.test is not None:
-                st.caption("Pictures and table are those of the validation questions, where the choice was made.")
-            compare_answer.leaderboard(compared)
-        with right, notices.errors_shown():
-            compare_answer.differences(compared)
+
+    def left() -> None:
+        if shown.test is not None:
+            st.caption("Pictures and table are those of the validation questions, where the choice was made.")
+        compared_runs.leaderboard(compared)
+
+    beside.draw("cells", left, lambda: compared_runs.differences(compared))
 
 
 def _cells(shown: Outcome) -> None:

@@ -73,6 +73,24 @@ def scroll_into_view(anchor: str, subject: str) -> None:
     st.html(f"<script>{script} // {digest(subject)}</script>", unsafe_allow_javascript=True)
 
 
+def follow(
+    anchor: str, filters: Mapping[str, str], subject: str = "", *, came_from: str | None = None, returns: bool = False
+) -> None:
+    """Scroll to `anchor` when `filters`, which choose what stands there, have changed, and on arrival with some.
+
+    On arrival (from the page `came_from`) without filters, scroll to the top: Streamlit keeps the position of the page
+    before; but to the anchor when the person `returns` from what was opened there.
+    """
+    followed: dict[str, tuple[Mapping[str, str], int]] = st.session_state.setdefault("followed", {})
+    before, turn = followed.get(anchor, ({}, 0))
+    turn += bool(came_from or (filters and filters != before))
+    followed[anchor] = filters, turn
+    if returns or filters:  # the same script is not executed again while the page stays
+        scroll_into_view(anchor, f"{subject} {turn}")
+    elif came_from:
+        scroll_to_top(f"{subject} {turn}")
+
+
 _TO_THE_ANCHOR = """{
       const at = document.getElementById('ANCHOR');
       if (at) main.scrollTo(0, main.scrollTop + at.getBoundingClientRect().top - main.getBoundingClientRect().top - 64);

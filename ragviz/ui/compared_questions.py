@@ -1,0 +1,464 @@
+"""The questions of two of the compared runs: where they moved, in which slices they differ, each under both runs.
+
+The page Compare and the case of two runs list the same questions: those that the parameters of the address choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ragviz.analysis import points, slices
+from ragviz.analysis.compare import Comparison
+from ragviz.analysis.comparison_words import difference_words, p_words
+from ragviz.analysis.points import CELLS, Points
+from ragviz.analysis.rules import Rule, direction
+from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
+from ragviz.core.run_info import Run
+from ragviz.metrics.registry import REGISTRY, title_of
+from ragviz.report import difference_plots, pair_plots
+from ragviz.runs import moved_questions
+from ragviz.runs.moved_questions import Streams
+from ragviz.text.markup import plain, without_middle
+from ragviz.text.names import distinct
+from ragviz.ui import address, cache, question_table, wording
+from ragviz.ui.compared_runs import MARKS, Compared, written
+from ragviz.ui.kit import beside, figure, filters, heading, table
+
+SIDES = ("won", "lost", "tied")
+RANK = "rank"
+"""What the scatter shows of rankings: not a metric, but what they are all made of."""
+CHOSEN = ("point", "stream", "slice")
+"""Parameters of the address that list the questions of a point, a stream or a slice; one of them at a time."""
+LIST = ("metric", "other", "side", "scatter", *CHOSEN)
+"""Parameters of the address that choose the list of questions on the page Compare."""
+EFFECTS = {
+    "rescued": "▲ rescued",
+    "broken": "▼ broken",
+    "moved": "lost elsewhere",
+    "stayed": "same",
+}
+"""Effect of a stream → how its rows say it."""
+ANCHOR = "pair-questions"
+"""Id of the element at the head of the list."""
+OPEN = "open-case"
+"""Session state: the question whose case is to be opened, and the side of the list that it was clicked in."""
+STYLE = """<style>
+.st-key-beside-slices [data-testid="stColumn"] { min-width: 330px; }
+.st-key-above-slices { padding-top: .36rem; }
+</style>"""
+DRAWN = 14
+"""Slices that the picture shows at most."""
+
+
+def list_parameters() -> dict[str, str]:
+    """Return the parameters by which the page Compare lists its questions."""
+    return {name: st.query_params[name] for name in LIST if st.query_params.get(name)}
+
+
+def list_only(name: str, value: str | None) -> None:
+    """List the questions of a point, a stream or a slice, whatever was listed before; with None, or again, all."""
+    again = value is None or value == st.query_params.get(name)
+    if any(st.query_params.get(each) for each in CHOSEN if each != name):
+        question_table.forget_selections()
+    address.put(**(dict.fromkeys((*CHOSEN, "side")) | ({} if again else {name: value})))
+
+
+def _turn() -> str:
+    """Return what tables and figures are drawn of, so that they lose what was selected in them."""
+    return str(st.session_state.get("cleared", 0))
+
+
+# Streams between causes of loss
+
+
+def streams_of(shown: Compared) -> Streams:
+    """Return where the questions of both runs moved between the causes of loss."""
+    return _streams(cache.state(*(run.id for run in shown.both)), shown.comparison.k)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _streams(of: cache.State, k: int) -> Streams:
+    first, second = (cache.workspace().store.run(run_id) for run_id in of.ids)
+    return moved_questions.streams(first, second, k, cache.SOURCES)
+
+
+def flow(shown: Compared) -> None:
+    """Draw the flow with the table of its streams beside it; a row or a mark lists its questions."""
+    streams = streams_of(shown)
+    only = "" if streams.answered else ", retrieval only"
+    heading.section(f"Where questions moved at k = {shown.comparison.k}{only}")
+    words = moved_questions.sentence(streams)
+    if not streams.flow.total:
+        st.caption(words)
+        return
+    st.markdown(plain(words))
+    beside.draw("flow", partial(_flow_figure, shown, streams), partial(_flow_table, shown, streams), widths=(5, 4))
+
+
+def _flow_figure(shown: Compared, streams: Streams) -> None:
+    key, keys = f"flow-{_turn()}", [stream.key for stream in streams.flow.streams]
+
+    def clicked() -> None:
+        place = figure.clicked(st.session_state[key])
+        list_only("stream", keys[place[0]] if place is not None and 0 <= place[0] < len(keys) else None)
+
+    short = distinct(shown.names, 26)
+    figure.draw(pair_plots.flow(streams.flow, streams.titles, (short[0], short[1])), key, on_select=clicked)
+
+
+def stream_rows(streams: Streams, names: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each stream: where its questions were lost in both runs, and how many they are."""
+    return pd.DataFrame(
+        {
+            names[0]: streams.titles[stream.source],
+            names[1]: streams.titles[stream.target],
+            "Questions": stream.count,
+            "Effect": EFFECTS[stream.effect],
+        }
+        for stream in streams.flow.streams
+    )
+
+
+def _flow_table(shown: Compared, streams: Streams) -> None:
+    short = distinct(shown.names, 20)
+    rows = stream_rows(streams, short)
+    table.draw(
+        rows, "streams", alt="Streams between causes of loss", above=wording.counted(len(rows), "stream"),
+        file="streams", columns={short[0]: 150, short[1]: 150, "Questions": 75, "Effect": 115}, most=10,
+        among=streams.flow.streams, turn=_turn(), opened=lambda stream: list_only("stream", stream.key),
+        closed=lambda: list_only("stream", None),
+    )  # fmt: skip
+    unknown = streams.flow.unknown
+    left_out = f" {wording.counted(unknown, 'question')} without a known cause in both are left out." if unknown else ""
+    st.caption(f"A click lists the questions of a stream.{left_out}")
+
+
+# Slices
+
+
+def parts_of(shown: Compared) -> list[Part]:
+    """Return the parts of the questions that have a value in the metric."""
+    of = cache.state(*shown.of.ids, shown.runs[0].corpus_id)
+    return _parts(of, shown.comparison.k, shown.metric, shown.place, shown.comparison)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def _parts(of: cache.State, k: int, metric: str, place: int, _comparison: Comparison) -> list[Part]:
+    run = cache.workspace().store.run(of.ids[0])
+    questions, documents = cache.questions(run), cache.documents_of(run)
+    return slices.parts_of([questions[i] for i in _comparison.pair(metric, place).question_ids], documents)
+
+
+@st.cache_resource(show_spinner="Comparing slices", max_entries=32)
+def _slices(
+    of: cache.State, k: int, rule: Rule, metric: str, place: int, _comparison: Comparison, _parts: Sequence[Part]
+) -> Slices:
+    return slices.judged(_parts, _comparison.pair(metric, place), rule, metric)
+
+
+def slices_of(shown: Compared) -> Slices:
+    """Return the difference in each part."""
+    of, comparison = cache.state(*shown.of.ids, shown.runs[0].corpus_id), shown.comparison
+    return _slices(of, comparison.k, comparison.rule, shown.metric, shown.place, comparison, parts_of(shown))
+
+
+def in_slices(shown: Compared) -> None:
+    """Draw the differences by slice as a picture, and as a table; a row lists the questions of its slice."""
+    found = slices_of(shown)
+    names = distinct(shown.names, 24)
+    heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
+    if not found.slices:
+        st.caption("The questions cannot be divided: all are of one document, one kind, one language and one length.")
+        return
+    exploratory = "Exploratory: the slices were not declared before. "
+    st.markdown(plain(exploratory + slices.multiplicity_words(found)))
+    present = {each.part.by for each in found.slices}
+    titles = {"all": "All"} | {by: title for by, title in DIMENSIONS.items() if by in present}
+    by = address.choose_one("Divided by", titles, "by")
+    chosen = [each for each in found.slices if by in ("all", each.part.by)]
+    st.html(STYLE)
+    margin = shown.comparison.rule.margin(shown.metric)
+    beside.draw("slices", partial(_slices_figure, chosen, margin), partial(_slices_table, shown, chosen), widths=(1, 2))
+    notes = [slices.several_words(found) if by in ("all", "document") else ""]
+    notes.append(slices.clusters_words(replace(found, slices=tuple(chosen))))
+    if any(each.part.by == "length" for each in chosen):
+        notes.append("The length of a question is in words; each ideograph counts as one.")
+    st.caption(plain(" ".join(filter(None, notes))))
+
+
+def _slices_figure(chosen: list[Slice], margin: float) -> None:
+    judged = [each for each in chosen if each.difference is not None]
+    # the widest intervals say least: the largest slices are drawn
+    drawn = sorted(sorted(judged, key=lambda each: -each.n)[:DRAWN], key=judged.index)
+    if not drawn:
+        st.caption("No slice of these is large enough to be judged.")
+        return
+    titles = distinct([each.part.title for each in drawn], 26)
+    changes = [
+        difference_plots.Change(title, d.mean or 0.0, d.low or 0.0, d.high or 0.0, d.n, each.verdict or "undecided")
+        for title, each in zip(titles, drawn, strict=True)
+        for d in [each.difference]
+        if d is not None
+    ]
+    figure.draw(difference_plots.differences(changes, x_title="Difference", margin=margin), "slices-differences")
+    if len(judged) > len(drawn):
+        st.caption(f"The {len(drawn)} slices with most questions, of {len(judged)} judged.")
+
+
+def slice_rows(chosen: list[Slice], names: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each slice: its size, the means of both runs, and the difference where it is judged."""
+    rows = pd.DataFrame(
+        {
+            "Divided by": DIMENSIONS[each.part.by],
+            "Slice": each.part.title,
+            "n": each.n,
+            "Clusters": each.clusters,
+            names[0]: each.baseline,
+            names[1]: each.other,
+            "Difference [95 % CI]": difference_words(each.difference) if each.difference else "–",
+            "Verdict": MARKS[each.verdict] if each.verdict else "too few",
+            "p (adjusted)": "–" if each.p_adjusted is None else p_words(each.p_adjusted),
+        }
+        for each in chosen
+    )
+    return rows.astype({names[0]: float, names[1]: float})
+
+
+def _slices_table(shown: Compared, chosen: list[Slice]) -> None:
+    short = distinct(shown.names, 9 if all(map(str.isascii, shown.names)) else 5)  # ideographs are twice as wide
+    rows = slice_rows(chosen, short)
+    rows["Slice"] = [without_middle(name, 60) for name in rows["Slice"]]
+    table.draw(
+        rows, "slices", alt="Slices of the questions", above=wording.counted(len(rows), "slice"), file="slices",
+        saved=lambda: slice_rows(chosen, distinct(shown.names, 60)), most=8, lines=2,  # a document's name may need two
+        columns={"Divided by": 80, "Slice": 110, "n": 38, **{name: table.number(74, "%.2f") for name in short},
+                 "Clusters": table.number(66, help="Documents; those that one question needs are one."),
+                 "Difference [95 % CI]": 126, "Verdict": 78, "p (adjusted)": table.text(54, label="p (adj.)")},
+        among=chosen, turn=_turn(), opened=lambda each: list_only("slice", each.part.key),
+        closed=lambda: list_only("slice", None),
+    )  # fmt: skip
+
+
+# Points of the scatter
+
+
+def scatter_names(shown: Compared) -> list[str]:
+    """Return what the scatter can show of both runs: the rank of the evidence, and every metric that is compared."""
+    return [*([RANK] if shown.comparison.metrics else []), *shown.comparison.rows]
+
+
+def scatter_name(shown: Compared) -> str:
+    """Return what the scatter shows: the address's, else the rank where the metric is one of rankings, else it."""
+    names = scatter_names(shown)
+    chosen = address.readable("scatter", address.one_of(names), f"one of {', '.join(names)}")
+    return chosen or (RANK if shown.metric in shown.comparison.metrics else shown.metric)
+
+
+def _scatter_title(name: str) -> str:
+    return "Rank of the evidence" if name == RANK else title_of(name)
+
+
+def points_of(shown: Compared, name: str) -> tuple[tuple[str, ...], Points]:
+    """Return the questions of the scatter by `name`, and their points; ranks not found are the depth + 1."""
+    return _points(shown.of, shown.comparison.k, name, shown.place, shown.comparison)
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _points(of: cache.State, k: int, name: str, place: int, _comparison: Comparison) -> tuple[tuple[str, ...], Points]:
+    if name != RANK:
+        paired = _comparison.pair(name, place)
+        return paired.question_ids, points.points_of(paired.values)
+    return _comparison.question_ids, points.points_of_ranks(_comparison.ranks[[0, place]], _comparison.depth)
+
+
+def point_words(shown: Compared, name: str, point: int) -> str:
+    """Return the values at a point, under the baseline and under the other run."""
+    _, found = points_of(shown, name)
+    if name == RANK:
+        depth = shown.comparison.depth
+        sides = [question_table.rank_cell(int(r) if r <= depth else 0, depth) for r in found.places[point]]
+    else:
+        ends = zip(found.low[point], found.high[point], strict=True)
+        sides = [f"{low:.3g}" if high - low < 1e-6 else f"{low:.2f} to {high:.2f}" for low, high in ends]
+    return " → ".join(sides)
+
+
+def _scatter(shown: Compared) -> None:
+    name = scatter_name(shown)
+    heading.section("Each question in both runs")
+    st.selectbox(
+        "Each question by", scatter_names(shown), format_func=_scatter_title,
+        **address.shows("scatter-of", name, lambda name: {"scatter": name, "point": None}),
+    )  # fmt: skip
+    ids, found = points_of(shown, name)
+    key = f"scatter-{name}-{_turn()}"
+
+    def clicked() -> None:
+        place = figure.clicked(st.session_state[key])
+        if place is None or not 0 <= place[0] < len(found.keys):
+            list_only("point", None)
+        elif found.counts[place[0]] == 1:
+            st.session_state[OPEN] = ids[int((found.of == place[0]).nonzero()[0][0])], None
+        else:
+            list_only("point", found.keys[place[0]])
+
+    point = st.query_params.get("point")
+    selected = found.keys.index(point) if point in found.keys else None
+    short = distinct(shown.names, 28)
+    if name == RANK:
+        drawn = pair_plots.rank_scatter(found, (short[0], short[1]), depth=shown.comparison.depth, selected=selected)
+    else:
+        metric = REGISTRY.get(name.split("@")[0])
+        drawn = pair_plots.score_scatter(
+            found, (short[0], short[1]), title=title_of(name), selected=selected,
+            limits=metric.range if metric else (0.0, 1.0),
+            direction=-1 if metric and not metric.higher_is_better else 1,
+        )  # fmt: skip
+    figure.draw(drawn, key, on_select=clicked)
+    side = "below" if name == RANK else "above"
+    cells = f"Scores are gathered in {CELLS} × {CELLS} cells, marks stand at their means. " if found.gathered else ""
+    st.caption(
+        f"▲ {side} the line: {plain(shown.other)} is better; ▼: worse. {cells}The area of a mark is its number of "
+        "questions. A click lists them, or opens the case of a single one."
+    )
+
+
+# The list
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The questions that are listed, the greatest difference first, and what chose them.
+
+    `sides` counts those listed before one `side` of them was chosen ("all", or one of `SIDES`), `chips` are the words
+    of each active parameter of `CHOSEN`.
+    """
+
+    ids: tuple[str, ...]
+    side: str
+    sides: Mapping[str, int]
+    chips: Mapping[str, str]
+
+
+def listed(shown: Compared) -> Listed:
+    """Return the questions that the address chooses of both runs."""
+    paired = shown.comparison.pair(shown.metric, shown.place)
+    difference = direction(shown.metric) * np.round(paired.values[1] - paired.values[0], 9)
+    order = np.argsort(-np.abs(difference), kind="stable")
+    outcome = {1: "won", -1: "lost", 0: "tied"}
+    side_of = {paired.question_ids[row]: outcome[int(np.sign(difference[row]))] for row in order}
+    chips, chosen = _chosen(shown)
+    ids = list(side_of) if chosen is None else [i for i in side_of if i in chosen]
+    if chosen is not None:  # of a stream, questions without a value in the metric too
+        ids += [i for i in cache.questions(shown.runs[0]) if i in chosen and i not in side_of]
+    counts = {side: sum(side_of.get(i) == side for i in ids) for side in SIDES}
+    options = ("all", *SIDES)
+    side = address.readable("side", address.one_of(options), f"one of {', '.join(options)}")
+    default = "all" if chosen is not None else next((name for name in SIDES if counts[name]), "all")
+    side = side or default
+    kept = tuple(i for i in ids if side in ("all", side_of.get(i)))
+    return Listed(kept, side, {"all": len(ids)} | counts, chips)
+
+
+def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
+    """Return the words of what is chosen of `CHOSEN`, and the ids of the questions; None when nothing is."""
+    chips: dict[str, str] = {}
+    sets: list[set[str]] = []
+
+    def at_point(key: str) -> tuple[int, set[str]] | None:
+        ids, found = points_of(shown, scatter_name(shown))
+        rows = found.members(key)
+        return None if rows is None else (found.keys.index(key), {ids[row] for row in rows})
+
+    if (at := address.readable("point", at_point, "a point of this scatter")) is not None:
+        name = scatter_name(shown)
+        chips["point"] = f"{_scatter_title(name)} {point_words(shown, name, at[0])}"
+        sets.append(at[1])
+    streams = streams_of(shown) if st.query_params.get("stream") else None
+    if streams and (stream := address.readable("stream", streams.flow.stream, "a stream between two causes")):
+        chips["stream"] = f"{streams.titles[stream.source]} → {streams.titles[stream.target]}"
+        sets.append(set(stream.question_ids))
+    parts = {part.key: part for part in parts_of(shown)} if st.query_params.get("slice") else {}
+    if (part := address.readable("slice", parts.get, "a slice of these questions")) is not None:
+        chips["slice"] = f"{DIMENSIONS[part.by]} {part.title}"
+        ids = shown.comparison.pair(shown.metric, shown.place).question_ids
+        sets.append({ids[row] for row in part.rows})
+    return chips, set.intersection(*sets) if sets else None
+
+
+def each_question(shown: Compared) -> None:
+    """Draw the scatter and the list; a click on one question opens its case, one on several lists them.
+
+    A click on a stream or a slice, which are elsewhere on the page, brings the list into view.
+    """
+    st.html(f"<span id='{ANCHOR}'></span>")
+    beside.draw("cases", partial(_scatter, shown), partial(_list, shown), widths=(2, 3))
+    heading.follow(ANCHOR, {name: st.query_params[name] for name in ("stream", "slice") if st.query_params.get(name)})
+
+
+def open_case(runs: Sequence[Run], k: int) -> None:
+    """Go to the page of the question that was clicked, or that the address names: a case has a page of its own."""
+    question_id, side = st.session_state.pop(OPEN, None) or (st.query_params.get("question"), None)
+    if question_id:
+        chosen = list_parameters() | ({"side": side} if side else {})
+        names = written([run.name for run in runs], {run.name: run for run in runs})
+        address.go_to("inspect", runs=names, question=question_id, k=k, **chosen)
+
+
+def _list(shown: Compared) -> None:
+    found, names = listed(shown), distinct(shown.names, 24)
+    heading.section(plain(f"Questions by {title_of(shown.metric)}: {names[1]} against {names[0]}"))
+    above = table.row_above("cases")
+    with above:
+        st.segmented_control(
+            "Outcome", ["all", *SIDES], required=True, label_visibility="collapsed",
+            format_func=lambda name: f"{name} {found.sides[name]:,}",
+            **address.shows("side-filter", found.side, lambda side: {"side": side}),
+        )  # fmt: skip
+    rows = case_rows(shown, found, distinct(shown.names, 12))
+    filters.chips(found.chips, f"{wording.counted(len(found.ids), 'question')} with", _remove, "pair-chip")
+    if not len(rows):
+        st.caption("No question is in both of these: remove a filter.")
+        return
+
+    def opened(question_id: str) -> None:
+        st.session_state[OPEN] = question_id, found.side
+
+    values = [name for name in rows.columns if rows[name].dtype == "Float64"]
+    ranks = [name for name in rows.columns if name.startswith("Rank ")]
+    table.draw(
+        rows, "cases", alt=f"Questions, {found.side}", above=above, file="questions-compared",
+        saved=lambda: case_rows(shown, found, distinct(shown.names, 60)),
+        columns={"Question": 290, **{name: table.number(78, "%.2f") for name in values}, **dict.fromkeys(ranks, 98)},
+        among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", opened=opened, most=12, empty="–",
+    )  # fmt: skip
+
+
+def _remove(*names: str) -> None:
+    question_table.forget_selections()
+    address.put(**dict.fromkeys(names), side=None)
+
+
+def case_rows(shown: Compared, found: Listed, names: Sequence[str]) -> pd.DataFrame:
+    """Return a row for each listed question: its value of the metric and its rank in both runs."""
+    comparison, metric = shown.comparison, shown.metric
+    questions, both = cache.questions(shown.runs[0]), comparison.pair(metric, shown.place)
+    row_of = {question_id: row for row, question_id in enumerate(both.question_ids)}
+    cells: dict[str, list[object]] = {"Question": [questions[i].text for i in found.ids]}
+    for name, values in zip(names, both.values, strict=True):
+        cells[name] = [float(values[row_of[i]]) if i in row_of else None for i in found.ids]
+    if comparison.metrics:
+        rank_row = {question_id: row for row, question_id in enumerate(comparison.question_ids)}
+        for name, ranks in zip(names, comparison.ranks[[0, shown.place]], strict=True):
+            cells[f"Rank {name}"] = [
+                question_table.rank_cell(int(ranks[rank_row[i]]), comparison.depth) if i in rank_row else "–"
+                for i in found.ids
+            ]
+    rows = pd.DataFrame(cells | {"Id": list(found.ids)})
+    return rows.astype(dict.fromkeys(names, "Float64"))

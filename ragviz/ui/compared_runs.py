@@ -1,0 +1,561 @@
+"""Runs compared: what the page Compare is asked to show, and its verdict, pictures and tables of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ragviz.analysis import (
+    brackets,
+    compare,
+    comparison_words,
+    diagnose,
+    leaderboards,
+    pareto,
+    rules,
+    settings,
+    ties,
+)
+from ragviz.analysis.compare import Comparison, Delta, MetricRow
+from ragviz.analysis.evaluate import CURVES
+from ragviz.core.run_info import Run
+from ragviz.metrics.registry import METRICS, title_of
+from ragviz.report import (
+    curve_plots,
+    difference_plots,
+    expense_plots,
+    leaderboard_plots,
+    rank_plots,
+    small_multiples,
+)
+from ragviz.runs import moved_questions
+from ragviz.stats.standings import Standing
+from ragviz.text.markup import plain
+from ragviz.text.names import distinct, short_names
+from ragviz.ui import address, cache, wording
+from ragviz.ui.kit import beside, figure, heading, notices, table
+from ragviz.ui.run_table import MOST_COMPARED
+
+MARKS = {
+    "better": "▲ better",
+    "worse": "▼ worse",
+    "equivalent": "≈ equivalent",
+    "undecided": "? undecided",
+    "equal": "= equal",
+}
+SIDE_BY_SIDE = 4
+"""Runs that have a column each in a table; more have a row each."""
+OVERLAID = 3
+"""Runs that one picture of curves or bars shows together; of more, each has a panel of its own."""
+AXES: Mapping[ties.By, str] = {
+    "tokens": "Tokens read a question",
+    "dollars": "Dollars a question",
+    "seconds": "Seconds a question",
+}
+MEANINGS: Mapping[ties.By, str] = {
+    "tokens": "Tokens of the first k chunks, on average over the questions with evidence.",
+    "dollars": "Dollars of the model calls that answered, when they were made; what judging cost is not in it.",
+    "seconds": "Seconds of retrieval, reranking and the answering call, as measured when the run was made.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Runs, the first of which is the baseline, compared by `metric`; `other` is the one looked at in detail.
+
+    `of` is their state, the key of what is cached of them.
+    """
+
+    runs: tuple[Run, ...]
+    comparison: Comparison
+    metric: str
+    other: str
+    of: cache.State
+
+    @property
+    def place(self) -> int:
+        """The place of the other run in the comparison."""
+        return self.comparison.runs.index(self.other)
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of the baseline and the other run."""
+        return self.comparison.runs[0], self.other
+
+    @property
+    def both(self) -> tuple[Run, Run]:
+        """The baseline and the other run themselves."""
+        return self.runs[0], self.runs[self.place]
+
+    def delta(self, metric: str = "") -> Delta:
+        """Return the difference of the other run in a metric, by default the one shown."""
+        return next(d for d in self.comparison.rows[metric or self.metric].deltas if d.run == self.other)
+
+
+# What is asked for
+
+
+def requested_runs(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs that the parameter `runs` names, by name or id."""
+    requested = [name for name in st.query_params.get("runs", "").split(",") if name]
+    by_name = {run.name: run for run in runs} | {run.id: run for run in runs}
+    for name in requested:
+        if name not in by_name:
+            st.warning(f"There is no run called “{wording.quoted(name)}” here.")
+    return list({by_name[name].id: by_name[name] for name in requested if name in by_name}.values())
+
+
+def chosen_runs(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs of the address, the first of them the baseline; by default the run last seen and another one."""
+    by_name = {run.name: run for run in runs}
+    known = [run.name for run in requested_runs(runs)]
+    emptied = st.query_params.get("runs") == ""  # by a person
+    shown = known or ([] if emptied else default_names(runs, address.last_value("run")))
+    names = st.multiselect(
+        "Runs", list(by_name), max_selections=MOST_COMPARED,
+        **address.shows("runs-shown", shown, lambda names: {"runs": written(names, by_name), "question": None}),
+    )  # fmt: skip
+    address.settle("runs", written(names, by_name) or None)
+    return [by_name[name] for name in names]
+
+
+def default_names(runs: Sequence[Run], seen: str | None) -> list[str]:
+    """Return the run `seen` last, else the newest, and the newest other one on the same questions; the older one first.
+
+    `runs` come with the newest first.
+    """
+    if not runs:
+        return []
+    shown = next((run for run in runs if run.name == seen), runs[0])
+    asked = (shown.config.questions, shown.config.split)
+    other = next((run for run in runs if run != shown and (run.config.questions, run.config.split) == asked), None)
+    return [run.name for run in reversed(runs) if run in (shown, other)]
+
+
+def written(names: Sequence[str], by_name: Mapping[str, Run]) -> str:
+    """Return the names separated by commas; a run with a comma in its name is written by its id."""
+    return ",".join(by_name[name].id if "," in name else name for name in names)
+
+
+def pair_parameters(runs: Sequence[Run], baseline: str, other: str) -> dict[str, str]:
+    """Return the parameters of a pair: the baseline is the first of the runs."""
+    names = [baseline, *(run.name for run in runs if run.name != baseline)]
+    return {"runs": written(names, {run.name: run for run in runs}), "other": other}
+
+
+def choose_baseline(runs: Sequence[Run]) -> None:
+    """Draw the choice of the baseline, which is the first of the runs."""
+    names = [run.name for run in runs]
+    st.selectbox(
+        "Baseline", names, format_func=short_names(names, 40).__getitem__,
+        **address.shows("baseline", names[0], lambda name: pair_parameters(runs, name, names[0])),
+    )  # fmt: skip
+
+
+def choose_k(runs: Sequence[Run]) -> int:
+    """Draw the choice of k, up to the least depth of the runs."""
+    depth = min(run.config.depth for run in runs)
+    k = address.chosen_number("k", 1, depth, runs[0].config.k)
+    st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
+    return k
+
+
+def choose_other(comparison: Comparison) -> str:
+    """Draw the choice of the run that is compared with the baseline in detail, where there are several."""
+    others = comparison.runs[1:]
+    if len(others) == 1:
+        return address.readable("other", address.one_of(others), "a run that is compared with the first") or others[0]
+    short = short_names(comparison.runs, 40)
+    return address.choose("Compared with it", others, "other", format_func=short.__getitem__) or others[0]
+
+
+def choose_rule(comparison: Comparison) -> Comparison:
+    """Return the comparison by the rule of the address: what decides, and the smallest difference that matters."""
+    effect = address.readable("effect", _share, "a share from 0.001 to 0.5, as 0.02")
+    names = list(comparison.rows)
+    primary = address.readable("primary", address.one_of(names), f"one of {', '.join(names)}") or ""
+    ruled = compare.with_rule(comparison, primary, effect) if primary or effect else comparison
+    with st.popover("Rule", icon=":material/gavel:", width="stretch"):
+        st.selectbox(
+            "Primary metric", names, format_func=title_of,
+            help="The one metric that decides. All others are exploratory. Name it before you see a result.",
+            **address.shows("primary-chosen", ruled.rule.primary, lambda name: {"primary": name, "metric": None}),
+        )  # fmt: skip
+        st.number_input(
+            "Smallest difference that matters", 0.001, 0.5, step=0.01, format="%.3f",
+            help="As a share of the metric's range. Runs that are closer than this are equivalent.",
+            **address.shows("effect-chosen", ruled.rule.minimum_effect, lambda effect: {"effect": f"{effect:g}"}),
+        )  # fmt: skip
+    return ruled
+
+
+def _share(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.001 <= value <= 0.5 else None
+
+
+# The answer
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _pairs(of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison) -> tuple[compare.Pair, ...]:
+    return compare.pairs(_comparison, metric)
+
+
+@st.cache_data(show_spinner=False, max_entries=64)
+def _standings(
+    of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison, _pairs: Sequence[compare.Pair]
+) -> list[Standing]:
+    return compare.standings_by(_comparison, metric, _pairs)
+
+
+def all_pairs(shown: Compared) -> tuple[compare.Pair, ...]:
+    """Return every pair of runs in the metric shown."""
+    return _pairs(shown.of, shown.comparison.k, shown.comparison.rule, shown.metric, shown.comparison)
+
+
+def in_words(shown: Compared) -> None:
+    """Draw the verdict in the chosen metric, then the headline's other metrics, always with the interval."""
+    comparison, metric = shown.comparison, shown.metric
+    heading.section(plain(comparison_words.verdict(comparison, metric)))
+    others = [name for name in compare.headline(comparison) if name != metric]
+    if len(comparison.runs) > 3:  # the verdict counts them: this one is followed below
+        others.insert(0, metric)
+    st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
+    tied = brackets.contenders(comparison.runs, all_pairs(shown))
+    prices = {run.name: cache.price(run, comparison.k) for run in shown.runs} if len(tied) > 1 else {}
+    preferred = ties.words(tied, ties.broken(tied, prices)) if prices else ""
+    st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
+    role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
+    st.caption(plain(f"{role}{comparison_words.rule_words(comparison)}{_power_words(shown.delta())}"))
+    if notes := comparison.notes:
+        st.warning(plain(notes[0]) if len(notes) == 1 else _listed(notes))
+
+
+def _power_words(delta: Delta) -> str:
+    """Say what an undecided comparison could have shown, as sentences after a blank; "" for others."""
+    if delta.verdict != "undecided" or delta.detectable is None:
+        return ""
+    words = f" These questions detect a true difference of {delta.detectable:.2f} with 80 % power."
+    if delta.difference.excludes_0:
+        words += (
+            " The interval of this difference alone excludes 0, but its p-value, corrected for all tests, does not."
+        )
+    return words
+
+
+def _listed(sentences: Sequence[str]) -> str:
+    return "\n".join(f"- {plain(each)}" for each in sentences)
+
+
+def _counted_words(comparison: Comparison, metric: str) -> str:
+    """Say over how many questions the means are: they differ from those of Results where not all are shared."""
+    n = comparison.rows[metric].estimates[0].n
+    asked = f" All runs asked {comparison.asked}." if comparison.asked else ""
+    runs = "both runs" if len(comparison.runs) == 2 else f"all {len(comparison.runs)} runs"
+    if metric in comparison.answers:
+        return (
+            f"{title_of(metric)}: means over the {wording.counted(n, 'question')} scored in {runs}, differences over "
+            f"those scored in both of a pair; Results counts every question that its run scored.{asked}"
+        )
+    return f"{title_of(metric)}: over the {wording.counted(n, 'question')} with evidence in {runs}.{asked}"
+
+
+def leaderboard(shown: Compared) -> None:
+    """Draw the runs, the best on top, with brackets around those that cannot be told apart."""
+    comparison, metric, pairs = shown.comparison, shown.metric, all_pairs(shown)
+    heading.section(plain(f"Leaderboard by {title_of(metric)}"))
+    estimates, names = comparison.rows[metric].estimates, distinct(comparison.runs, 28)
+    if len(comparison.runs) == 2:
+        notes = ["baseline", MARKS[shown.delta().verdict]]
+    else:
+        places = _standings(shown.of, comparison.k, comparison.rule, metric, comparison, pairs)
+        notes = [comparison_words.rank_words(each) for each in places]
+    order = compare.ranking_by(comparison, metric)
+    rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
+    at = {comparison.runs[place]: row for row, place in enumerate(order)}
+    groups = brackets.brackets(list(at), pairs)
+    joined = [[at[run] for run in group] for group in groups]
+    drawn = leaderboard_plots.leaderboard(rows, joined, x_title=f"{title_of(metric)} (0 to 1), 95 % intervals")
+    figure.draw(drawn, "leaderboard")
+    if words := brackets.apart_words(list(at), pairs):
+        st.markdown(plain(words))
+    bracket = "No bracket: every pair of runs is apart."
+    if groups:
+        holm = ", pairs without the baseline by Holm's correction over all pairs" if len(comparison.runs) > 2 else ""
+        bracket = "A bracket joins runs (its ticks) that cannot be told apart: no pair of them is better or worse by "
+        bracket += f"the rule{holm}."
+    ranks = f" {comparison_words.ranks_meaning(comparison)}" if len(comparison.runs) > 2 else ""
+    st.caption(plain(f"{bracket} ◆ and the dotted line: the baseline, {comparison.runs[0]}.{ranks}"))
+
+
+def _change(title: str, d: Delta) -> difference_plots.Change:
+    mean, low, high = (value or 0.0 for value in (d.difference.mean, d.difference.low, d.difference.high))
+    return difference_plots.Change(title, mean, low, high, d.difference.n, d.verdict)
+
+
+def differences(shown: Compared) -> None:
+    """Draw the difference of each run from the baseline, and where differences are too small to matter."""
+    comparison, metric = shown.comparison, shown.metric
+    heading.section(plain(f"Difference from {distinct(comparison.runs, 40)[0]}"))
+    short, margin = short_names(comparison.runs, 28), comparison.rule.margin(metric)
+    rows = [_change(short[delta.run], delta) for delta in comparison.rows[metric].deltas]
+    title = f"Difference in {title_of(metric)}, 95 % intervals"
+    figure.draw(difference_plots.differences(rows, x_title=title, margin=margin), "differences")
+    st.caption(
+        f"▲ better, ▼ worse, ■ equivalent, ○ undecided. Grey band: differences within ±{margin:g} are too small to "
+        "matter; an interval within it is equivalent."
+    )
+
+
+# Tables
+
+
+def _delta_cells(delta: Delta) -> dict[str, str]:
+    """Return the cells of a difference: what it is, what it says, how sure, and how many questions it was won on."""
+    difference = delta.difference
+    return {
+        "Difference [95 % CI]": comparison_words.difference_words(difference),
+        "Verdict": MARKS[delta.verdict],
+        "p (adjusted)": comparison_words.p_words(delta.p_adjusted),
+        "Won · tied · lost": f"{difference.wins} · {difference.ties} · {difference.losses}",
+    }
+
+
+def pairs_table(shown: Compared) -> None:
+    """Draw every pair of runs in the chosen metric; a click chooses the pair."""
+    found, short = all_pairs(shown), short_names(shown.comparison.runs, 20)
+    above = table.row_above("pairs")
+    with above:
+        heading.section(plain(f"All pairs by {title_of(shown.metric)}"))
+    table.draw(
+        pd.DataFrame(
+            {"Run": short[pair.delta.run], "Against": short[pair.baseline], **_delta_cells(pair.delta)}
+            for pair in found
+        ),
+        "pairs", alt="All pairs of the compared runs", above=above, file="pairs", most=8, among=found,
+        columns={"Run": 115, "Against": 115, "Difference [95 % CI]": 135, "Verdict": 95, "p (adjusted)": 80,
+                 "Won · tied · lost": 105},
+        opened=lambda pair: address.put(**pair_parameters(shown.runs, pair.baseline, pair.delta.run)),
+    )  # fmt: skip
+    st.caption(
+        "Pairs with the baseline are those of the verdict; the p-values of the others are corrected over all pairs "
+        "(Holm). A click makes a pair the one compared below."
+    )
+
+
+def _width(title: str) -> int:
+    return 60 + 5 * len(title)
+
+
+def settings_table(comparison: Comparison) -> None:
+    """Draw what differs in the configurations, and nothing that does not."""
+    heading.section("Configuration differences")
+    if not comparison.settings:
+        st.caption("None: the runs have the same configuration.")
+        return
+    titles = [settings.title(each.key) for each in comparison.settings]
+    cells = [[settings.value_words(each.key, value) for value in each.values] for each in comparison.settings]
+    names = distinct(comparison.runs, 28)
+    columns: dict[str, Any]
+    if len(names) <= SIDE_BY_SIDE:
+        rows = pd.DataFrame({"Setting": titles} | dict(zip(names, zip(*cells, strict=True), strict=True)))
+        columns = {"Setting": 150}
+    else:
+        rows = pd.DataFrame({"Run": names} | dict(zip(titles, cells, strict=True)))
+        columns = {"Run": table.text(190, pinned=True)} | {title: _width(title) for title in titles}
+    table.draw(rows, "settings", columns=columns, alt="Configuration differences")
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
+    """Return how many of the common questions each run lost at each stage, and whether the stages tell of answers.
+
+    They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
+    """
+    runs = [cache.workspace().store.run(run_id) for run_id in of.ids]
+    answered, causes = moved_questions.shared_causes(runs, k, cache.SOURCES)
+    counted = [i for i in causes[0] if all(each.get(i) for each in causes)]
+    return answered, [Counter(each[i] for i in counted) for each in causes]
+
+
+def stages_table(shown: Compared) -> None:
+    """Draw how many of the common questions each run lost at which stage."""
+    comparison, runs = shown.comparison, shown.runs
+    answered, counts = _stage_counts(shown.of, comparison.k)
+    if not (total := counts[0].total()):
+        return
+    depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0
+    kind = runs[0].config.context if len({run.config.context for run in runs}) == 1 else "retrieved"
+    present = [cause for cause in diagnose.CAUSES if cause == "fine" or any(count[cause] for count in counts)]
+    titles = [diagnose.about(c, kind, k=comparison.k, depth=depth, answered=answered).title for c in present]
+    heading.section(f"Where questions are lost at k = {comparison.k}{'' if answered else ', retrieval only'}")
+    of_all = f"Of {wording.counted(total, 'common question')}{'' if answered else ' with evidence'}"
+    columns: dict[str, Any]
+    if len(runs) <= SIDE_BY_SIDE:
+        right = " → ".join(f"{count['fine']:,}" for count in counts)
+        said = "answered correctly" if answered else titles[-1].lower()
+        st.markdown(plain(f"{of_all}, {said}: {right}.").replace(" → ", "\u00a0→\u00a0"))
+        names = distinct(comparison.runs, 13)
+        cells = {name: [count[cause] for cause in present] for name, count in zip(names, counts, strict=True)}
+        rows = pd.DataFrame({"Stage": titles} | cells)
+        columns = {"Stage": 125} | dict.fromkeys(names, 105)
+    else:
+        st.markdown(plain(f"{of_all}:"))
+        by_stage = {title: [c[cause] for c in counts] for title, cause in zip(titles, present, strict=True)}
+        rows = pd.DataFrame({"Run": distinct(comparison.runs, 28)} | by_stage)
+        columns = {"Run": table.text(160, pinned=True)} | {title: _width(title) for title in titles}
+    table.draw(rows, "stages", columns=columns, alt="Questions lost at each stage, by run")
+
+
+def metrics_part(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
+    """Draw the differences of a pair in every metric of a kind: as a picture, and as a table beside it."""
+    kind = "Ranking" if name == "comparison" else "Answer"
+    pair = " minus ".join(distinct((shown.other, shown.comparison.runs[0]), 40))
+    heading.section(plain(f"{kind} metrics: {pair}"))
+    changes = [_change(title_of(metric), shown.delta(metric)) for metric in measured]
+    drawn = difference_plots.differences(changes, x_title="Difference")
+    beside.draw(
+        name,
+        lambda: figure.draw(drawn, f"{name}-differences"),
+        partial(_metrics_table, shown, measured, name),
+        widths=(3, 5),
+    )
+
+
+def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFrame:
+    """Return one row a metric: the means of the baseline and of the other run, and their difference."""
+    rows = []
+    for name, row in measured.items():
+        means = zip(shown.comparison.runs, row.estimates, strict=True)
+        cells: dict[str, object] = {"Metric": title_of(name)}
+        cells |= {run: estimate.mean for run, estimate in means if run in shown.names}
+        delta = shown.delta(name)
+        rows.append(cells | _delta_cells(delta) | {"Verdict": delta.verdict, "n": delta.difference.n})
+    return pd.DataFrame(rows)
+
+
+def _metrics_table(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
+    rows = metric_rows(shown, measured)
+    means = [column for column in rows.columns if rows[column].dtype == float]
+    columns = {column: table.number(68, "%.3f", label=short) for column, short in short_names(means, 10).items()}
+    columns |= {"Metric": 120, "Difference [95 % CI]": 134, "Verdict": 74, "Won · tied · lost": 92, "n": 33}
+    columns["p (adjusted)"] = table.text(54, label="p (adj.)")
+    table.draw(
+        rows, f"{name}-metrics", alt="Metrics of the compared runs", above=wording.counted(len(rows), "metric"),
+        file=name, columns=columns,
+    )  # fmt: skip
+    for row in measured.values():
+        own = tuple(each for each in row.deltas if each.run == shown.other)
+        for words in comparison_words.missing_words(replace(row, deltas=own), shown.comparison.runs[0]):
+            st.caption(plain(words))
+
+
+# Pictures over k, and of what the runs take
+
+
+def curves(shown: Compared) -> None:
+    """Draw precision, recall and F1 against k: overlaid, or a panel for each run from four on, one metric at a time."""
+    comparison = shown.comparison
+    ks, n = np.arange(1, comparison.depth + 1), len(comparison.question_ids)
+    names = distinct(comparison.runs, 28)
+    bands = cache.compared_curves(shown.of, comparison.k)
+
+    def lines_of(name: str) -> list[curve_plots.Curve]:
+        return [curve_plots.Curve(run, ks, *band[name], n) for run, band in zip(names, bands, strict=True)]
+
+    heading.section("Precision, recall and F1 against k")
+    if len(names) > OVERLAID:
+        name = address.choose_one("Curve", {name: METRICS[name].name for name in CURVES}, "curve")
+        drawn = small_multiples.curves(lines_of(name), k=comparison.k, y_title=f"{METRICS[name].name} (0 to 1)")
+        figure.draw(drawn, f"curves-{name}")
+        st.caption(f"Bands are 95 % intervals; dotted in each panel: the baseline, {plain(comparison.runs[0])}.")
+        return
+    with st.grid(len(CURVES), min_column_width=300):
+        for name in CURVES:
+            with st.container(), notices.errors_shown():
+                title = f"{METRICS[name].name} (0 to 1)"
+                drawn = curve_plots.curves(
+                    lines_of(name), k=comparison.k, by_run=True, labels=False, y_title=title, height=290
+                )
+                figure.draw(drawn, f"curves-{name}")
+
+
+def histograms(shown: Compared) -> None:
+    """Draw the questions by the rank of their evidence: overlaid, or a panel for each run from four on."""
+    comparison = shown.comparison
+    heading.section("Rank histograms")
+    runs = [
+        rank_plots.Ranks(run, ranks[ranks > 0], int((ranks == 0).sum()))
+        for run, ranks in zip(distinct(comparison.runs, 28), comparison.ranks, strict=True)
+    ]
+    if len(runs) > OVERLAID:
+        drawn = small_multiples.histograms(runs, depth=comparison.depth, k=comparison.k)
+    else:
+        drawn = rank_plots.rank_histograms(runs, depth=comparison.depth, k=comparison.k, height=300)
+    figure.draw(drawn, "histograms")
+
+
+def recall_by_tokens(shown: Compared) -> None:
+    """Draw recall against the tokens read, which is fair between chunk sizes; and say it for equal tokens."""
+    comparison, k = shown.comparison, shown.comparison.k
+    heading.section("Recall against tokens read")
+    bands = cache.compared_curves(shown.of, k)
+    lines, unknown = [], []
+    for place, (run, name) in enumerate(zip(shown.runs, distinct(comparison.runs, 28), strict=True)):
+        tokens = cache.overview(run).tokens
+        if tokens is None or not tokens[0] > 0:
+            unknown.append(run.name)
+        else:
+            parts = [each[: comparison.depth] for each in (tokens, *bands[place]["recall"])]
+            lines.append(expense_plots.Reading(name, place, *parts))
+    if lines:
+        figure.draw(expense_plots.recall_by_tokens(lines, k=k), "tokens")
+        budget, said = lines[0].tokens[k - 1], []
+        for line in lines:
+            kept = int(np.searchsorted(line.tokens, budget * (1 + 1e-9), side="right"))
+            recall = f"{line.mean[kept - 1]:.2f} (k = {kept})" if kept else "reads more at k = 1"
+            said.append(f"{line.name} {recall}")
+        st.caption(
+            plain(f"With at most the {budget:,.0f} tokens that {lines[0].name} reads at k = {k}: {'; '.join(said)}.")
+        )
+    if unknown:
+        reasons = "nothing is ranked, or its index was cut anew, deleted, or is not ours"
+        st.caption(plain(f"Not known for {', '.join(unknown)}: {reasons}."))
+
+
+def quality_by_expense(shown: Compared) -> None:
+    """Draw the metric shown against tokens read, cost or latency, with the Pareto front, and say what is dominated."""
+    comparison, metric = shown.comparison, shown.metric
+    heading.section(plain(f"{title_of(metric)} against what it takes"))
+    prices = {run.name: cache.price(run, comparison.k) for run in shown.runs}
+    telling = leaderboards.telling(prices)
+    if not telling:
+        st.caption("Tokens read, cost and latency of these runs are the same, as far as they are known.")
+        return
+    against = address.choose_one("Against", {str(by): AXES[by] for by in telling}, "expense")
+    by = next(each for each in AXES if each == against)
+    row, front = comparison.rows[metric], leaderboards.front_by(comparison, metric, prices, by)
+    unit = " tokens" if by == "tokens" else ""
+    drawn = [
+        expense_plots.Point(
+            name, place, taken, f"{ties.amount_words(by, taken)}{unit}", row.estimates[place], run in front.runs
+        )
+        for place, (run, name) in enumerate(zip(comparison.runs, distinct(comparison.runs, 28), strict=True))
+        if run in front.runs or run in front.dominated
+        for taken in [getattr(prices[run], by)]
+    ]
+    figure.draw(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
+    st.caption(plain(f"{pareto.words(front)} By means: runs on the front need not be apart. {MEANINGS[by]}"))
+    if lacking := [run for run in comparison.runs if getattr(prices[run], by) is None]:
+        st.caption(plain(f"{AXES[by]}: not known of {', '.join(lacking)}."))
