@@ -2,11 +2,11 @@
 
 `RAGVIZ_GOLDENS=write python -m pytest tests/test_goldens.py` renews them: only files that differ are written. Values
 are equal to the last digit, except those that an embedding decides (`EMBEDDED`): torch adds in an order that depends on
-the machine, so they are equal within a millionth, of the value or of 1. Of what a command prints, these are kept out or made short:
+the machine, so they are equal within a millionth, of the value or of 1. What is printed is kept in short:
 
-- what is empty, and what differs between executions: times, durations, addresses and `NOISE`; ids have the names of what they stand for,
-  else "id1", "id2" … in order of appearance in their file;
-- sentences (more than four words) are the numbers in them, as "~ 45 12 2"; texts of people and documents are their
+- What is empty, times, durations, addresses, and what `NOISE` and `GONE` name, is left out.
+- Ids have the names of what they stand for, else "id1", "id2" … in order of appearance in their file.
+- Sentences (more than four words) are the numbers in them, as "~ 45 12 2"; texts of people and documents are their
   first characters, with length and digest.
 """
 
