@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from streamlit.testing.v1 import AppTest
 from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import IndexConfig, RunConfig, choices_of
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.span import Span
@@ -102,7 +102,7 @@ def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
     store.put_questions(question_set.id, questions)
     used = {"index": index.name, "questions": "asked", "ragviz": "0", "n": count}
     identity = dict.fromkeys(("corpus", "questions", "index", "embedder", "metrics"), "")
-    used |= {"index_config": choices_of(index.config), "identity": identity}
+    used |= {"index_config": asdict(index.config), "identity": identity}
     for seed, name in enumerate(names):
         config = RunConfig(
             index.id, question_set.id, "bm25", K, DEPTH, answerer="model", model="a-model", judge="a-judge",

@@ -241,7 +241,7 @@ def cards(indexes: Sequence[IndexInfo]) -> None:
 
 
 def card(info: IndexInfo) -> None:
-    config, earlier = info.config, chunking.by_earlier_rules(info)
+    config = info.config
     st.markdown(f"**{plain(info.name)}**")
     embedder = plain(config.embedder) or "no embedder"
     st.caption(f"{chunking.in_words(asdict(config))}, overlap {config.overlap} · {embedder} · {config.backend}")
@@ -253,27 +253,22 @@ def card(info: IndexInfo) -> None:
             f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
-        if earlier:
-            st.caption(
-                "Built with earlier chunking rules: it can be searched and run as it is; rebuild it to cut anew."
-            )
     if paid := indexing.cost_words(*store.paid(info.id)):
         st.caption(plain(f"So far {paid}"))
     broken, unknown = damage_of(info)
     if unknown:
         st.markdown(f":orange[▲] **State unknown**: {plain(unknown)}")
     if broken:
-        again = "" if earlier else "Rebuilding it embeds nothing again."
         title = "Not here" if damage.may_be_elsewhere(workspace, info) else "Damaged"
-        st.markdown(f":red[▲] **{title}**: {plain(broken)}. {again}")
+        st.markdown(f":red[▲] **{title}**: {plain(broken)}. Rebuilding it embeds nothing again.")
     new, changed, removed = indexing.stale(workspace, info)
     changes = [
         f"{len(part)} {word}" for part, word in ((new, "new"), (changed, "changed"), (removed, "removed")) if part
     ]
     short = without_middle(info.name, 40)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if changes or broken or earlier or info.status == "failed":
-            label = "Rebuild" if broken or earlier else f"Update: {', '.join(changes)}" if info.build else "Build"
+        if changes or broken or info.status == "failed":
+            label = "Rebuild" if broken else f"Update: {', '.join(changes)}" if info.build else "Build"
             going = job_panel.active_job("index", corpus.id, name=info.name) is not None
             kind = "primary" if info.build and (changes or broken) else "secondary"
             if st.button(
@@ -342,8 +337,6 @@ def last_build() -> None:
         f"Index {plain(result['index'])}: {wording.counted(result['chunks'], 'chunk')}, {result['added']:,} new, "
         f"{result['removed']:,} removed, {wording.counted(result['embedded'], 'text')} embedded."
     )
-    if result.get("earlier_rules"):
-        st.info("It had been built with earlier chunking rules: all documents were cut anew.")
     next_step(result["index"])
     if result["longer_than_read"]:
         st.warning(

@@ -15,7 +15,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.index import indexing
-from ragviz.metrics.answers import ANSWER_METRICS, current_names
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
@@ -252,7 +252,7 @@ def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
-    names = set(current_names(start.metrics))
+    names = set(start.metrics)
     if names == set(metric_names(answerer)) and "all" in ways:
         return "all"
     free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
@@ -271,7 +271,7 @@ def metric_names(answerer: str) -> list[str]:
 def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
     offered = metric_names(answerer)
     names = st.multiselect(
-        "Custom metrics", offered, [name for name in current_names(start.metrics) if name in offered],
+        "Custom metrics", offered, [name for name in start.metrics if name in offered],
         key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
         placeholder="Choose metrics", label_visibility="collapsed",
     )  # fmt: skip

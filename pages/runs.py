@@ -36,7 +36,7 @@ def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
 
 
 def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
-    """The means of all runs; those that earlier versions made are computed, once."""
+    """The means of all runs."""
     bar = st.empty()
 
     def watch(done: int, total: int) -> None:

@@ -22,6 +22,7 @@ import sqlalchemy as sa
 
 from ragviz import cli
 from ragviz.core.settings import Settings
+from ragviz.store.opening import sqlite_url
 from ragviz.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +72,20 @@ def collection_again() -> Iterator[None]:
 @pytest.fixture(params=["local", pytest.param("elasticsearch", marks=pytest.mark.elasticsearch)])
 def backend(request: pytest.FixtureRequest) -> str:
     return request.param
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path / "store" / "ragviz.db")
+    if not (url := os.environ.get(POSTGRESQL)):
+        pytest.skip(f"{POSTGRESQL} is not set")
+    engine, everything = sa.create_engine(url), sa.MetaData()
+    everything.reflect(engine)
+    everything.drop_all(engine)
+    engine.dispose()
+    return url
 
 
 @pytest.fixture

@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from ragviz.core.answer import Answer
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
-from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding
-from ragviz.metrics.answers import ANSWER_METRICS, chosen, renamed, score, scores
+from ragviz.metrics.answers import ANSWER_METRICS, chosen, score, scores
 from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
@@ -91,25 +90,6 @@ def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
 def test_negative_cosines_are_no_faithfulness():
     measured = [score("embedding_faithfulness", replace(EVALUATED, sentence_similarity=c)) for c in ((-0.3, 0.1), ())]
     assert [(m.status, m.value) for m in measured] == [("ok", 0.0), ("not_applicable", None)]
-
-
-def test_conciseness_is_factual_precision_and_measured_once():
-    assert chosen(("conciseness", "factual_precision"), judge=True) == ("factual_precision",)
-    assert "conciseness" not in ANSWER_METRICS
-
-
-def test_scores_of_earlier_versions_have_the_current_names():
-    """A metric that had two names is shown once; one that no longer exists is not shown."""
-    old, new = Score("conciseness", 0.25), Score("factual_precision", 0.5)
-    stored = {
-        "extractive_questeval_precision": {"a": Score("extractive_questeval_precision", 1.0)},
-        "token_f1": {"a": Score("token_f1", 0.1)},
-        "factual_precision": {"b": new},
-        "conciseness": {"a": old, "b": old},
-    }
-    current = renamed(stored)
-    assert list(current) == ["factual_precision", "token_f1"]
-    assert current["factual_precision"] == {"a": replace(old, metric="factual_precision"), "b": new}
 
 
 def test_an_answer_that_evades_is_not_relevant():

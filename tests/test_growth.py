@@ -150,7 +150,7 @@ def test_a_name_is_found_without_reading_the_others(workspace, steps):
     store.create_index(corpus.id, "i", IndexConfig())
     store.create_question_set(corpus.id, "s")
     store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
-    tables = schema._meta.tables
+    tables = schema.metadata.tables
 
     def look() -> None:
         for kind in (store.index, store.index_named, store.question_set, store.run, store.run_named):

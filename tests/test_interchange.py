@@ -211,7 +211,7 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
 def test_a_mark_that_says_the_contrary_marks_nothing():
     rows = [{"unanswerable": "no"}, {"answerable": "true"}, {"is_impossible": ""}, {"kind": "single"}]
     assert {one(answer="Red.", **row).kind for row in rows} == {"reference"}
-    assert "unanswerable" not in json.loads(question_to_json(one(answer="Red.")))  # stored as by earlier versions
+    assert "unanswerable" not in json.loads(question_to_json(one(answer="Red.")))
 
 
 def test_how_many_name_no_evidence_is_said():

@@ -18,7 +18,7 @@ from ragviz.core.job import Job
 from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import chunking, indexing
+from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.runs import running
 from ragviz.workspace import Workspace
@@ -160,7 +160,7 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, bu
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
     done = wait(workspace, jobs.start(workspace, cancelled))
     assert done.status == "done", done.error
-    assert workspace.store.index("i").config == IndexConfig(chunk_size=100, chunking_rules=chunking.RULES)
+    assert workspace.store.index("i").config == IndexConfig(chunk_size=100)
 
 
 def uploads(workspace) -> list[Path]:

@@ -35,14 +35,14 @@ def filled(store: Store, count: int) -> QuestionSet:  # noqa: F811
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The bodies of questions that were decoded, in order."""
-    bodies, decode = list[str](), codecs.from_stored
+    bodies, decode = list[str](), codecs.question
 
-    def noted(record: type[Any], values: Any, what: str) -> Any:
-        if record is Question:
-            bodies.append(values["id"])
-        return decode(record, values, what)
+    def noted(body: str, split: Any) -> Question:
+        question = decode(body, split)
+        bodies.append(question.id)
+        return question
 
-    monkeypatch.setattr(codecs, "from_stored", noted)
+    monkeypatch.setattr(codecs, "question", noted)
     return bodies
 
 

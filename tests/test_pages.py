@@ -29,7 +29,7 @@ from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.documents import corpora
-from ragviz.index import chunking, deletion, indexing
+from ragviz.index import deletion, indexing
 from ragviz.index.chunker import Chunker
 from ragviz.index.chunking import CHUNKERS
 from ragviz.judging.banks import imported_bank_key
@@ -576,17 +576,6 @@ def test_an_embedder_of_another_language_is_warned_of_before_the_build(home: Pat
     assert (shown := warning.replace("\\", "")).startswith(warned)
     assert "(Chinese: 阀门.txt)" in shown
     assert not show("index", tab="New index", embedder="none").warning
-
-
-def test_an_index_by_earlier_chunking_rules_says_so_and_offers_to_be_rebuilt(home: Path, monkeypatch) -> None:
-    workspace = open_workspace()
-    with monkeypatch.context() as earlier:
-        earlier.setattr(chunking, "RULES", 1)
-        indexing.build_index(workspace, workspace.store.corpus("notes"), "old", IndexConfig(embedder=""))
-    app = show("index", index="old", query="litres")
-    assert "earlier chunking rules" in words(app)
-    assert SCORE in words(app)
-    assert button(app, "Rebuild").key == f"update-{workspace.store.index('old').id}"
 
 
 def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(home: Path, monkeypatch) -> None:

@@ -218,8 +218,7 @@ def open_generation(folder: Path) -> Generation:
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     if meta["format"] != FORMAT:
         raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
-    if "content" in meta:  # earlier versions wrote no checksums
-        checksums.compare(folder)
+    checksums.compare(folder)
     rows = open_rows(folder / "rows", meta["dims"])
     ids = np.asarray(np.load(folder / "ids.npy", mmap_mode="r"))
     index = tantivy.Index.open(str(folder / "bm25"))
@@ -230,8 +229,9 @@ def open_generation(folder: Path) -> Generation:
         raise ValueError(f"it has {len(ids):,} ids, {len(rows.vectors):,} vectors and {searcher.num_docs:,} texts")
     similarity = meta["similarity"]
     lengths = None if similarity == "cosine" else np.sqrt(np.einsum("ij,ij->i", rows.vectors, rows.vectors))
-    content = str(meta.get("content", ""))
-    return Generation(folder.name, meta["dims"], similarity, content, ids, rows, lengths, searcher, index.schema)
+    return Generation(
+        folder.name, meta["dims"], similarity, meta["content"], ids, rows, lengths, searcher, index.schema
+    )
 
 
 def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:

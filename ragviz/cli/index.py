@@ -87,8 +87,6 @@ def index_build(
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
-    if built["earlier_rules"]:
-        line += "; it was built with earlier chunking rules, so all documents were cut anew"
     console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
     if built["longer_than_read"]:
         limit = (
@@ -106,7 +104,7 @@ def _new_config(workspace: Workspace) -> IndexConfig:
 def _as_built(info: IndexInfo, config: IndexConfig) -> str:
     """Say which choices an index that is built once more keeps, or which of them are others now."""
     before, after = asdict(info.config), asdict(config)
-    changed = [name for name in after if name != "chunking_rules" and before[name] != after[name]]
+    changed = [name for name in after if before[name] != after[name]]
     if not changed:
         kept = f"{chunking.in_words(after)}, overlap {config.overlap}, {config.embedder or 'no embedder'}"
         return f"Index '{info.name}' as it was built: {kept}, {config.backend}."
@@ -240,9 +238,7 @@ def index_list(as_json: Json = False) -> None:
             return f"not known: {error}"
 
     for info in workspace.store.indexes():
-        parts = list(filter(None, [indexing.behind_words(workspace, info)]))
-        parts += ["earlier chunking rules"] if chunking.by_earlier_rules(info) else []
-        behind = "; ".join(parts)
+        behind = indexing.behind_words(workspace, info)
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}

@@ -29,8 +29,7 @@ class IndexConfig:
     """The configuration of an index of a corpus.
 
     `embedder` is "" for an index without vectors, which BM25 alone can search. `options` are the backend's own (type,
-    m, ef_construction …), `chunker_options` the chunker's, by parameter. `chunking_rules` is the version of
-    `index.chunking` that cut an index, set when it is built.
+    m, ef_construction …), `chunker_options` the chunker's, by parameter.
     """
 
     chunker: str = choice("tokens", "Chunker", "How documents are cut.", choices="index.chunking:CHUNKERS")
@@ -90,7 +89,6 @@ class IndexConfig:
         used=lambda config: config["embedder"] != "",
     )
     options: Mapping[str, Any] = choice({}, "Options of the backend", swept=False)
-    chunking_rules: int = choice(1, "Version of the chunking rules", group="", swept=False)
 
     def hash(self) -> str:
         """Return 16 hex characters, equal for equal configurations."""

@@ -174,7 +174,7 @@ def _words(field: Field, value: Any) -> str:
 def _cell(workspace: Workspace, name: str, values: Mapping[str, Any], common: Mapping[str, Any]) -> Cell:
     """Return the cell of these values; UsageError says why it is impossible."""
     of_index, of_run = ({n: values[n] for n in fields_of(record) if n in values} for record in (IndexConfig, RunConfig))
-    index = replace(choices.index_config(workspace, of_index), chunking_rules=chunking.RULES)
+    index = choices.index_config(workspace, of_index)
     run = RunConfig(**of_run, **common)
     chunking.check(index)
     check_searched(index, run)

@@ -124,8 +124,8 @@ def unverified_words(result: Mapping[str, Any]) -> list[str]:
     ['2 questions are doubtful, for want of better ones: review them, or verify them by a model.', '1 question could \
 not be verified: generating again tries it again.']
     """
-    doubtful = result.get("doubtful", 0)  # jobs of earlier releases do not have it
-    failed = result.get("unverified", 0) - doubtful
+    doubtful = result["doubtful"]
+    failed = result["unverified"] - doubtful
     lines = []
     if doubtful:
         are = "questions are" if doubtful > 1 else "question is"

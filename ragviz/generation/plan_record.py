@@ -18,7 +18,6 @@ from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan import Cell
 from ragviz.models.requests import Usage
 from ragviz.questions.question_types import STYLES, TYPES
-from ragviz.store import codecs
 from ragviz.store.store import Store
 from ragviz.text.former_documents import UNKNOWN
 
@@ -303,10 +302,9 @@ def _decoded(body: Mapping[str, Any]) -> PlanRecord:
         Row(Cell(*cell), made, moved, taken, Counter(reasons)) for *cell, made, moved, taken, reasons in body["rows"]
     ]
     yields = {
-        name: codecs.from_stored(Yield, {**given, "rejected": Counter(given["rejected"])}, "A plan's yield")
-        for name, given in body["yields"].items()
+        name: Yield(**{**given, "rejected": Counter(given["rejected"])}) for name, given in body["yields"].items()
     }
-    return codecs.from_stored(PlanRecord, {**body, "rows": rows, "yields": yields}, "A plan")
+    return PlanRecord(**{**body, "rows": rows, "yields": yields})
 
 
 # What is shown

@@ -188,11 +188,11 @@ verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
         unverified
     )
     sentence = f" {', '.join(failed)}: {listed}{more}." if failed else ""
-    accepted = result.get("accepted", 0)  # jobs of earlier releases do not have it
+    accepted = result["accepted"]
     if accepted:
         sentence += f" {accepted:,} of them {'stays' if accepted == 1 else 'stay'} accepted, as a person decided."
     changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
-    alone = _words_alone(result.get("by_words_alone", 0))
+    alone = _words_alone(result["by_words_alone"])
     return f"{verified:,} of {total:,} questions passed.{sentence}{changed}{alone}"
 
 

@@ -22,7 +22,6 @@ from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import recursive_chunker, sentence_chunker, token_chunker
 from ragviz.index.chunker import Chunker, Sentences
 from ragviz.index.tokens import Range, Tokenizer, Tokens
@@ -33,13 +32,6 @@ CHUNKERS: dict[str, Chunker] = {
     "sentences": sentence_chunker.CHUNKER,
 }
 """Chunker by name: a new one is a file, and its line here."""
-
-RULES = 2
-"""Version of the rules by which all chunkers cut: raise it when equal choices cut a text otherwise than before.
-
-2: a heading stays with what it heads, and no chunker cuts inside a word that fits. Indexes by earlier rules stay as
-they are, and are built anew when they are next brought up to date: one index is never cut by two rules.
-"""
 
 
 def split(
@@ -109,11 +101,6 @@ def in_words(config: Mapping[str, Any]) -> str:
     prefix = config.get("prefix", "none")
     before = "" if prefix == "none" else f", {prefix} before"
     return f"{config['chunker']} {config['chunk_size']}{own}{before}"
-
-
-def by_earlier_rules(info: IndexInfo) -> bool:
-    """Return whether an index was built, and cut by earlier rules than `RULES`."""
-    return bool(info.build) and info.config.chunking_rules < RULES
 
 
 def page_at(document: Document, at: int) -> int | None:

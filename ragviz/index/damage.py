@@ -10,7 +10,6 @@ from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.index_info import IndexInfo
-from ragviz.index import chunking
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
 
@@ -92,14 +91,13 @@ def sound(workspace: Workspace, info: IndexInfo) -> IndexInfo:
     """Return the newest row of an undamaged index; raise SearchError, with how to repair it, of a damaged one."""
     newest, reason = examined(workspace, info)
     if reason:
-        again = "" if chunking.by_earlier_rules(info) else ", which embeds nothing again"
         if reason == _ELSEWHERE:
             raise SearchError(
-                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too{again}: "
-                f"`{build_command(workspace, info)}`; or build one on Elasticsearch, which all machines reach."
+                f"Index '{info.name}' cannot be searched here: {reason}. Build it here too, which embeds nothing "
+                f"again: `{build_command(workspace, info)}`; or build one on Elasticsearch, which all machines reach."
             )
         raise SearchError(
-            f"Index '{info.name}' is damaged: {reason}. Rebuild it{again}: "
+            f"Index '{info.name}' is damaged: {reason}. Rebuild it, which embeds nothing again: "
             f"`{build_command(workspace, info)}`, or *Rebuild* on the index page."
         )
     return newest

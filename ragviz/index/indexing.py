@@ -36,9 +36,8 @@ WINDOW = 1024
 class Built:
     """Result of a build: chunks in the index, how many of them were added and removed, how many texts were embedded.
 
-    `longer_than_read` counts the chunks that the embedder cannot read to their end, with their prefix. `earlier_rules`
-    says that the index had been cut by earlier chunking rules, so that all its documents were cut anew. `calls` and
-    `dollars` are what all builds of the index have paid an endpoint's embedder, this one included.
+    `longer_than_read` counts the chunks that the embedder cannot read to their end, with their prefix. `calls`
+    and `dollars` are what all builds of the index have paid an endpoint's embedder, this one included.
     """
 
     index: str
@@ -49,7 +48,6 @@ class Built:
     longer_than_read: int
     calls: int = 0
     dollars: float = 0.0
-    earlier_rules: bool = False
 
 
 def cost_words(calls: int, paid: float) -> str:
@@ -101,7 +99,7 @@ def build_index(
     """Build the index called `name`, or bring it up to date.
 
     An existing index with the same choices is updated: only what is new is cut, embedded and added, what was removed
-    is deleted. Other choices, earlier chunking rules, another version of the embedder, damage, or `fresh` build it
+    is deleted. Other choices, another version of the embedder, damage, or `fresh` build it
     anew; searches see the old one until the new one is complete and counted. Without an embedder in `config` nothing
     is embedded.
 
@@ -111,7 +109,7 @@ def build_index(
     """
     check_build(workspace, corpus, name, config)
     own = chunking.CHUNKERS[config.chunker].without_defaults(config.chunker_options)
-    config = replace(config, chunker_options=own, chunking_rules=chunking.RULES)
+    config = replace(config, chunker_options=own)
     store = workspace.store
     existing = store.index_named(name)
     info = existing or store.create_index(corpus.id, name, config)
@@ -126,8 +124,7 @@ def build_index(
         raise
     store.settle(corpus.id)
     calls, paid = store.paid(info.id)
-    recut = chunking.by_earlier_rules(info)
-    return replace(built, calls=calls, dollars=paid, earlier_rules=recut)
+    return replace(built, calls=calls, dollars=paid)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:

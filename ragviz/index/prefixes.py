@@ -1,7 +1,6 @@
 """What is written before each chunk when it is embedded and indexed for BM25: the title, or the headings above it.
 
 A chunk's own text, place and tokens stay as they are: it is shown, answered from and reranked without the prefix.
-`chunking.RULES` counts a change of these rules, too.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ragviz.core.digests import new_id
 from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
-from ragviz.index import chunking, damage, indexing
+from ragviz.index import damage, indexing
 from ragviz.models.spending import Spending
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
@@ -43,7 +43,6 @@ def unlisted(
 
     """
     _drop_left(workspace)
-    config = replace(config, chunking_rules=chunking.RULES)
     documents = tuple(d.id for d in workspace.store.documents(corpus_id) if d.status == "ok")
     embedder = workspace.embedder(config.embedder, spending, progress) if config.embedder else None
     identity, dims = (embedder.identity, embedder.dims) if embedder else ("", 0)

@@ -21,10 +21,8 @@ STEPS: dict[str, Step] = {
 }
 """Step by name; of the steps that are ready for a question, the first here is done first."""
 
-_OLDEST = ("reference", "claims", "context", "comparison", "bank", "questeval")
-
-VERSIONS: dict[str, str] = {name: STEPS[name].version for name in (*_OLDEST, *STEPS) if STEPS[name].version}
-"""Versions of a judge's prompts by step; cache keys depend on their order, which is that in which steps were added."""
+VERSIONS: dict[str, str] = {name: step.version for name, step in STEPS.items() if step.version}
+"""Versions of a judge's prompts by step; cache keys depend on their order."""
 
 PLACEHOLDERS: Mapping[type[BaseModel], Callable[[Item], BaseModel]] = {
     reply: placeholder for step in STEPS.values() for reply, placeholder in step.placeholders.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ragviz.core.errors import UsageError
@@ -17,9 +17,6 @@ from ragviz.text import language
 
 SUPPORTED = 0.6
 """Cosine from which the inspector counts a sentence of the answer as near to the context."""
-
-ALIASES = {"conciseness": "factual_precision"}
-"""Other names of a metric: they can be chosen too; the metric is measured and shown once, under its own name."""
 
 T = TypeVar("T")
 
@@ -78,36 +75,6 @@ def score(name: str, evaluated: EvaluatedAnswer) -> Score:
         return Score(name, None, error.status, error.reason, metric.version)
 
 
-def current_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a run's metrics by their current names, each once; metrics that no longer exist are left out.
-
-    >>> current_names(("conciseness", "factual_precision", "extractive_questeval_precision", "token_f1"))
-    ('factual_precision', 'token_f1')
-    """
-    return tuple(dict.fromkeys(now for name in names if (now := ALIASES.get(name, name)) in ANSWER_METRICS))
-
-
-def names_of(metrics: Collection[str]) -> list[str]:
-    """Return the names under which scores of these metrics may be stored: their present and their earlier ones."""
-    return [*metrics, *(name for name, name_now in ALIASES.items() if name_now in metrics)]
-
-
-def renamed(stored: Mapping[str, Mapping[str, Score]]) -> dict[str, dict[str, Score]]:
-    """Return the scores of an earlier version (metric → question id → score) by their metrics' current names.
-
-    In the order of `ANSWER_METRICS`. Where a question has a score under both names, the one under the current name
-    counts; scores of metrics that no longer exist are left out.
-    """
-    current: dict[str, dict[str, Score]] = {name: {} for name in ANSWER_METRICS}
-    for name in sorted(stored, key=lambda name: name not in ALIASES):
-        if (name_now := ALIASES.get(name, name)) in current:
-            by_question = stored[name]
-            if name_now != name:
-                by_question = {i: replace(score, metric=name_now) for i, score in by_question.items()}
-            current[name_now] |= by_question
-    return {name: by_question for name, by_question in current.items() if by_question}
-
-
 def scores(evaluated: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
     """Compute the metrics `names` of an evaluated answer, in the order of `ANSWER_METRICS`."""
     return [score(name, evaluated) for name in ANSWER_METRICS if name in names]
@@ -116,14 +83,12 @@ def scores(evaluated: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
 def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[str, ...]:
     """Return the metrics that `names` choose; "all" stands for every metric that is possible.
 
-    Without a judge only metrics without steps are possible, without answers only those of the context. An alias is
-    replaced by its metric.
+    Without a judge only metrics without steps are possible, without answers only those of the context.
 
     Raises:
         UsageError: there is no such metric, or it needs a judge or an answer and there is none.
 
     """
-    names = [ALIASES.get(name, name) for name in names]
     possible = {n: m for n, m in ANSWER_METRICS.items() if (judge or not m.judged) and (answers or m.of_context)}
     for name in names:
         if name == "all" or name in possible:

@@ -53,8 +53,8 @@ def label(name: str, k: int) -> str:
 def title_of(label: str) -> str:
     """Return the label of a metric of rankings, or the name of one of answers, as people read it.
 
-    >>> title_of("recall@3"), title_of("mrr"), title_of("questeval_recall"), title_of("of an older version")
-    ('Recall@3', 'MRR', 'RAGQuestEval recall', 'of an older version')
+    >>> title_of("recall@3"), title_of("mrr"), title_of("questeval_recall")
+    ('Recall@3', 'MRR', 'RAGQuestEval recall')
     """
     name, _, k = label.partition("@")
     return REGISTRY[name].title.replace("@k", f"@{k}") if name in REGISTRY else label

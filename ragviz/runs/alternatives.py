@@ -98,7 +98,7 @@ class Scene:
     def planned_state(self, cut: IndexConfig) -> State:
         """Return the state of an index that would be built with these choices and the run's embedder."""
         assert self.own is not None
-        return self.documents, replace(cut, chunking_rules=chunking.RULES).hash(), self.own.embedder_identity
+        return self.documents, cut.hash(), self.own.embedder_identity
 
     def index_of(self, cut: IndexConfig) -> IndexInfo | None:
         """Return the index that is as one built with these choices would be."""

@@ -210,5 +210,5 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
 
 def compares_vectors(config: RunConfig) -> bool:
     """Whether a metric of the run compares embeddings of texts."""
-    names = answer_metrics.current_names(config.metrics)
-    return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in names)
+    inputs = (answer_metrics.ANSWER_METRICS[name].inputs for name in config.metrics)
+    return any(similarities.COSINES & {*each} for each in inputs)

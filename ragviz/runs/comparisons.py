@@ -79,7 +79,7 @@ def compare_runs(
     if twice := [name for name, count in Counter(run.name for run in runs).items() if count > 1]:
         raise UsageError(f"Run '{twice[0]}' is named twice: name each run once.")
     sources = sources or stored(workspace)
-    of_models = ("endpoint", "metric embedder")  # compared where every run has them: earlier versions recorded neither
+    of_models = ("endpoint", "metric embedder")  # compared where every run has them
     optional = [key for key in of_models if all(key in current.provenance["identity"] for current in runs)]
     asked = [sources.overview(current).asked for current in runs]
     comparison = comparing.compare(

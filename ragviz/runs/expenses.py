@@ -13,7 +13,7 @@ def price_of(run: Run, overview: Overview, k: int) -> Price:
     Tokens are those that the answerer is given, within its budget; of a run without answers those of the first `k`
     chunks. Dollars are those of the calls that answered and reranked, when they were made; what the judge costs is not
     in them. They are not known where a call has no price. Seconds are those of retrieval, reranking and the call
-    that answered; runs of earlier versions, of less than a batch of questions, or imported, have not recorded them.
+    that answered; runs of less than a batch of questions, or imported, have not recorded them.
     """
     tokens = None
     if overview.given is not None and k <= len(overview.given):
@@ -24,8 +24,8 @@ def price_of(run: Run, overview: Overview, k: int) -> Price:
 def _dollars(run: Run, overview: Overview) -> float | None:
     calls, reranking = overview.answering.calls, run.provenance.get("reranking", {})
     reranked = 0.0
-    if reranking.get("calls"):  # runs of earlier versions have not recorded what these cost
-        if reranking.get("unpriced", 1):
+    if reranking.get("calls"):
+        if reranking["unpriced"]:
             return None
         reranked = reranking["cost"] / reranking["questions"]
     if overview.unpriced or run.config.retriever == "imported":

@@ -48,13 +48,9 @@ def summary_of(
 def scores_of(
     workspace: Workspace, current: Run, *, metrics: Collection[str] | None = None, question_id: str | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return the scores of a run's answers (by some metrics, of one question) by metric and question id.
-
-    The names of metrics are the present ones.
-    """
-    stored_names = answer_metrics.names_of(metrics) if metrics is not None else None
-    stored = workspace.store.scores(current.id, metrics=stored_names, question_id=question_id)
-    return answer_metrics.renamed(stored)
+    """Return the scores of a run's answers (by some metrics, of one question) by metric, in the registry's order."""
+    stored = workspace.store.scores(current.id, metrics=metrics, question_id=question_id)
+    return {name: stored[name] for name in answer_metrics.ANSWER_METRICS if name in stored}
 
 
 def unranked_words(current: Run) -> str:

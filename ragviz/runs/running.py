@@ -19,7 +19,6 @@ from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
-from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.questions import splits
@@ -435,11 +434,10 @@ def _retried(item: planning.Item, earlier: EvaluatedAnswer | None, calls: int) -
 
 
 def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
-    names = answer_metrics.current_names(config.metrics)  # a run of an earlier version may have others
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     return choices.plan_of(
         config,
-        names,
+        config.metrics,
         workspace.store.cache("bank"),
         answerer=answerer,
         judge=judge,

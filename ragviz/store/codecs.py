@@ -1,4 +1,4 @@
-"""Records to rows and JSON, and back; what earlier versions wrote is still read."""
+"""Records to rows and JSON, and back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
-from ragviz.core import addresses
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Document, DocumentInfo, Page
@@ -49,14 +48,12 @@ def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
 
 def questions_hash(questions: Iterable[Question]) -> str:
     """Return the digest of a run's questions: texts, answers, evidence and marks, in order."""
-    return digest(*(json.dumps(_hashed(question)) for question in questions))
-
-
-def _hashed(question: Question) -> list[Any]:
-    """Return what makes a question another one; what is not set is left out, so that digests stay."""
-    values: list[Any] = [question.id, question.text, question.answer, _evidence_rows(question.evidence)]
-    values += ["unanswerable"] if question.unanswerable else []
-    return [*values, {"history": question.history}] if question.history else values
+    return digest(
+        *(
+            json.dumps([q.id, q.text, q.answer, _evidence_rows(q.evidence), q.unanswerable, q.history])
+            for q in questions
+        )
+    )
 
 
 def question_to_json(question: Question) -> str:
@@ -92,7 +89,7 @@ def question(body: str, split: Side | Literal[""]) -> Question:
     """Return the question of a row, with its side of the split of its set."""
     values = _question_values(body)
     values["split"] = split
-    return from_stored(Question, values, "Question")
+    return Question(**values)
 
 
 def split_to_json(split: Split | None) -> str:
@@ -124,7 +121,7 @@ def side_in(body: str, split: str) -> str:
 
 def split_from_json(body: str) -> Split | None:
     """Decode what `split_to_json` wrote."""
-    return from_stored(Split, json.loads(body), "A split") if body else None
+    return Split(**json.loads(body)) if body else None
 
 
 def version_of(question: Question) -> str:
@@ -134,7 +131,7 @@ def version_of(question: Question) -> str:
 
 def question_from_json(body: str) -> Question:
     """Decode what `question_to_json` wrote."""
-    return from_stored(Question, _question_values(body), "Question")
+    return Question(**_question_values(body))
 
 
 def _question_values(body: str) -> dict[str, Any]:
@@ -147,25 +144,6 @@ def _question_values(body: str) -> dict[str, Any]:
     if "history" in values:
         values["history"] = tuple([(asked, answered) for asked, answered in values["history"]])
     return values
-
-
-def from_stored(record: type[T], values: Mapping[str, Any], what: str) -> T:
-    """Return a `record` of stored values, without the fields that this version does not know, which are logged."""
-    names = _fields_of(cast(Any, record))
-    if values.keys() <= names:
-        return record(**values)
-    _log_unknown(what, tuple(sorted(values.keys() - names)))
-    return record(**{name: value for name, value in values.items() if name in names})
-
-
-@cache
-def _fields_of(record: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(record))
-
-
-@cache  # once a process
-def _log_unknown(what: str, unknown: tuple[str, ...]) -> None:
-    log.warning("%s was stored with %s, which this version does not know: ignored.", what, ", ".join(unknown))
 
 
 @cache
@@ -197,7 +175,7 @@ def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
 
 
 def _span_row(span: Span) -> list[Any]:
-    """Return a span as stored; a grade of 1 is left out, so that digests of ungraded questions stay as they were."""
+    """Return a span as stored; a grade of 1 is left out."""
     row = [span.document_id, span.start, span.end, span.text, span.stale]
     return row if span.grade == 1 else [*row, span.grade]
 
@@ -263,25 +241,15 @@ def document_info(row: Row[Any]) -> DocumentInfo:
 
 def index_info(row: Row[Any]) -> IndexInfo:
     """Return the index of a row."""
-    config = from_stored(IndexConfig, json.loads(row.config), f"Index '{row.name}'")
+    config = IndexConfig(**json.loads(row.config))
     return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
 
 
 def run(row: Row[Any]) -> Run:
     """Return the run of a row."""
-    config = from_stored(RunConfig, json.loads(row.config), f"Run '{row.name}'")
-    decoded = {"config": config, "provenance": _provenance(row.provenance), "tags": tuple(json.loads(row.tags))}
+    config = RunConfig(**json.loads(row.config))
+    decoded = {"config": config, "provenance": json.loads(row.provenance), "tags": tuple(json.loads(row.tags))}
     return Run(**row._asdict() | decoded)
-
-
-def _provenance(body: str) -> dict[str, Any]:
-    """Decode a run's provenance, without passwords in addresses, which earlier versions stored."""
-    provenance: dict[str, Any] = json.loads(body)
-    for name in {"embedder", "metric embedder"} & provenance.get("identity", {}).keys():
-        provenance["identity"][name] = addresses.within(provenance["identity"][name])
-    if "metric_embedders" in provenance:
-        provenance["metric_embedders"] = [*map(addresses.within, provenance["metric_embedders"])]
-    return provenance
 
 
 def retrieved(row: Row[Any]) -> Retrieved:
@@ -338,18 +306,17 @@ def cell_rows(experiment_id: str, cells: Iterable[Cell]) -> list[dict[str, Any]]
 
 def experiment(row: Row[Any], cells: Iterable[Row[Any]]) -> Experiment:
     """Return the experiment of a row, with those of its cells."""
-    what = f"Experiment '{row.name}'"
     rule = json.loads(row.rule)
-    guardrails = tuple(from_stored(Guardrail, each, what) for each in rule["guardrails"])
-    confirmation = from_stored(Confirmation, json.loads(row.confirmation), what) if row.confirmation else None
+    guardrails = tuple(Guardrail(**each) for each in rule["guardrails"])
+    confirmation = Confirmation(**json.loads(row.confirmation)) if row.confirmation else None
     return Experiment(
         id=row.id,
         corpus_id=row.corpus_id,
         name=row.name,
         questions=row.set_id,
         split=row.split,
-        rule=from_stored(ExperimentRule, rule | {"guardrails": guardrails}, what),
-        cells=tuple(_cell(cell, what) for cell in cells),
+        rule=ExperimentRule(**rule | {"guardrails": guardrails}),
+        cells=tuple(_cell(cell) for cell in cells),
         left_out=json.loads(row.left_out),
         created=row.created,
         seen=row.seen,
@@ -357,7 +324,7 @@ def experiment(row: Row[Any], cells: Iterable[Row[Any]]) -> Experiment:
     )
 
 
-def _cell(row: Row[Any], what: str) -> Cell:
-    index = from_stored(IndexConfig, json.loads(row.index_config), what)
-    run = from_stored(RunConfig, json.loads(row.run_config), what)
+def _cell(row: Row[Any]) -> Cell:
+    index = IndexConfig(**json.loads(row.index_config))
+    run = RunConfig(**json.loads(row.run_config))
     return Cell(row.name, index, run, row.state, row.reason, row.index_id, row.run_id)

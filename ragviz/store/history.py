@@ -102,7 +102,7 @@ class StoreHistory:
 def _version(row: Row[Any], questions: int) -> SetVersion:
     key = row.edit_key
     undoes = int(key.removeprefix(UNDO)) if key.startswith(UNDO) else None
-    _, _, to = key.removeprefix(RESTORE).partition(":")  # "" in the keys of earlier versions of ragviz
+    _, _, to = key.removeprefix(RESTORE).partition(":")
     restores = int(to) if key.startswith(RESTORE) and to else None
     by_system = key.startswith(SYSTEM)
     return SetVersion(row.number, row.created, row.author, row.action, questions, undoes, by_system, key, restores)

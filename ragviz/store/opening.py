@@ -1,14 +1,22 @@
-"""Opening the store by its address, on SQLite or PostgreSQL."""
+"""Opening the store by its address, on SQLite or PostgreSQL, with the schema of this version."""
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core.errors import ServiceError
 from ragviz.store import codecs, database
 from ragviz.store.store import Store
+
+REVISION = "1"
+"""The newest revision in `migrations/versions`: the one that `schema` describes."""
+_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
+_in_this_process = threading.Lock()  # Alembic has one environment in a process
 
 
 def open_store(url: str) -> Store:
@@ -19,13 +27,51 @@ def open_store(url: str) -> Store:
         ServiceError: the database cannot be reached or used, or a newer ragviz wrote it. The password is never shown.
 
     """
-    store = Store(database.open_engine(url))
-    database.retried(store.migrate, database.AT_FIRST)
+    engine = database.open_engine(url)
+    database.retried(partial(upgrade, engine), database.AT_FIRST)
+    store = Store(engine)
     try:
         store.settle_all()
     except ServiceError as error:  # reading must work without the right to write
         codecs.log.warning("Evidence that a killed process left is not moved yet. %s", error)
     return store
+
+
+def upgrade(engine: Engine) -> None:
+    """Run the missing migrations in one transaction; a database that has them all is only read.
+
+    Of several processes that open a database at once, one migrates and the others wait for it.
+
+    Raises:
+        ServiceError: a newer version of ragviz wrote the database.
+
+    """
+    with database.reading(engine) as connection:
+        if _revision_of(connection) == REVISION:
+            return
+    from alembic import command
+    from alembic.config import Config
+
+    with _in_this_process, database.writing(engine) as connection:
+        if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
+        if _revision_of(connection) != REVISION:
+            config = Config(attributes={"connection": connection})
+            config.set_main_option("script_location", "ragviz.store:migrations")
+            command.upgrade(config, "head")
+
+
+def _revision_of(connection: Connection) -> str | None:
+    """Return the revision of a database, None for a new one; ServiceError when this version does not know it."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    revision = connection.execute(sa.text("SELECT max(version_num) FROM alembic_version")).scalar()
+    if revision is not None and (not revision.isdecimal() or int(revision) > int(REVISION)):
+        raise ServiceError(
+            f"The database {database.shown(connection.engine)} has schema {revision}, this ragviz knows {REVISION}: "
+            "upgrade ragviz."
+        )
+    return str(revision) if revision is not None else None
 
 
 def sqlite_url(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Tables of the database, as SQLAlchemy Core."""
+"""Tables of the database, as SQLAlchemy Core; `migrations/versions` creates them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import sqlalchemy as sa
 
 from ragviz.core.question import LONGEST_ID
 
-_meta = sa.MetaData()
+metadata = sa.MetaData()
 identifier = sa.String(LONGEST_ID)
 
-version = sa.Table("schema_version", _meta, sa.Column("version", sa.Integer, primary_key=True))
 corpora = sa.Table(
     "corpora",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
     sa.Column("created", sa.Float, nullable=False),
 )
 documents = sa.Table(
     "documents",
-    _meta,
+    metadata,
     sa.Column("corpus_id", identifier, primary_key=True),
     sa.Column("id", identifier, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
@@ -37,28 +36,28 @@ documents = sa.Table(
     sa.Column("text", sa.Text, nullable=False),
     sa.Index("ix_documents_corpus_id_name", "corpus_id", "name"),
 )
-moves = sa.Table(  # replaced or deleted documents that evidence may still be in; "" to check all of a corpus
+moves = sa.Table(  # replaced or deleted documents that evidence may still be in
     "moves",
-    _meta,
+    metadata,
     sa.Column("corpus_id", identifier, primary_key=True),
     sa.Column("document_id", identifier, primary_key=True),
 )
 former_documents = sa.Table(  # documents whose texts are gone, and that a run or a version of a set names
     "former_documents",
-    _meta,
+    metadata,
     sa.Column("corpus_id", identifier, primary_key=True),
     sa.Column("id", identifier, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
 )
 mentions = sa.Table(  # the documents that the rankings of a run, and the questions of a run or a set, name or named
     "mentions",
-    _meta,
+    metadata,
     sa.Column("owner_id", identifier, primary_key=True),
     sa.Column("document_id", identifier, primary_key=True, index=True),
 )
 indexes = sa.Table(
     "indexes",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("corpus_id", identifier, nullable=False, index=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
@@ -75,41 +74,41 @@ indexes = sa.Table(
 )
 cuts = sa.Table(
     "cuts",
-    _meta,
+    metadata,
     sa.Column("build", identifier, primary_key=True),
     sa.Column("document_id", identifier, primary_key=True),
     sa.Column("spans", sa.LargeBinary, nullable=False),
 )
 question_sets = sa.Table(
     "question_sets",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("corpus_id", identifier, nullable=False, index=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
     sa.Column("created", sa.Float, nullable=False),
-    sa.Column("split", sa.Text, nullable=False, server_default=""),
+    sa.Column("split", sa.Text, nullable=False),
 )
 questions = sa.Table(
     "questions",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("id", identifier, primary_key=True),
     sa.Column("position", sa.Integer, nullable=False),
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("body", sa.Text, nullable=False),
-    sa.Column("split", sa.String(16), nullable=False, server_default=""),
+    sa.Column("split", sa.String(16), nullable=False),
     sa.Index("ix_questions_set_id_position", "set_id", "position"),
 )
 set_facts = sa.Table(  # what belongs to a question set as JSON, by name: its plan, the figures of its drill …
     "set_facts",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("name", sa.String(32), primary_key=True),
     sa.Column("body", sa.Text, nullable=False),
 )
 set_versions = sa.Table(
     "set_versions",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("created", sa.Float, nullable=False),
@@ -119,7 +118,7 @@ set_versions = sa.Table(
 )
 question_changes = sa.Table(  # what a version replaced: the question as it was `before`, "" where there was none
     "question_changes",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("question_id", identifier, primary_key=True),
@@ -127,7 +126,7 @@ question_changes = sa.Table(  # what a version replaced: the question as it was 
 )
 reviews = sa.Table(  # `verdict` is "" until there is one
     "reviews",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("question_id", identifier, primary_key=True),
     sa.Column("reviewer", sa.String(200), primary_key=True),
@@ -138,7 +137,7 @@ reviews = sa.Table(  # `verdict` is "" until there is one
 )
 comments = sa.Table(
     "comments",
-    _meta,
+    metadata,
     sa.Column("set_id", identifier, primary_key=True),
     sa.Column("id", identifier, primary_key=True),
     sa.Column("question_id", identifier, nullable=False),
@@ -148,7 +147,7 @@ comments = sa.Table(
 )
 runs = sa.Table(
     "runs",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("corpus_id", identifier, nullable=False, index=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
@@ -158,12 +157,12 @@ runs = sa.Table(
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("created", sa.Float, nullable=False),
     sa.Column("finished", sa.Float),
-    sa.Column("note", sa.Text, nullable=False, server_default=""),
-    sa.Column("tags", sa.Text, nullable=False, server_default="[]"),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("tags", sa.Text, nullable=False),
 )
 experiments = sa.Table(  # `confirmation` is "" before the test side was asked, `seen` null before the first result
     "experiments",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("corpus_id", identifier, nullable=False, index=True),
     sa.Column("name", sa.Text, unique=True, nullable=False),
@@ -177,7 +176,7 @@ experiments = sa.Table(  # `confirmation` is "" before the test side was asked, 
 )
 cells = sa.Table(
     "cells",
-    _meta,
+    metadata,
     sa.Column("experiment_id", identifier, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False),
@@ -190,13 +189,13 @@ cells = sa.Table(
 )
 former_names = sa.Table(  # of renamed runs: links by an old name still find them
     "former_names",
-    _meta,
+    metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("run_id", identifier, nullable=False, index=True),
 )
 summaries = sa.Table(  # the means of a run, and what its first screen shows, as of a count of its changes
     "summaries",
-    _meta,
+    metadata,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("revision", sa.Integer, nullable=False),
     sa.Column("version", sa.String(64), nullable=False),
@@ -205,7 +204,7 @@ summaries = sa.Table(  # the means of a run, and what its first screen shows, as
 )
 results = sa.Table(
     "results",
-    _meta,
+    metadata,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("question_id", identifier, primary_key=True),
     sa.Column("position", sa.Integer, nullable=False),
@@ -215,7 +214,7 @@ results = sa.Table(
 )
 judgements = sa.Table(
     "judgements",
-    _meta,
+    metadata,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("question_id", identifier, primary_key=True),
     sa.Column("failed", sa.Boolean, nullable=False),
@@ -223,7 +222,7 @@ judgements = sa.Table(
 )
 scores = sa.Table(
     "scores",
-    _meta,
+    metadata,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("question_id", identifier, primary_key=True),
     sa.Column("metric", sa.String(64), primary_key=True),
@@ -234,14 +233,14 @@ scores = sa.Table(
 )
 payments = sa.Table(
     "payments",
-    _meta,
+    metadata,
     sa.Column("run_id", identifier, primary_key=True),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("dollars", sa.Float, nullable=False),
 )
 jobs = sa.Table(
     "jobs",
-    _meta,
+    metadata,
     sa.Column("id", identifier, primary_key=True),
     sa.Column("kind", sa.String(32), nullable=False),
     sa.Column("title", sa.Text, nullable=False),
@@ -268,27 +267,27 @@ jobs = sa.Table(
 )
 revisions = sa.Table(
     "revisions",
-    _meta,
+    metadata,
     sa.Column("owner_id", identifier, primary_key=True),
     sa.Column("number", sa.Integer, nullable=False),
 )
 _receipts = sa.Table(  # for `database.writing`, to know whether PostgreSQL committed a transaction
     "receipts",
-    _meta,
+    metadata,
     sa.Column("writer", identifier, primary_key=True),
     sa.Column("number", sa.Integer, nullable=False),
     sa.Column("written", sa.Float, nullable=False),
 )
 cache = sa.Table(
     "cache",
-    _meta,
+    metadata,
     sa.Column("kind", sa.String(32), primary_key=True),
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("value", sa.LargeBinary, nullable=False),
 )
 verdicts = sa.Table(  # of judges on chunks: paid once for all runs; see `judging.pool`
     "verdicts",
-    _meta,
+    metadata,
     sa.Column("subject", sa.String(64), primary_key=True),
     sa.Column("judge", sa.String(64), primary_key=True),
     sa.Column("chunk", sa.String(64), primary_key=True),

@@ -23,7 +23,7 @@ from ragviz.core import digests
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus, Document, DocumentInfo
-from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Confirmation, Experiment
 from ragviz.core.index_info import IndexInfo, IndexStatus
 from ragviz.core.job import Job
@@ -40,7 +40,6 @@ from ragviz.store.changes import BATCH, Overtaken
 from ragviz.store.codecs import Cuts
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.history import StoreHistory
-from ragviz.store.migrations import MIGRATIONS, statements
 from ragviz.store.reviews import StoreReviews
 from ragviz.text.former_documents import marked
 from ragviz.text.keys import without_keys
@@ -58,8 +57,7 @@ _TABLES: dict[Kind, sa.Table] = {
     "run": schema.runs,
     "experiment": schema.experiments,
 }
-_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
-_SUBMITTING = 7_261_766_070  # … and for jobs that are created once
+_SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created once
 SETTLES = 5
 """Attempts at moving evidence while other processes edit questions."""
 
@@ -78,28 +76,8 @@ class Store:
     """One database. Safe to use from many threads and processes."""
 
     def __init__(self, engine: Engine) -> None:
-        """Wrap an engine; `migrate` brings its schema up to date."""
+        """Wrap an engine, whose database has the present schema."""
         self._engine = engine
-
-    def migrate(self) -> None:
-        """Run the missing migrations; a database that has them all is only read.
-
-        Raises:
-            ServiceError: a newer version of ragviz wrote the database.
-
-        """
-        with reading(self._engine) as connection:
-            if _schema_of(connection) == len(MIGRATIONS):
-                return
-        with self._write() as connection:
-            if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
-                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
-            version = _schema_of(connection)
-            schema.version.create(connection, checkfirst=True)
-            for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
-                for statement in statements(migration, connection.dialect.name):
-                    connection.exec_driver_sql(statement)
-                connection.execute(schema.version.insert().values(version=number))
 
     @property
     def address(self) -> str:
@@ -429,30 +407,27 @@ class Store:
         forgotten = sa.select(schema.former_documents.c.id).where(changes.is_forgotten(corpus_id)).limit(1)
         if not marks and not unneeded and not self._rows(forgotten):
             return
-        moves = list(self._moves_of(corpus_id, rows, everything="" in marks))
+        moves = list(self._moves_of(corpus_id, rows))
         number = sa.select(schema.revisions.c.number).where(schema.revisions.c.owner_id == corpus_id)
         with suppress(Deleted), self._change(corpus_id, "corpus") as connection:
             if connection.execute(number).scalar_one() != before + 1:
                 raise Overtaken
             changes.settle(connection, corpus_id, marks, unneeded, moves, author)
 
-    def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]], *, everything: bool) -> Iterator[dict[str, str]]:
+    def _moves_of(self, corpus_id: str, rows: Sequence[Row[Any]]) -> Iterator[dict[str, str]]:
         """Yield the values of `_MOVE` for every question of a corpus with evidence in a replaced or deleted document.
 
-        `rows` are id, name and status of its documents. With `everything`, stale evidence in existing documents is
-        searched for again too.
+        `rows` are id, name and status of its documents.
         """
-        status = {row.id: row.status for row in rows}
+        known = {row.id for row in rows}
         names = {row.name: row.id for row in rows if row.status == "ok"}
         replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
         document_of = lru_cache(maxsize=8)(partial(self._document_now, corpus_id))
         for row in self._bodies(corpus_id):
             question, successors = codecs.question_from_json(row.body), dict[str, str | None]()
             for span in (span for group in question.evidence for span in group):
-                if span.document_id in replacements or span.document_id not in status:
+                if span.document_id in replacements or span.document_id not in known:
                     successors[span.document_id] = replacements.get(span.document_id)
-                elif everything and span.stale and status[span.document_id] == "ok":
-                    successors[span.document_id] = span.document_id
             moved = evidence.reanchored(question, successors, document_of)
             if moved != question:
                 yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(moved)}
@@ -556,7 +531,7 @@ class Store:
     def create_question_set(self, corpus_id: str, name: str) -> QuestionSet:
         """Create an empty question set; UsageError when the name is blank or taken."""
         row = {"id": digests.new_id(), "corpus_id": corpus_id, "name": self._free_name("questions", name)}
-        self._name("questions", row | {"created": time.time()})
+        self._name("questions", row | {"created": time.time(), "split": ""})
         return self.question_set(row["id"])
 
     def question_sets(self, corpus_id: str | None = None) -> list[QuestionSet]:
@@ -715,7 +690,7 @@ class Store:
             if row is None:
                 set_id = digests.new_id()
                 values = {"id": set_id, "corpus_id": corpus_id, "name": name}
-                connection.execute(sets.insert().values(**values, created=time.time()))
+                connection.execute(sets.insert().values(**values, created=time.time(), split=""))
             else:
                 set_id = row.id
             changes.count_change(connection, set_id)
@@ -1435,21 +1410,6 @@ def _job_row(kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]
     body = json.dumps(arguments, ensure_ascii=False)
     complete: dict[str, Any] = storable(row | empty | {"arguments": body, "created": time.time()})
     return complete
-
-
-def _schema_of(connection: Connection) -> int:
-    """Return the schema version of a database, 0 for a new one.
-
-    Raises:
-        ServiceError: a newer version of ragviz wrote it.
-
-    """
-    if not sa.inspect(connection).has_table(schema.version.name):
-        return 0
-    version = int(connection.execute(sa.select(sa.func.max(schema.version.c.version))).scalar() or 0)
-    if version > len(MIGRATIONS):
-        raise ServiceError(f"The database has schema {version}, this ragviz knows {len(MIGRATIONS)}: upgrade ragviz.")
-    return version
 
 
 def _result_rows(run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> list[dict[str, Any]]:

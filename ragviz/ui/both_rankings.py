@@ -26,7 +26,7 @@ LEAST = 5
 """Ranks that are shown at least; the evidence is shown at any rank."""
 ROW, MIDDLE = 46, 72
 """Pixels of a row, and between the two rankings."""
-_CUTTING = ("chunker", "chunk_size", "overlap", "chunker_options", "chunking_rules")
+_CUTTING = ("chunker", "chunk_size", "overlap", "chunker_options")
 
 STYLE = f"""<style>
 .rv-moves {{ display: grid; grid-template-columns: minmax(0, 1fr) {MIDDLE}px minmax(0, 1fr); font-size: .85rem; }}

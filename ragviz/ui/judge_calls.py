@@ -78,5 +78,5 @@ def call_words(call: Call) -> str:
 
 
 def step_title(name: str) -> str:
-    """Return what a step is called; an earlier version may have had others."""
-    return STEPS[name].title if name in STEPS else plain(name)
+    """Return what a step is called."""
+    return STEPS[name].title

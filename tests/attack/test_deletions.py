@@ -38,7 +38,7 @@ ROWS = [
 ]
 
 
-UNCHANGED = ("cache", "receipts", "schema_version")
+UNCHANGED = ("cache", "receipts", "alembic_version")
 """Tables that a deletion leaves as they are: what was paid for, and the schema."""
 
 

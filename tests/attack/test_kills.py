@@ -346,7 +346,7 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
     names |= {row["build"]: f"build:{row['name']}" for row in rows["indexes"] if row["build"]}
     names |= {row["id"]: f"question {row['position']}" for row in rows["questions"] if len(row["id"]) > 4}
     lines = {"jobs": [f"{row['kind']} {row['status']} {row['error']}" for row in rows["jobs"] if row["title"] == JOB]}
-    derived = {"revisions", "payments", "schema_version", "receipts", "jobs", "summaries"}  # summaries: by revision
+    derived = {"revisions", "payments", "alembic_version", "receipts", "jobs", "summaries"}  # summaries: by revision
     for table in rows.keys() - derived:
         stable = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
         texts = [str({key: value for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]
@@ -446,46 +446,6 @@ def test_a_killed_writer_that_is_repeated_leaves_what_an_undisturbed_one_does(
         assert without_timing(canonical(reopened)) == expected, f"killed at {number} of {count}"
         reopened.store._engine.dispose()
         place.dropped()
-
-
-def back_to(connection: Any, version: int) -> None:
-    """Drop what the schema has gained since a version of it, whose dump the tests keep."""
-    earlier = sqlite3.connect(":memory:")
-    earlier.executescript((Path(__file__).parents[1] / f"schemas/{version}.sql").read_text())
-    for kind in ("index", "table"):
-        listed = f"SELECT name FROM sqlite_master WHERE type = '{kind}' AND sql IS NOT NULL"
-        kept = {name for (name,) in earlier.execute(listed)}
-        for (name,) in connection.exec_driver_sql(listed).fetchall():
-            if name not in kept:
-                connection.exec_driver_sql(f"DROP {kind.upper()} {name}")
-    for table in kept:
-        columns = {row[1] for row in earlier.execute(f"PRAGMA table_info({table})")}
-        for row in connection.exec_driver_sql(f"PRAGMA table_info({table})").fetchall():
-            if row[1] not in columns:
-                connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {row[1]}")
-
-
-def test_what_earlier_versions_left_is_repaired_once(server, tmp_path):
-    """A kill between their two transactions left evidence in a deleted document, and evidence wrongly stale."""
-    workspace = opened(Place(tmp_path / "home"), server.url)
-    begun(workspace, tmp_path / "in")
-    store = workspace.store
-    [question_set] = [each for each in store.question_sets() if each.name == "q"]
-    first, second, third = store.questions(question_set.id)
-    lost = replace(first.evidence[0][0], document_id="0" * 32)
-    called = replace(third.evidence[0][0], stale=True)
-    store.put_questions(question_set.id, [replace(first, evidence=((lost,),)), replace(third, evidence=((called,),))])
-    with store._engine.begin() as connection:
-        connection.exec_driver_sql("DELETE FROM schema_version WHERE version >= 7")
-        back_to(connection, 6)
-    store = opened(Place(tmp_path / "home"), server.url).store
-    questions = store.questions(question_set.id)
-    assert questions[0].evidence[0][0].stale
-    assert questions[1:] == [second, third]
-    before = store.revisions(question_set.id, question_set.corpus_id)
-    assert (
-        opened(Place(tmp_path / "home"), server.url).store.revisions(question_set.id, question_set.corpus_id) == before
-    ), "only once"
 
 
 def test_prices_are_written_in_one_step(tmp_path, monkeypatch):

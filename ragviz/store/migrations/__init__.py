@@ -1,0 +1,1 @@
+"""How the database reaches the schema of this version, by Alembic."""

@@ -1,0 +1,1 @@
+"""Revisions of the schema, each named by the one before it."""
