@@ -3,13 +3,12 @@
 import json
 import math
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.configuration import RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
@@ -372,9 +371,3 @@ def test_the_library_splits_a_set_and_runs_a_side(divided, workspace):
     assert f"test: {sides['test']} of 13 questions of 'asked'" in repr(run)
     with pytest.raises(UsageError, match="used the present split of 'asked'"):
         asked.split("grouped")
-
-
-def test_configurations_without_a_side_have_the_hash_they_had():
-    config = RunConfig("i", "q")
-    assert "split" not in asdict(config)
-    assert config.hash() != replace(config, split="test").hash()

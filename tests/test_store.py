@@ -19,7 +19,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import codecs, database, schema
+from ragviz.store import codecs, database
 from ragviz.store import store as stores
 from ragviz.store.codecs import question_from_json, question_to_json
 from ragviz.store.opening import open_store
@@ -79,25 +79,6 @@ def test_an_unknown_name_is_reported_with_existing_ones(store):
     assert str(caught.value) == (
         "There is no corpus called 'c99'. There is: 'c00', 'c01', 'c02', 'c03', 'c04', 'c05', 'c06', 'c07' …."
     )
-
-
-def test_unknown_fields_of_stored_records_are_ignored_and_logged(store, caplog):
-    codecs._log_unknown.cache_clear()
-    corpus = store.create_corpus("one")
-    store.create_index(corpus.id, "索引", IndexConfig(chunk_size=120))
-    store.create_run("r", corpus.id, RunConfig("i", "s", k=5), "f", {})
-    question_set = store.create_question_set(corpus.id, "s")
-    store.put_questions(question_set.id, [make_question()])
-    with store._write() as connection:
-        for table, column in (("indexes", "config"), ("runs", "config"), ("questions", "body")):
-            stored = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalar()
-            table = schema.metadata.tables[table]
-            connection.execute(table.update().values({column: stored.replace("{", '{"late_chunking": true, ', 1)}))
-    assert store.index("索引").config == store.indexes()[0].config == IndexConfig(chunk_size=120)
-    assert store.run("r").config == store.runs()[0].config == RunConfig("i", "s", k=5)
-    assert store.questions(question_set.id) == [make_question()]
-    for what in ("Index '索引'", "Run 'r'", "Question"):
-        assert f"{what} was stored with late_chunking, which this version does not know: ignored." in caplog.messages
 
 
 def test_replaced_text_stays_while_an_index_needs_it(store):
