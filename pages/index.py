@@ -405,10 +405,10 @@ def search(indexes: Sequence[IndexInfo]) -> None:
 
 
 def reranking(config: IndexConfig) -> list[str]:
-    """Return the rerankers of a search: those that need no name, no question set and no paid call."""
+    """Return the rerankers of a search: those that need no name and no paid call."""
     names = [rerankers.NONE]
     for name, spec in rerankers.RERANKERS.items():
-        if spec.takes != "required" and not spec.asks and not spec.fits:
+        if spec.takes != "required" and not spec.asks:
             with suppress(UsageError):
                 rerankers.check_offered(config, name)
                 names.append(name)

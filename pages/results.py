@@ -222,8 +222,6 @@ elif judgement.paid[0]:
 run_answers.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
-if fit := measurements.fit_words(run):
-    st.caption(plain(fit))
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
 figure.draw_so_far("results")

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,25 +16,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz import jobs
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
-from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.models import token_vectors, weights
 from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import KeptPassages, unit
-from ragviz.questions import exchange, sets, splits
+from ragviz.questions import exchange
 from ragviz.retrieval import (
     cross_encoder_reranker,
-    learned_reranker,
     listwise,
     maxsim_reranker,
-    regression,
     rerankers,
     search,
 )
@@ -480,190 +474,6 @@ def test_a_model_that_reranks_must_be_configured_and_priced_for_a_budget(workspa
     with pytest.raises(BudgetReached):
         running.run(asking, "r", config(asking, reranker="model"), budget=0.001)
     assert not asking.store.runs()
-
-
-# learned
-
-
-def made_set(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows whose log odds are 2·a − b + 0.5, of features on other scales; c has no effect, d never varies."""
-    random = np.random.default_rng(1)
-    a, b, c = random.normal(size=(3, n))
-    labels = random.random(n) < 1 / (1 + np.exp(-(2 * a - b + 0.5)))
-    return np.stack([10 * a + 3, b / 100, c, np.full(n, 7.0)], axis=1), labels
-
-
-def test_the_regression_finds_the_weights_that_made_the_labels():
-    features, labels = made_set(40_000)
-    fitted = regression.fit(features, labels)
-    assert fitted.weights == pytest.approx([2, -1, 0, 0], abs=0.06)
-    assert fitted.weights[3] == 0
-    assert fitted.intercept == pytest.approx(0.5, abs=0.06)
-
-
-@pytest.mark.parametrize("penalty", [0.1, 1.0, 20.0])
-def test_the_regression_is_that_of_scikit_learn(penalty):
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
-
-    features, labels = made_set(300)
-    fitted, scaled = regression.fit(features, labels, penalty), StandardScaler().fit_transform(features)
-    theirs = LogisticRegression(C=1 / penalty, tol=1e-10, max_iter=10_000).fit(scaled, labels)
-    assert fitted.weights == pytest.approx(theirs.coef_[0], abs=1e-4)
-    assert fitted.intercept == pytest.approx(theirs.intercept_[0], abs=1e-4)
-    assert fitted.scores(features) == pytest.approx(theirs.decision_function(scaled), abs=1e-3)
-
-
-def test_one_kind_of_rows_cannot_be_fitted():
-    for label in (True, False):
-        with pytest.raises(ValueError, match="both kinds"):
-            regression.fit(np.ones((3, 2)), np.full(3, label))
-
-
-PARTS = ("pump", "valve", "gate", "tank", "motor", "filter", "meter", "boiler")
-PLACES = ("north", "south", "east", "west")
-GUIDE = "\n\n".join(
-    f"# The {part}\n\n"
-    + " ".join(f"In the {place} hall it was bought in {1950 + 7 * i + j}." for j, place in enumerate(PLACES))
-    for i, part in enumerate(PARTS)
-)
-
-
-@pytest.fixture
-def split(workspace) -> Workspace:
-    """A set of 32 questions, of which the headings of the chunks tell the answers apart; half are validation."""
-    corpus = workspace.store.create_corpus("guide")
-    corpora.add_file(workspace, corpus, "guide.md", GUIDE.encode())
-    indexing.build_index(workspace, corpus, "g", IndexConfig(chunk_size=16, chunker="sentences"))
-    rows = [
-        {
-            "id": f"{part}-{place}",
-            "question": f"When was the {part} of the {place} hall bought?",
-            "answer": str(1950 + 7 * i + j),
-            "document": "guide.md",
-            "quote": f"In the {place} hall it was bought in {1950 + 7 * i + j}.",
-        }
-        for i, part in enumerate(PARTS)
-        for j, place in enumerate(PLACES)
-    ]
-    data = "\n".join(json.dumps(row) for row in rows).encode()
-    assert not exchange.import_data(workspace, corpus, data, "q.jsonl", "asked").problems
-    return workspace
-
-
-def learned(workspace: Workspace, **more) -> RunConfig:
-    index, questions = workspace.store.index("g").id, workspace.store.question_set("asked").id
-    return RunConfig(**{"index": index, "questions": questions, "reranker": "learned", "split": "test", **more})
-
-
-def test_the_learned_reranker_is_never_measured_on_what_it_is_fitted_on(split):
-    for side in ("test", "validation"):
-        with pytest.raises(UsageError, match="not split into validation and test"):
-            running.run(split, "r", learned(split, split=side))
-    sets.split(split, split.store.question_set("asked"), "stratified", 0.5, 0)
-    with pytest.raises(UsageError, match=r"fitted on the validation questions of 'asked'.*--split test"):
-        running.run(split, "r", learned(split, split=""))
-    with pytest.raises(UsageError, match="fitted on the validation questions"):
-        search.search(split, split.store.index("g"), "When?", "knn", 3, "learned")
-    words = split.store.index("words").id
-    with pytest.raises(UsageError, match="take an index with an embedder"):
-        running.run(split, "r", learned(split, index=words, retriever="bm25"))
-    assert not split.store.runs()
-
-
-def test_a_learned_reranker_is_fitted_on_validation_and_stores_its_weights(split, command_line):
-    sets.split(split, split.store.question_set("asked"), "stratified", 0.5, 0)
-    questions = split.store.questions(split.store.question_set("asked").id)
-    before = running.run(split, "before", learned(split, reranker="none"))
-    run = running.run(split, "r", learned(split))
-    fit = run.provenance["reranking"]["fit"]
-    assert set(fit["coefficients"]) == set(learned_reranker.FEATURES)
-    assert fit["questions"] == sum(q.split == "validation" for q in questions) == 16
-    asked = {q.id for q in split.store.run_questions(run.id)}
-    assert asked == {q.id for q in questions if q.split == "test"}
-    means = [measurements.summary_of(split, each).metrics["mrr"].mean or 0 for each in (before, run)]
-    assert means[1] > means[0]
-    assert "Fitted on 16 validation questions" in command_line("results", "r")[1]
-    assert json.loads(command_line("results", "r", "--json")[1])["reranking"]["fit"] == fit
-
-    one = next(q for q in questions if q.split == "test")
-    split.store.put_questions(split.store.question_set("asked").id, [replace(one, evidence=questions[0].evidence)])
-    same = running.run(split, "same", learned(split))
-    assert same.provenance["reranking"]["fit"] == fit, "the test questions have no part in it"
-    assert same.provenance["identity"]["reranking"] == run.provenance["identity"]["reranking"]
-    other = next(q for q in questions if q.split == "validation")
-    changed = replace(other, evidence=next(q for q in questions if q.id != other.id).evidence)
-    split.store.put_questions(split.store.question_set("asked").id, [changed])
-    refitted = running.run(split, "refitted", learned(split))
-    assert refitted.provenance["reranking"]["fit"] != fit
-    assert refitted.provenance["identity"]["reranking"] != run.provenance["identity"]["reranking"]
-
-
-def test_on_validation_no_question_is_scored_by_a_fit_that_saw_its_gold_chunks(split, command_line):
-    asked = split.store.question_set("asked")
-    sets.split(split, asked, "stratified", 0.5, 0)
-    run = running.run(split, "r", learned(split, split="validation"))
-    fit = run.provenance["reranking"]["fit"]
-    assert (fit["questions"], fit["folds"]) == (16, 5)
-    test = running.run(split, "test", learned(split)).provenance["reranking"]["fit"]
-    assert fit == test | {"folds": 5}, "what is shown is the fit on all of validation"
-    assert "a fit without it and the others of its fold, one of 5" in command_line("results", "r")[1]
-
-    # the evidence of one question is moved: the rankings of its own fold must stay, those of other folds may change
-    questions = [q for q in split.store.questions(asked.id) if q.split == "validation"]
-    folds = splits.folds(questions, "stratified")
-    assert sorted(Counter(folds).values()) == [3, 3, 3, 3, 4]
-    moved, other = questions[0], next(q for q in questions if q.evidence != questions[0].evidence)
-    split.store.put_questions(asked.id, [replace(moved, evidence=other.evidence)])
-    again = running.run(split, "again", learned(split, split="validation"))
-    of = [{r.question_id: r.ranking.scores for r in split.store.results(each.id)} for each in (run, again)]
-    changed = {q.id for q in questions if of[0][q.id] != of[1][q.id]}
-    assert changed == {q.id for q, fold in zip(questions, folds, strict=True) if fold != folds[0]}
-
-
-def test_folds_of_a_grouped_split_keep_documents_whole():
-    def about(name: str, *documents: str) -> Question:
-        spans = tuple((Span(document, 0, 1, "x"),) for document in documents)
-        return Question(name, name, "", spans, "hand")
-
-    questions = [about(f"{d}{i}", d) for d in "abcdefg" for i in range(3)] + [about("joins", "a", "b")]
-    folds = splits.folds(questions, "grouped")
-    by_document = {}
-    for question, fold in zip(questions, folds, strict=True):
-        for document in splits.documents_of(question):
-            by_document.setdefault(document, set()).add(fold)
-    assert all(len(each) == 1 for each in by_document.values())
-    assert by_document["a"] == by_document["b"]
-    assert sorted(Counter(folds).values()) == [3, 3, 3, 6, 7]
-    one = [about(str(i), "a") for i in range(10)]
-    assert sorted(Counter(splits.folds(one, "grouped")).values()) == [2] * 5, "one document cannot be kept whole"
-    assert splits.folds(one, "stratified") == splits.folds(one, "grouped")
-    assert set(splits.folds(one[:2], "stratified")) == {0, 1}
-
-
-def test_the_features_of_a_chunk(split):
-    info = split.store.index("g")
-    question = "When was the pump of the east hall bought?"
-    rank = search.retriever(split, info, "bm25")([question], 50)[0]
-    parts = Parts(
-        index=split.index(info),
-        embedder=split.embedder(info.config.embedder),
-        titles=search.titles_of(split, info.corpus_id),
-    )
-    texts = search.texts_of(split, info.corpus_id)(rank.ids)
-    given = Candidates(question, rank, tuple(texts))
-    tokens = [float(place) for place in range(len(texts))]
-    (table,) = learned_reranker.features([given], [tokens], parts)
-    near = search.retriever(split, info, "knn")([question], 1000)[0]
-    cosine = dict(zip(near.ids, near.scores, strict=True))
-    for place, (i, row) in enumerate(zip(rank.ids, table, strict=True)):
-        assert row[0] == pytest.approx(rank.scores[place] / rank.scores[0])
-        assert row[1] == pytest.approx(cosine[i] - max(cosine[j] for j in rank.ids))
-        assert row[2] == place - (len(texts) - 1)
-        assert row[3] == pytest.approx(1 / (place + 1))
-        start = (Chunk.parse_id(i) or ("", 0, 0))[1]
-        # of "when", "was", "pump", "east", "hall", "bought" the heading "The pump" has one
-        assert row[4] == pytest.approx(1 / 6 if start < GUIDE.index("# The valve") else 0)
 
 
 def test_the_command_line_reranks(workspace, command_line):

@@ -25,7 +25,7 @@ from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
-from ragviz.questions import exchange, sets
+from ragviz.questions import exchange
 from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
 from ragviz.ui.rescue_table import first_rows, swept
 from ragviz.workspace import Workspace
@@ -227,104 +227,54 @@ def test_a_reranker_is_replayed_as_its_run_ranks(made):
     assert measured.reach.tolist() == summaries.overview(workspace, run).reach.tolist()
     assert measured.ranks.tolist() != table.own.ranks.tolist()
     with pytest.raises(UsageError, match="take an index with an embedder on this machine"):
-        replays.replay(workspace, base, named=["learned"])
+        replays.replay(workspace, base, named=["maxsim"])
     remove_made(workspace)
     workspace.store.delete_run(base.id)
 
 
 @pytest.fixture(scope="module")
-def split(tmp_path_factory) -> Workspace:
-    """The sample's questions, split within each document, over an index of an embedder that has vectors of tokens."""
+def with_tokens(tmp_path_factory) -> Workspace:
+    """The sample's questions over indexes of an embedder that has vectors of tokens."""
     workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
     corpus = workspace.store.create_corpus("sample")
     for name, data in sample.documents():
         corpora.add_file(workspace, corpus, name, data)
     exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
-    sets.split(workspace, workspace.store.question_set("q"), "stratified", 0.5, 0)
     indexing.build_index(workspace, corpus, "tokens-200", IndexConfig())
     indexing.build_index(workspace, corpus, "tokens-90", IndexConfig(chunk_size=90))
     return workspace
 
 
-@pytest.mark.parametrize("side", ["validation", "test"])
-def test_a_fitted_reranker_is_replayed_on_questions_that_it_was_not_fitted_on_as_its_run_ranks(split, side):
+def test_a_reranker_is_replayed_with_other_changes_as_its_run_ranks(with_tokens):
     """Every row with it, alone and with others, also on an index that is built for it, against its run."""
-    base = running.run(split, "base", RunConfig("tokens-200", "q", "bm25", depth=20, split=side))
-    assert "reranker=learned" in replays.replay(split, base, named=["learned"])["replayed"]
-    alone = columns(split, "base")
-    learned = alone.change("reranker=learned")
-    wanted = [learned]
+    base = running.run(with_tokens, "base", RunConfig("tokens-200", "q", "bm25", depth=20))
+    assert "reranker=maxsim" in replays.replay(with_tokens, base, named=["maxsim"])["replayed"]
+    alone = columns(with_tokens, "base")
+    reranked = alone.change("reranker=maxsim")
+    wanted = [reranked]
     for other in ("retriever=hybrid", "index=tokens-90", "prefix=title"):
-        wanted.append(alternatives.combined(split, alone.changes, [learned, alone.change(other)]))
+        wanted.append(alternatives.combined(with_tokens, alone.changes, [reranked, alone.change(other)]))
     split_at_once = replace(alone.changes, changes=(*alone.changes.changes, *wanted[1:]))
-    work = replays._Work(split, base, split_at_once, None, silent)
+    work = replays._Work(with_tokens, base, split_at_once, None, silent)
     work.do(wanted[1:])
     assert not work.failed
-    table = replays.rescue(replays.columns_of(split, base, split_at_once), 3)
+    table = replays.rescue(replays.columns_of(with_tokens, base, split_at_once), 3)
     ids = np.array([question.id for question in alone.changes.questions])
     moved = 0
     for change in wanted:
         row = next(row for row in table.rows if row.replay.key == change.key)
-        run = really_made(split, change)
-        fit = run.provenance["reranking"]["fit"]
-        assert ("folds" in fit) == (side == "validation")
-        rescued, broken = by_the_rankings(split, base, run, 3, 3)
+        run = really_made(with_tokens, change)
+        rescued, broken = by_the_rankings(with_tokens, base, run, 3, 3)
         assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
         moved += len(rescued) + len(broken)
-        overview = summaries.overview(split, run)
+        overview = summaries.overview(with_tokens, run)
         assert np.asarray(row.replay.ranks).tolist() == overview.summary.ranks.tolist()
         assert row.replay.tokens == pytest.approx(overview.tokens[2])
     assert moved
-    now = columns(split, "base")  # the runs take the place of the replays
-    assert now.change("reranker=learned").runs
-    remove_made(split)
-    split.store.delete_run(base.id)
-
-
-def test_where_no_reranker_can_be_fitted_the_table_says_why(split):
-    def told(run: Run) -> str:
-        with pytest.raises(UsageError) as refused:
-            replays.replay(split, run, named=["learned"])
-        assert alternatives.changes_of(split, run).missing(set(), "compute")
-        table = replays.columns_of(split, run)
-        assert "reranker=learned" not in {change.key for change in table.changes.changes}
-        assert any(str(refused.value) in note for note in rescue_words.notes(table, 3))
-        assert str(refused.value) in rescue_words.to_json(table, replays.rescue(table, 3))["notes"][-1]
-        return str(refused.value)
-
-    both = running.run(split, "both", RunConfig("tokens-200", "q", "bm25", depth=5))
-    assert "this run asked both sides: make it of one side (--split validation)" in told(both)
-    test = running.run(split, "t", RunConfig("tokens-200", "q", "bm25", depth=5, split="test"))
-    assert not alternatives.changes_of(split, test).untried
-    question_set = split.store.question_set("q")
-    sets.split(split, question_set, "stratified", 0.5, 1, remake=True)
-    assert "or their sides were changed since this run: make the run again" in told(test)
-    corpus = split.store.corpus("sample")
-    few = b"\n".join(sample.questions().splitlines()[:5])
-    exchange.import_data(split, corpus, few, "few.jsonl", "few")
-    unsplit = running.run(split, "unsplit", RunConfig("tokens-200", "few", "bm25", depth=5))
-    assert "'few' has none: split it (`ragviz questions split few --kind stratified`)" in told(unsplit)
-    for run in (both, test, unsplit):
-        split.store.delete_run(run.id)
-    sets.split(split, split.store.question_set("q"), "stratified", 0.5, 0, remake=True)
-
-
-def test_a_run_that_was_fitted_on_other_questions_is_another_change(split):
-    """Evidence of a validation question is corrected: the fit is another one, and so is the replay of the test side."""
-    base = running.run(split, "base", RunConfig("tokens-200", "q", "bm25", depth=20, split="test"))
-    made = running.run(split, "made-before", replace(base.config, reranker="learned"))
-    change = alternatives.changes_of(split, base)
-    assert [run.name for c in change.changes if c.key == "reranker=learned" for run in c.runs] == ["made-before"]
-    question_set = split.store.question_set("q")
-    one, other = [q for q in split.store.questions(question_set.id) if q.split == "validation" and q.evidence][:2]
-    split.store.put_questions(question_set.id, [replace(one, evidence=other.evidence)])
-    changes = {c.key: c for c in alternatives.changes_of(split, base).changes}
-    assert not changes["reranker=learned"].runs
-    assert changes[f"run={made.id}"].runs == (made,)
-    split.store.put_questions(question_set.id, [one])
-    assert alternatives.changes_of(split, base).changes == change.changes
-    remove_made(split)
-    split.store.delete_run(base.id)
+    now = columns(with_tokens, "base")  # the runs take the place of the replays
+    assert now.change("reranker=maxsim").runs
+    remove_made(with_tokens)
+    with_tokens.store.delete_run(base.id)
 
 
 def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):

@@ -1,20 +1,16 @@
 """What-if on stored rankings: numbers worked by hand, second implementations, and runs that are really made."""
 
 import gc
-import itertools
 import json
-import math
 import time
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from ragviz import sample
-from ragviz.analysis import approximation, fusion, growth, risk_coverage, what_if
+from ragviz.analysis import approximation, fusion, risk_coverage, what_if
 from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking, Retrieved
@@ -198,157 +194,6 @@ def test_what_is_not_answered_is_answered_at_no_threshold():
     assert (at.answered, at.wrong, at.coverage, at.risk.mean) == (1, 1, pytest.approx(1 / 3), 1)
 
 
-# Growth
-
-
-def test_survival_by_all_subsets_and_by_scipy():
-    for total, above in itertools.product(range(1, 8), range(8)):
-        if above > total:
-            continue
-        for left, most in itertools.product(range(total + 1), range(3)):
-            subsets = list(itertools.combinations(range(total), left))
-            share = sum(sum(chunk < above for chunk in subset) <= most for subset in subsets) / len(subsets)
-            found = growth.survival([above], [total], [left], [most])[0]
-            assert found == pytest.approx(share)
-            assert found == pytest.approx(stats.hypergeom.cdf(most, total, above, left))
-    assert growth.survival([40], [9000], [4000], [5])[0] == pytest.approx(stats.hypergeom.cdf(5, 9000, 40, 4000))
-    assert growth.survival([3], [9], [5], [-1])[0] == 0
-
-
-def alone(results: list[Retrieved], depth: int) -> growth.Groups:
-    """Return the groups where every chunk is a document of its own: what stays is then the gold chunks alone."""
-    own = ranking.read(results, depth)
-    names = {name for each in results for name in (*each.ranking.ids, *itertools.chain(*each.gold))}
-    return growth.groups_of(own, growth.golds_of(own, dict.fromkeys(sorted(names), 1), str))
-
-
-def all_corpora(results: list[Retrieved], chunks: list[str], left: int, k: int) -> list[float]:
-    """Return recall@k of every question over all corpora of `left` chunks that hold its gold ones."""
-    means = []
-    for result in results:
-        gold = {name for group in result.gold for name in group}
-        others = [name for name in chunks if name not in gold]
-        recalls = []
-        for kept in itertools.combinations(others, left - len(gold)):
-            there = [name for name in result.ranking.ids if name in gold or name in kept][:k]
-            recalls.append(np.mean([bool(set(group) & set(there)) for group in result.gold]))
-        means.append(float(np.mean(recalls)))
-    return means
-
-
-def test_smaller_corpora_by_all_subsets():
-    """Nine chunks, all of them ranked: groups of several chunks, several groups, one without chunks."""
-    chunks = [f"c{i}" for i in range(9)]
-    random = np.random.default_rng(5)
-    golds = [(("c1",),), (("c2", "c7"), ("c3",)), (("c4",), ("c4", "c5")), (("c8",), ()), (("c0", "c1", "c2"),)]
-    results = [
-        Retrieved(str(row), Ranking(tuple(random.permutation(chunks).tolist()), (0.5,) * 9), gold)
-        for row, gold in enumerate(golds)
-    ]
-    groups = alone(results, 10)  # deeper than there are chunks: nothing is censored
-    for left, k in itertools.product(range(4, 10), range(1, 5)):
-        low, high = growth.smaller(groups, k, 9, left)
-        assert low == pytest.approx(all_corpora(results, chunks, left, k))
-        assert high == pytest.approx(low)
-
-
-def test_evidence_deeper_than_the_ranking_gives_bounds():
-    """Of 100 chunks 4 are ranked: the gold one is among the 96 others, so 4 to 99 rank above it."""
-    held = [Retrieved("q", Ranking(("a", "b", "c", "d"), (4, 3, 2, 1)), (("g",),))]
-    groups = alone(held, 4)
-    low, high = growth.smaller(groups, 2, 100, 10)
-    assert (low[0], high[0]) == (0, pytest.approx(stats.hypergeom.cdf(1, 99, 4, 9)))
-    assert growth.smaller(groups, 2, 100, 2)[0][0] == 1  # one distractor is left: rank 2 at most
-    whole = alone(held, 5)  # the ranking is whole, and the chunk is not in it
-    assert [bound[0] for bound in growth.smaller(whole, 2, 100, 10)] == [0, 0]
-    assert growth.larger(groups, 2, growth.Model(1, 1), 2)[0] == 0
-
-
-def test_the_present_corpus_has_the_recall_of_the_run():
-    results = [
-        Retrieved(str(row), Ranking(tuple(each.ids), each.scores), (("c03",), ("c09", "c11")))
-        for row, each in enumerate(random_rankings(np.random.default_rng(2), 60, 25))
-    ]
-    own = ranking.read(results, 20)
-    recall = ranking.recall(ranking.measure(own))
-    groups = alone(results, 20)
-    for k in (1, 3, 20):
-        assert growth.smaller(groups, k, 40, 40)[0] == pytest.approx(recall[:, k - 1])
-        assert growth.larger(groups, k, growth.Model(0.5, 0.2), 1.0) == pytest.approx(recall[:, k - 1])
-
-
-def test_larger_corpora_by_scipy_and_by_drawing():
-    model = growth.Model(0.4, 0.05)
-    held = [
-        Retrieved("q", Ranking(tuple(f"c{i}" for i in range(9)), (0.5,) * 9), ((f"c{rank}",),)) for rank in range(4)
-    ]
-    held = [Retrieved(str(rank), each.ranking, each.gold) for rank, each in enumerate(held)]
-    groups = alone(held, 9)
-    found = growth.larger(groups, 3, model, 4.0)
-    expected = [stats.nbinom.cdf(2 - above, 0.4 + above, 1.05 / 4.05) if above <= 2 else 0.0 for above in range(4)]
-    assert found == pytest.approx(expected)
-    random = np.random.default_rng(0)
-    drawn = random.poisson(3.0 * random.gamma(0.4 + 1, 1 / 1.05, 200_000))
-    assert found[1] == pytest.approx((drawn <= 1).mean(), abs=0.005)
-
-
-def test_the_model_is_found_again_through_rankings_that_end():
-    random = np.random.default_rng(3)
-    counts = random.poisson(random.gamma(0.5, 1 / 0.05, 4000))
-    known = counts < 40
-    zeros = np.zeros(4000, dtype=np.int64)
-    above = np.minimum(counts, 40)
-    groups = growth.Groups(np.arange(4000), above, known, zeros, zeros + 1, np.zeros(4000, dtype=bool), 4000)
-    model = growth.fitted(groups)
-    assert (model.shape, model.rate) == (pytest.approx(0.5, rel=0.1), pytest.approx(0.05, rel=0.15))
-
-
-def grown(random: np.random.Generator, documents: int, each: int, n: int) -> tuple[list[Retrieved], dict[str, int]]:
-    """Return questions on documents of equal size, with scores of all chunks that are drawn one by one."""
-    names = [Chunk.make_id(f"d{d:03}", 10 * c, 10 * c + 10) for d in range(documents) for c in range(each)]
-    difficulty = random.gamma(0.5, 1 / 0.01, n)
-    results = []
-    for row in range(n):
-        gold = names[row % len(names)]
-        share = min(difficulty[row] / len(names), 0.5)
-        better = [name for name in names if name != gold and random.random() < share]
-        worse = [name for name in names if name != gold and name not in set(better)]
-        order = [*random.permutation(better), gold, *random.permutation(worse)][:50]
-        results.append(Retrieved(str(row), Ranking(tuple(order), tuple(np.linspace(1, 0, 50))), ((gold,),)))
-    return results, {f"d{d:03}": each for d in range(documents)}
-
-
-def test_hiding_documents_checks_the_prediction():
-    results, documents = grown(np.random.default_rng(11), 60, 8, 300)
-    own = ranking.read(results, 50)
-    golds, counts = growth.golds_of(own, documents, lambda name: name[:4]), list(documents.values())
-    checked = growth.check(own, golds, 3, counts, 0.5, hidings=10)
-    assert checked is not None
-    assert (checked.times, checked.hidings, checked.n) == (pytest.approx(2), 10, pytest.approx(150, abs=20))
-    assert checked.error < 0.06  # distractors are independent here, as the model has it
-    assert checked.predicted == pytest.approx(checked.really, abs=0.04)
-    assert checked.shrunk == pytest.approx(checked.shrunk_really, abs=0.03)
-    assert checked.shrunk_really > checked.really + 0.02
-    assert growth.check(own, golds, 3, [8], 0.5) is None
-
-
-def test_ranks_among_the_documents_that_stay_by_a_loop():
-    results, documents = grown(np.random.default_rng(12), 20, 6, 80)
-    own = ranking.read(results, 50)
-    stays = {name for place, name in enumerate(documents) if place % 2}
-    shown = np.array([[name[:4] in stays for name in each.ranking.ids] for each in results])
-    golds = growth.golds_of(own, documents, lambda name: name[:4])
-    groups = growth.groups_of(own, golds, shown)
-    assert set(golds.own.tolist()) == {6}
-    for row, each in enumerate(results):
-        there = [name for name in each.ranking.ids if name[:4] in stays]
-        gold = each.gold[0][0]
-        before = there[: there.index(gold)] if gold in there else there
-        same = sum(name[:4] == gold[:4] for name in before)
-        assert groups.known[row] == (gold in there)
-        assert (groups.above[row], groups.beside[row]) == (len(before) - same, same)
-
-
 # Exact and approximate search
 
 
@@ -518,20 +363,6 @@ def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
     assert (chosen.chosen.answered, chosen.tested, chosen.chosen_on) == (answered, None, "all questions")
 
 
-def test_growth_of_a_real_run(made):
-    held = held_of(made, "near")
-    grown_ = what_ifs.growth_of(made, held, 3)
-    now = next(size for size in grown_.sizes if size.times == 1)
-    assert now.recall.mean == pytest.approx(own_means(made, "near")["recall"])
-    means = [size.recall.mean for size in grown_.sizes]
-    assert means == sorted(means, reverse=True)
-    assert [size.chunks for size in grown_.sizes] == sorted(size.chunks for size in grown_.sizes)
-    assert grown_.chunks == made.store.index("i").chunks
-    assert all(size.extrapolated == (size.times > 1) for size in grown_.sizes)
-    assert len(grown_.checks) == 2
-    assert all(math.isfinite(check.error) for check in grown_.checks)
-
-
 def test_parts_that_tell_nothing_say_why(made):
     near, hybrid = made.store.run("near"), made.store.run("hybrid")
     assert "ranks by knn alone" in searched_again.refusal(made, near, "components")
@@ -615,8 +446,6 @@ def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
     assert "was built anew with other chunks" in searched_again.refusal(made, run, "components")
     held = what_ifs.held_of(made, run)
     assert (held.index, held.own.tokens) == (None, None)
-    with pytest.raises(UsageError, match="built anew with others"):
-        what_ifs.growth_of(made, held, 3)
     with pytest.raises(UsageError, match="budget cannot be tried"):
         what_ifs.chosen_from(held, 3, None, 100)
     made.store.delete_run(run.id)
@@ -661,11 +490,9 @@ def test_the_command_line_prints_the_same_numbers(made, command_line, monkeypatc
         assert body["exact"] is None
         assert "its search is exact" in body["notes"]["exact"]
         assert len(body["risk_coverage"]["curve"]["risk"]) == len(body["risk_coverage"]["curve"]["coverage"]) > 1
-        assert body["growth"]["k"] == 7
         code, out, _ = command_line("what-if", "near", "-k", 7)
         assert code == 0
         assert "k = 7 against the run's own k = 3" in out
-        assert "Checked by hiding documents at random" in out
         for words, reason in (
             (["hybrid", "--threshold", 0.1], "A threshold cannot be tried on run 'hybrid'"),
             (["near", "-k", 31], "k = 31 cannot be read off rankings to depth 30"),

@@ -41,9 +41,8 @@ def rescue(
 
     A larger k or context budget, the other retrievers on the same index, the other indexes of the corpus with the same
     retriever, and the runs that asked the same questions; with --build half and twice the chunk size, the other
-    chunkers, a title or headings before each chunk, and the rerankers maxsim and learned, the latter for a run of one
-    side of its set's split: it is fitted on validation questions, and never on those that it is measured on. What is
-    neither a run nor replayed yet is searched first, once; indexes that are built for it are not kept.
+    chunkers, a title or headings before each chunk, and the reranker maxsim. What is neither a run nor replayed yet is
+    searched first, once; indexes that are built for it are not kept.
     """
     workspace = console.open_workspace()
     run = workspace.store.run(run_name)

@@ -130,8 +130,6 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
             console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
         if chosen_here := measurements.chosen_words(run):
             console.out.print(console.printable(chosen_here), highlight=False)
-        if fit := measurements.fit_words(run):
-            console.out.print(console.printable(fit), highlight=False)
         if doubt := evaluate.doubt_words(summary):
             console.out.print(console.printable(doubt))
         if unranked := evaluate.reference_only_words(summary):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ragviz.analysis.risk_coverage import Confidence
     from ragviz.core.run_info import Run
     from ragviz.runs.searched_again import Part
-    from ragviz.runs.what_if import Growth, Held, Tried
+    from ragviz.runs.what_if import Tried
     from ragviz.workspace import Workspace
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
@@ -37,8 +37,8 @@ def what_if(
 ) -> None:
     """Show what a run would have measured with another k, RRF constant, score threshold or budget of tokens.
 
-    Also: wrong answers against refusals (risk–coverage), and recall as the corpus shrinks and grows. All is read off
-    stored rankings; another RRF constant and --exact search once, without answering or judging.
+    Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant and
+    --exact search once, without answering or judging.
     """
     by = cast("Confidence", console.one_of("confidence", confidence, risk_coverage.CONFIDENCES))
     if not 0 <= risk <= 1:
@@ -73,8 +73,6 @@ def _draw(tried: Tried) -> None:
     )
     columns = ("metric", "the run", "what if", "difference [95 %]")
     console.table(columns, [(TITLES[name], *what_if_words.cells(name, each)) for name, each in tried.effects.items()])
-    if tried.growth is not None:
-        _draw_growth(tried.growth, tried.held)
     for words in _sentences(tried):
         console.out.print(console.printable(words), highlight=False)
 
@@ -86,14 +84,3 @@ def _sentences(tried: Tried) -> Iterator[str]:
     if tried.losses is not None:
         yield what_if_words.losses_words(tried.losses[0])
     yield from tried.notes.values()
-
-
-def _draw_growth(grown: Growth, held: Held) -> None:
-    rows = [
-        (f"{size.chunks:,}", f"{size.times:.2g} ×", console.interval(size.recall), what_if_words.size_words(size))
-        for size in grown.sizes
-    ]
-    console.table(("chunks", "corpus", f"recall@{grown.k}", ""), rows)
-    told = [what_if_words.growth_words(held.run), what_if_words.STAY, what_if_words.MODEL]
-    for words in (*told, *what_if_words.check_words(grown)):
-        console.out.print(console.printable(words), highlight=False)

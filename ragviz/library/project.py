@@ -228,7 +228,7 @@ class Project(Shown):
         """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
 
         Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). A
-        `reranker` ("maxsim", "cross-encoder:NAME-OR-FOLDER", "model", "learned") puts the first `rerank_depth` of them
+        `reranker` ("maxsim", "cross-encoder:NAME-OR-FOLDER", "model") puts the first `rerank_depth` of them
         (default: 50, for "model" 20) in a new order. An
         `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
         no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL), and

@@ -111,26 +111,6 @@ def grouped(questions: Iterable[Question], share: float, seed: int) -> dict[str,
     return sides | stratified((q for q in questions if not q.evidence), share, seed)
 
 
-def folds(questions: Sequence[Question], kind: str, count: int = 5, seed: int = 0) -> list[int]:
-    """Divide questions with evidence into `count` folds of about equal size and return the fold of each, from 0.
-
-    As in a split of this kind, "grouped" keeps each document, and those that questions join to it, in one fold, unless
-    all are joined; otherwise single questions are dealt, in an order drawn by the seed. With fewer groups or questions
-    than folds, the last folds stay empty.
-    """
-    groups = _components(questions) if kind == "grouped" else []
-    if len(groups) < 2:
-        groups = [[question] for question in questions]
-    groups.sort(key=lambda group: (-len(group), min(_drawn(seed, "fold", question.id) for question in group)))
-    sizes = [0] * count
-    fold_of = dict[str, int]()
-    for group in groups:
-        smallest = sizes.index(min(sizes))
-        sizes[smallest] += len(group)
-        fold_of |= dict.fromkeys((question.id for question in group), smallest)
-    return [fold_of[question.id] for question in questions]
-
-
 def documents_of(question: Question) -> set[str]:
     """Return the ids of the documents that the evidence of a question is in."""
     return {span.document_id for group in question.evidence for span in group}

@@ -1,4 +1,4 @@
-"""Figures of what other choices would give: risk against coverage, recall by the size of the corpus."""
+"""Figure of what other choices would give: risk against coverage."""
 
 from __future__ import annotations
 
@@ -43,47 +43,6 @@ def risk_coverage(
     figure.update_xaxes(range=[0, 1.02], tickformat=".0%", showgrid=False)
     figure.update_yaxes(range=[0, min(1.0, 1.08 * float(np.max(high))) or 1.0], tickformat=".0%")
     return style.described(figure, told)
-
-
-def growth(
-    chunks: NDArray[np.int64],
-    recall: Floats,
-    low: Floats,
-    high: Floats,
-    most: Floats,
-    present: int,
-    *,
-    k: int,
-    height: int = 320,
-) -> go.Figure:
-    """Draw recall@k by the number of chunks in the corpus, a line up to the `present` number and dashes beyond.
-
-    `most` is the recall if evidence deeper than the rankings were just below them.
-    """
-    figure = go.Figure(_band(chunks, low, np.maximum(high, most)))
-    words = [
-        f"{count:,} chunks: recall@{k} {value:.3f}{' (extrapolated)' if count > present else ''}"
-        f"<br>95 % interval {least:.3f} to {greatest:.3f}"
-        for count, value, least, greatest in zip(chunks.tolist(), recall, low, high, strict=True)
-    ]
-    for name, part, dash in (
-        ("From the ranks", chunks <= present, "solid"),
-        ("Extrapolated", chunks >= present, "dot"),
-    ):
-        places = np.flatnonzero(part)
-        shown = [words[place] for place in places]
-        figure.add_trace(_line(chunks[places], recall[places], shown, name, dash))
-    at = int(np.argmin(np.abs(chunks - present)))
-    figure.add_trace(_point(present, recall[at], CONTEXT, f"Now<br>{words[at]}", "now"))
-    figure.update_layout(**style.layout("Chunks in the corpus (logarithmic)", f"Recall@{k}", height))
-    figure.update_layout(style.legend_above())
-    figure.update_xaxes(type="log", showgrid=False, tickvals=chunks[:: max(1, len(chunks) // 6)], tickformat=",d")
-    figure.update_yaxes(range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], tickformat=".2~f")
-    return style.described(
-        figure,
-        f"Recall@{k} is {recall[at]:.2f} with {present:,} chunks, {recall[0]:.2f} with {int(chunks[0]):,}, and "
-        f"extrapolated {recall[-1]:.2f} with {int(chunks[-1]):,}.",
-    )
 
 
 def _band(x: NDArray[np.generic], low: Floats, high: Floats) -> go.Scatter:

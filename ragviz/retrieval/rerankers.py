@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ragviz.core.configuration import IndexConfig, RerankerName
 from ragviz.core.errors import UsageError
-from ragviz.retrieval import cross_encoder_reranker, learned_reranker, maxsim_reranker, model_reranker
+from ragviz.retrieval import cross_encoder_reranker, maxsim_reranker, model_reranker
 from ragviz.retrieval.reranking import RerankerSpec
 
 NONE = "none"
@@ -38,16 +38,6 @@ RERANKERS: Mapping[str, RerankerSpec] = {
         asks=True,
         depth=20,
     ),
-    "learned": RerankerSpec(
-        "Weighs BM25, cosine, MaxSim, position and title by a logistic regression, fitted on the validation questions "
-        "of the set's split. A run of the side validation scores each question by a fit on others.",
-        "none",
-        learned_reranker.check,
-        learned_reranker.identity,
-        learned_reranker.build,
-        embeds=True,
-        fits=True,
-    ),
 }
 """Rerankers by their name, without what may follow its colon."""
 
@@ -64,7 +54,7 @@ def parsed(name: RerankerName) -> tuple[str, str]:
 
 def written() -> list[str]:
     """Return the names of all rerankers, with what follows a colon."""
-    forms = {"none": "", "optional": "", "required": ":NAME-OR-FOLDER"}
+    forms = {"optional": "", "required": ":NAME-OR-FOLDER"}
     return [NONE, *(f"{name}{forms[spec.takes]}" for name, spec in RERANKERS.items())]
 
 
@@ -78,8 +68,6 @@ def spec_of(name: RerankerName) -> RerankerSpec | None:
         raise UsageError(f"There is no reranker '{name}': choose one of {', '.join(written())}.")
     if spec.takes == "required" and not argument:
         raise UsageError(f"Reranker '{kind}' needs a model: name one, as in {kind}:NAME-OR-FOLDER.")
-    if spec.takes == "none" and argument:
-        raise UsageError(f"Reranker '{kind}' takes nothing after a colon: write '{kind}' instead of '{name}'.")
     return spec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -26,10 +26,8 @@ class Candidates:
 
 
 if TYPE_CHECKING:
-    from ragviz.backends.protocol import Index
     from ragviz.models.chat import ModelClient
     from ragviz.models.requests import Completion, Request
-    from ragviz.models.vectors import Embedder
 
 AskMany: TypeAlias = "Callable[[Sequence[Request[Any]]], Iterable[Completion[Any] | ModelError]]"
 """Has a model answer requests; a request that fails is answered by its error."""
@@ -54,8 +52,6 @@ class Report:
     completion_tokens: int = 0
     cost: float = 0.0
     unpriced: int = 0
-    fit: dict[str, Any] = field(default_factory=dict)
-    """What a reranker learnt, and from how much; empty for one that is not fitted."""
 
     def add(self, completion: Completion[Any]) -> None:
         """Count a model's reply."""
@@ -66,27 +62,10 @@ class Report:
         self.unpriced += completion.cost is None
 
     def empty(self) -> None:
-        """Forget all but the fit."""
+        """Forget all."""
         self.questions, self.seconds, self.calls, self.prompt_tokens, self.completion_tokens = 0, 0.0, 0, 0, 0
         self.cost, self.unpriced = 0.0, 0
         self.failures.clear()
-
-
-@dataclass(frozen=True, slots=True)
-class Training:
-    """Questions that a reranker is fitted on, and their gold chunks.
-
-    Where they are also those that it is measured on, `folds` gives the fold of each: a question is scored by a fit on
-    the other folds, so never by one that saw its gold chunks. `retriever` finds their first `depth` chunks, as it does
-    for the questions that are reranked.
-    """
-
-    questions: tuple[str, ...]
-    gold: tuple[frozenset[str], ...]
-    folds: tuple[int, ...] = ()
-    retriever: Retriever | None = None
-    texts: Texts | None = None
-    depth: int = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +74,7 @@ class Parts:
 
     `folder` is where large temporary files may be written, None for the system's own; `progress` hears of long work.
     `client` is the model that the argument names, and `ask` sends it requests; both are None for a reranker that asks
-    none. `report` gets what fails for one question only. A reranker that is fitted also gets the `index`, the
-    `embedder` of its vectors, the `titles` of chunks (id → name of the document and headings) and its `training`.
+    none. `report` gets what fails for one question only.
     """
 
     argument: str = ""
@@ -106,10 +84,6 @@ class Parts:
     client: ModelClient | None = None
     ask: AskMany | None = None
     report: Report = field(default_factory=Report)
-    index: Index | None = None
-    embedder: Embedder | None = None
-    titles: Callable[[Sequence[str]], Mapping[str, str]] | None = None
-    training: Training | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +92,17 @@ class RerankerSpec:
 
     `check` gets the argument and the configuration of an index, and raises UsageError where it cannot work, without
     loading a model; `identity` names what its scores depend on; `build` loads what it needs. `embeds` says that it
-    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint, `fits` that it is fitted on
-    the validation side of a split; `depth` is how many chunks of a ranking it reads by default.
+    computes vectors of every chunk that it reads, `asks` that it calls the model endpoint; `depth` is how many chunks
+    of a ranking it reads by default.
     """
 
     explanation: str
-    takes: Literal["none", "optional", "required"]
+    takes: Literal["optional", "required"]
     check: Callable[[str, IndexConfig], None]
     identity: Callable[[Parts], str]
     build: Callable[[Parts], Scorer]
     embeds: bool = False
     asks: bool = False
-    fits: bool = False
     depth: int = 50
 
 

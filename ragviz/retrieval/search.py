@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -13,11 +12,11 @@ from ragviz.core.errors import SearchError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Hit, Ranking
-from ragviz.index import chunking, headings, indexing, prefixes
+from ragviz.index import chunking, indexing
 from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.retrieval import rerankers
-from ragviz.retrieval.reranking import AskMany, Parts, Report, Training, reranked
+from ragviz.retrieval.reranking import AskMany, Parts, Report, reranked
 from ragviz.retrieval.retriever import Retriever, Sources, Texts
 from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
 from ragviz.text.former_documents import UNKNOWN
@@ -55,14 +54,13 @@ def retriever(
     rerank_depth: int = 50,
     report: Report | None = None,
     ask: AskMany | None = None,
-    training: Training | None = None,
     spending: Spending | None = None,
     progress: Progress = silent,
 ) -> Retriever:
     """Return the retriever called `name` over an index; what its embedder pays is written into `spending`.
 
     `reranker` puts the first `rerank_depth` chunks of its rankings in a new order; `report` gets the seconds that this
-    takes and what failed, `ask` replaces the calls of its model (a dry run), and `training` is what it is fitted on.
+    takes and what failed, `ask` replaces the calls of its model (a dry run).
     `progress` hears when a model is being loaded, and how far the reranker is.
 
     The retriever raises SearchError when the index is damaged, gone, or built anew since `info` was read.
@@ -74,17 +72,12 @@ def retriever(
     indexing.check_ready(info)
     check_offered(info, name)
     spec = rerankers.spec_of(reranker)
-    needed = "embedder" in needs(name) or (spec is not None and spec.fits)
-    embedder = workspace.embedder(info.config.embedder, spending, progress) if needed else None
+    embedder = workspace.embedder(info.config.embedder, spending, progress) if "embedder" in needs(name) else None
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
     rank = RETRIEVERS[name].build(sources)
     if spec is not None:
         parts = parts_of(workspace, info, reranker, progress)
         parts = replace(parts, ask=ask or _paying(parts.client, spending), report=report or parts.report)
-        if training is not None:
-            titles = titles_of(workspace, info.corpus_id)
-            training = replace(training, retriever=rank, texts=sources.texts, depth=rerank_depth)
-            parts = replace(parts, index=sources.index, embedder=embedder, titles=titles, training=training)
         rank = reranked(rank, spec.build(parts), sources.texts, rerank_depth, report)
 
     def ranked(questions: Sequence[str], depth: int) -> list[Ranking]:
@@ -167,31 +160,6 @@ def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
         return [text_of.get(chunk_id, "") for chunk_id in chunk_ids]
 
     return texts
-
-
-def titles_of(workspace: Workspace, corpus_id: str) -> Callable[[Sequence[str]], dict[str, str]]:
-    """Return what reads, for chunks by their ids, the name of the document, the heading above, and those within."""
-    read: dict[str, tuple[str, list[int], list[str]]] = {}
-
-    def known(document_id: str) -> tuple[str, list[int], list[str]]:
-        if document_id not in read:
-            document = next(iter(workspace.store.document_texts(corpus_id, [document_id])), None)
-            ranges = list(headings.headings(document)) if document is not None else []
-            name = prefixes.title_of(document) if document is not None else ""
-            texts = [document.text[start:end] for start, end in ranges] if document is not None else []
-            read[document_id] = (name, [start for start, _ in ranges], texts)
-        return read[document_id]
-
-    def titles(chunk_ids: Sequence[str]) -> dict[str, str]:
-        found = {}
-        for chunk_id in chunk_ids:
-            document_id, start, end = _place_of(chunk_id)
-            name, places, texts = known(document_id)
-            above = max(bisect_right(places, start) - 1, 0)
-            found[chunk_id] = " ".join([name, *texts[above : max(bisect_left(places, end), above)]])
-        return found
-
-    return titles
 
 
 def _place_of(chunk_id: str) -> tuple[str, int, int]:

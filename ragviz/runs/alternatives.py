@@ -14,7 +14,6 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
-from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
@@ -22,7 +21,7 @@ from ragviz.models.spending import dollars
 from ragviz.models.tokenizer import REMOTE
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
-from ragviz.runs import choices, measurements, provenance
+from ragviz.runs import measurements
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -68,16 +67,11 @@ class Change:
 class Asked:
     """The questions of a run with evidence, where its set has them still with their evidence as it is now, and a hash.
 
-    `fitted_on` is the hash of those that a reranker would be fitted on for them, and `folds` the kind of the split by
-    which it would be cross-fitted, "" where the run asked other questions; `unfitted` says why none can be. To read
-    them takes longest of all, so they are kept apart from what other runs and indexes change.
+    To read them takes longest of all, so they are kept apart from what other runs and indexes change.
     """
 
     questions: tuple[Question, ...]
     hash: str
-    fitted_on: str = ""
-    folds: str = ""
-    unfitted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +168,7 @@ def asked_by(workspace: Workspace, current: Run) -> Asked:
     question_set = store.question_set_named(current.config.questions)
     now = {q.id: q for q in store.questions(question_set.id)} if question_set is not None else {}
     questions = _asked(workspace, current, now)
-    asked = Asked(tuple(questions), questions_hash(questions))
-    if unfitted := _unfitted(current, question_set, questions, now):
-        return replace(asked, unfitted=unfitted)
-    assert question_set is not None
-    assert question_set.split is not None
-    folds = question_set.split.kind if current.config.split == "validation" else ""
-    return replace(asked, fitted_on=questions_hash(choices.to_fit_on(now.values())), folds=folds)
+    return Asked(tuple(questions), questions_hash(questions))
 
 
 def check(current: Run, k: int | None = None) -> None:
@@ -201,7 +189,7 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
 
     Raises:
         UsageError: the rankings of the run cannot be measured, or it is not finished; a reranker that was named does
-            not exist, cannot read the chunks of the index, or cannot be fitted for these questions.
+            not exist, or cannot read the chunks of the index.
 
     """
     config = current.config
@@ -385,23 +373,18 @@ def _change(
     cut: IndexConfig,
     info: IndexInfo | None,
 ) -> Change:
-    """Return a change; without runs and without `stored` where its reranker cannot read these chunks (now).
-
-    The same goes for one that cannot be fitted (now).
-    """
+    """Return a change; without runs and without `stored` where its reranker cannot read these chunks (now)."""
     state = scene.planned_state(cut) if info is None else scene.states[info.id]
     ranked = _ranked_by(new)
     reads = info or (None if scene.own is None else replace(scene.own, config=cut))
-    reranking = None if reads is None else _reranking(workspace, scene.asked, reads, new, kind)
-    folds = (scene.asked.folds,) if _fits(new.reranker) else ()
+    reranking = None if reads is None else _reranking(workspace, reads, new, kind)
     made = [
         run
         for run in scene.same
         if _ranked_by(run.config) == ranked
         and (_state_of(run) == state if info is None else _made_on(run, info, scene.states))
-        and (not folds or _fitted_as(run, reranking, scene.asked.folds))
     ]
-    key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked.hash, *folds)
+    key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked.hash)
     stored = "" if reranking is None else digest(*key)
     effort: Effort = "search" if info is not None else "compute"
     if new.reranker != scene.run.config.reranker:
@@ -442,11 +425,6 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
     for name in names:
         try:
             rerankers.check_offered(own.config, name)
-            if _fits(name) and scene.asked.unfitted:
-                raise UsageError(
-                    f"Reranker '{name}' is fitted on the validation questions of the set's split, and "
-                    f"{scene.asked.unfitted}"
-                )
         except UsageError as error:
             if name in named:
                 raise
@@ -455,42 +433,6 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
         if name != current:
             found.append(name)
     return found, untried
-
-
-def _fits(name: str) -> bool:
-    spec = rerankers.spec_of(name)
-    return spec is not None and spec.fits
-
-
-def _fitted_as(run: Run, reranking: str | None, folds: str) -> bool:
-    """Whether the reranker of a run was fitted on the same questions, and cross-fitted by the same kind of folds."""
-    identity, split = run.provenance["identity"], run.provenance.get("split", {})
-    return identity.get("reranking") == reranking and (not folds or split.get("kind") == folds)
-
-
-def _unfitted(
-    current: Run, question_set: QuestionSet | None, asked: Sequence[Question], now: Mapping[str, Question]
-) -> str:
-    """Say why no reranker can be fitted for the questions that a run asked, and what to do; "" when one can.
-
-    If some were on another side now, it could be measured on questions that it was fitted on. `now` are the questions
-    of the set by id.
-    """
-    if question_set is None:
-        return "the question set of this run was deleted."
-    name, side = question_set.name, current.config.split
-    if question_set.split is None:
-        return (
-            f"'{name}' has none: split it (`ragviz questions split {name} --kind stratified`), and make this run of "
-            "one side (--split validation)."
-        )
-    if not side:
-        return "this run asked both sides: make it of one side (--split validation)."
-    if any(q.id not in now or (now[q.id].query, now[q.id].split) != (q.query, side) for q in asked):
-        return f"the questions of '{name}' or their sides were changed since this run: make the run again."
-    if not choices.to_fit_on(now.values()):
-        return f"none of those in '{name}' has evidence: add evidence on the page Questions."
-    return ""
 
 
 def _timed_by(state: State, config: RunConfig) -> str:
@@ -548,20 +490,14 @@ def _retrievers(info: IndexInfo | None) -> list[str]:
     return [] if info is None else offered(info.config)
 
 
-def _reranking(
-    workspace: Workspace, asked: Asked, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind
-) -> str | None:
+def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind) -> str | None:
     """Return what the scores of the reranker depend on, None where it cannot read the chunks of this index (now).
 
-    One that has to be fitted and cannot be is None, too. So is one that asks a model, unless it is itself the change:
-    the others would pay for each of them.
+    So is one that asks a model, unless it is itself the change: the others would pay for each of them.
     """
     if kind not in ("reranker", "both") and rerankers.model_of(config.reranker):
         return None
     try:
-        identity = search.identity_of(workspace, info, config.reranker)
+        return search.identity_of(workspace, info, config.reranker)
     except RagvizError:
         return None
-    if not _fits(config.reranker):
-        return identity
-    return None if asked.unfitted else provenance.with_fit(identity, asked.fitted_on)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,6 @@ from ragviz.core.cache import Cache
 from ragviz.core.configuration import HAND_MADE, NO_EMBEDDER, IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
@@ -102,7 +101,6 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     if config.context == "none" and "all" in chosen:
         names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
     judged = bool(answer_metrics.steps_of(names))
-    check_fitted_on_a_side(workspace, config)
     reranker = rerankers.spec_of(config.reranker)
     asks = reranker is not None and reranker.asks
     if (config.answerer == "model" or judged or asks) and not settings.model_configured:
@@ -144,31 +142,6 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.instructions and config.answerer != "model":
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
-
-
-def check_fitted_on_a_side(workspace: Workspace, config: RunConfig) -> None:
-    """Raise UsageError for a reranker that is fitted and would ask questions of both sides of the set's split."""
-    spec = rerankers.spec_of(config.reranker)
-    if spec is not None and spec.fits and not config.split:
-        name = workspace.store.question_set(config.questions).name
-        raise UsageError(
-            f"Reranker '{config.reranker}' is fitted on the validation questions of '{name}', and asks one side only: "
-            "the others (--split test), or validation itself by cross-fitting (--split validation). "
-            f"`ragviz questions split {name} --kind stratified` splits a set that is not split yet."
-        )
-
-
-def fitted_on(workspace: Workspace, config: RunConfig) -> list[Question]:
-    """Return the questions that a run's reranker is fitted on: those of the validation side with evidence, or none."""
-    spec = rerankers.spec_of(config.reranker)
-    if spec is None or not spec.fits:
-        return []
-    return to_fit_on(workspace.store.questions(config.questions))
-
-
-def to_fit_on(questions: Iterable[Question]) -> list[Question]:
-    """Return those of a set's questions that a reranker can be fitted on."""
-    return [q for q in questions if q.split == "validation" and q.asked and q.evidence]
 
 
 def check_split(question_set: QuestionSet, side: str, count: int) -> None:

@@ -140,18 +140,3 @@ def reranking_words(current: Run) -> str:
     if took and took["questions"]:
         seconds = f", {took['seconds'] / took['questions']:.2g} s a question with what is computed once for all"
     return f"the first {config.rerank_depth} chunks reranked{seconds}"
-
-
-def fit_words(current: Run) -> str:
-    """Say what a run's reranker learnt, and from which questions; "" for one that is not fitted."""
-    fit = current.provenance.get("reranking", {}).get("fit")
-    if not fit:
-        return ""
-    strongest = sorted(fit["coefficients"].items(), key=lambda pair: -abs(pair[1]))
-    weights = ", ".join(f"{name} {weight:+.2f}" for name, weight in strongest)
-    folds = f" Each was scored by a fit without it and the others of its fold, one of {fit.get('folds')}."
-    return (
-        f"Weights of the learned reranker for a standard deviation of each feature: {weights}. Fitted on "
-        f"{fit['questions']:,} validation questions ({fit['gold']:,} gold chunks among {fit['chunks']:,})."
-        f"{folds if 'folds' in fit else ''}"
-    )

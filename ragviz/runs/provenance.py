@@ -19,7 +19,6 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import METRICS
 from ragviz.retrieval import search
 from ragviz.retrieval.reranking import Report
-from ragviz.runs import choices
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.workspace import Workspace
 
@@ -66,8 +65,7 @@ def _provenance(
         versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in scored]
         identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
     if reranking := search.identity_of(workspace, index, config.reranker):
-        fitted_on = choices.fitted_on(workspace, config)
-        identity["reranking"] = with_fit(reranking, questions_hash(fitted_on)) if fitted_on else reranking
+        identity["reranking"] = reranking
     if host := _host(plan):
         identity["endpoint"] = host
     if plan.embedder is not None:
@@ -86,11 +84,6 @@ def _provenance(
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
     return {"identity": identity, "index_config": asdict(index.config), **names}
-
-
-def with_fit(reranking: str, fitted_on: str) -> str:
-    """Return what a reranker's scores depend on, with the hash of the questions that it is fitted on."""
-    return f"{reranking}, fitted on {fitted_on}"
 
 
 def _host(plan: planning.Plan) -> str:
@@ -140,8 +133,6 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
     facts |= counts if counts["calls"] else {}
     facts |= {"failures": failures} if failures else {}
-    if fit := report.fit or before.get("fit"):
-        facts["fit"] = fit
     workspace.store.note_run(current.id, reranking=facts)
     report.empty()
 

@@ -223,7 +223,7 @@ def _measured(
     spending = workspace.spending(paid_by, _most(workspace, current, budget) if change.effort == "paid" else None)
     try:
         with _opened(workspace, change, spending, progress) as (info, cuts):
-            retrieve = running.retriever_of(workspace, info, config, spending, progress, report, cuts=cuts)
+            retrieve = running.retriever_of(workspace, info, config, spending, progress, report)
             golds = contexts.gold_of(workspace, info, questions, cuts)
             sizes = contexts.sizes_of(workspace, info, cuts)
             results: list[Retrieved] = []

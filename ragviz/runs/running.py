@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
@@ -21,13 +21,11 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
-from ragviz.questions import splits
 from ragviz.retrieval import listwise, rerankers, search
-from ragviz.retrieval.reranking import AskMany, Report, Training
+from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
 from ragviz.store import rates
-from ragviz.store.codecs import Cuts
 from ragviz.store.store import Kind, label
 from ragviz.workspace import Workspace
 
@@ -272,23 +270,6 @@ def retrieve(
         spending.settle()
 
 
-def _training(
-    workspace: Workspace, index: IndexInfo, config: RunConfig, cuts: Mapping[str, Cuts] | None
-) -> Training | None:
-    """Return the questions that a run's reranker is fitted on, with their gold chunks; None for one that is not."""
-    if not (questions := choices.fitted_on(workspace, config)):
-        return None
-    golds = contexts.gold_of(workspace, index, questions, cuts)
-    gold = {
-        q.query: frozenset(i for group in groups for i in group)
-        for q, (groups, _) in zip(questions, golds, strict=True)
-    }
-    split = workspace.store.question_set(config.questions).split
-    folds = splits.folds(questions, split.kind if split else "") if config.split == "validation" else []
-    fold_of = {q.query: fold for q, fold in zip(questions, folds, strict=bool(folds))}
-    return Training(tuple(gold), tuple(gold.values()), tuple(fold_of[text] for text in gold if folds))
-
-
 def _rerank_again(
     workspace: Workspace, current: Run, ids: Collection[str], spending: Spending, progress: Progress
 ) -> None:
@@ -319,12 +300,8 @@ def retriever_of(
     progress: Progress = silent,
     report: Report | None = None,
     ask: AskMany | None = None,
-    cuts: Mapping[str, Cuts] | None = None,
 ) -> Retriever:
-    """Return the retriever of a run's choices over an index, with its reranker; raises as `search.retriever`.
-
-    `cuts` are those of an index that has no row, by document id.
-    """
+    """Return the retriever of a run's choices over an index, with its reranker; raises as `search.retriever`."""
     return search.retriever(
         workspace,
         index,
@@ -334,7 +311,6 @@ def retriever_of(
         rerank_depth=config.rerank_depth,
         report=report,
         ask=ask,
-        training=_training(workspace, index, config, cuts),
         spending=spending,
         progress=progress,
     )

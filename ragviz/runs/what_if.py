@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis import approximation, evaluate, fusion, growth, risk_coverage
+from ragviz.analysis import approximation, evaluate, fusion, risk_coverage
 from ragviz.analysis import what_if as reading_off
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.fusion import Candidates
 from ragviz.analysis.risk_coverage import Cases, Confidence
 from ragviz.analysis.scope import cluster_words
 from ragviz.analysis.what_if import Choices, Effect, Reading
-from ragviz.core.chunk import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
@@ -128,7 +127,7 @@ def score_words(current: Run) -> tuple[bool, str]:
     kind = config.reranker.partition(":")[0]
     if kind == "maxsim":
         return True, "Scores are mean cosines of words (MaxSim), behind the chunks that were reranked places only."
-    if kind in ("cross-encoder", "learned"):
+    if kind == "cross-encoder":
         return True, f"Scores are those of {config.reranker}, behind the chunks that it read places only."
     if kind == "model":
         return False, "Scores are places in a list that a model ordered: a threshold would only be another k."
@@ -283,50 +282,6 @@ def losses(workspace: Workspace, held: Held, pairs: Pairs, k: int) -> tuple[Loss
     return compared, held.own.table.question_ids
 
 
-# Growth of the corpus
-
-
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """Recall@k by the size of the corpus, and the checks of how well that is predicted; `k` is what it is at."""
-
-    k: int
-    chunks: int
-    deeper: int
-    sizes: tuple[growth.Size, ...]
-    checks: tuple[growth.Check, ...]
-
-
-def growth_of(workspace: Workspace, held: Held, k: int) -> Growth:
-    """Return recall@k in smaller and larger corpora.
-
-    Raises:
-        UsageError: the index is not there any more as the run searched it, or no question has evidence.
-
-    """
-    run, index = held.run, held.index
-    if index is None:
-        raise UsageError(
-            f"How many chunks each document had is not known any more, as the index {run.provenance['index']} was "
-            "built anew with others, or deleted: make the run again."
-        )
-    if not held.rankings.results:
-        raise UsageError("None of the questions of this run has evidence: there is no recall.")
-    seed, rankings = run.config.seed, held.rankings
-    documents = {d: len(cuts) for d, cuts in workspace.store.cuts(index.build, index.documents).items() if len(cuts)}
-    golds = growth.golds_of(rankings, documents, _document_of)
-    groups, counts = growth.groups_of(rankings, golds), list(documents.values())
-    checks = [growth.check(rankings, golds, k, counts, share, seed=seed) for share in growth.SHARES]
-    sizes = growth.sizes(groups, k, index.chunks, held.clusters, seed=seed)
-    deeper = int((~groups.known & ~groups.never).sum())
-    return Growth(k, index.chunks, deeper, tuple(sizes), tuple(each for each in checks if each is not None))
-
-
-def _document_of(chunk_id: str) -> str:
-    parts = Chunk.parse_id(chunk_id)
-    return parts[0] if parts else ""
-
-
 # All of it
 
 
@@ -341,7 +296,6 @@ class Tried:
     risk: Risk
     curve: risk_coverage.Curve | None
     chosen: Chosen | None
-    growth: Growth | None
     losses: tuple[Losses, tuple[str, ...]] | None
     notes: Mapping[str, str]
 
@@ -360,22 +314,18 @@ def tried(
     """Read everything off; raises UsageError for choices that cannot be tried."""
     run, notes = held.run, {}
     risk = risk_of(workspace, run, judgement, choices.k, by, pairs)
-    curve, picked, grown = None, None, None
+    curve, picked = None, None
     try:
         curve = risk_coverage.curve(risk.cases, seed=run.config.seed)
         picked = chosen(risk, most, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)
-    try:
-        grown = growth_of(workspace, held, choices.k)
-    except UsageError as error:
-        notes["growth"] = str(error)
     compared = losses(workspace, held, pairs, choices.k)
     if compared is None:
         told = "Not searched exactly yet: give --exact."
         notes["exact"] = searched_again.refusal(workspace, run, "exact") or told
     effects_ = effects(held, choices, constant)
-    return Tried(held, choices, constant, effects_, risk, curve, picked, grown, compared, notes)
+    return Tried(held, choices, constant, effects_, risk, curve, picked, compared, notes)
 
 
 def chosen_from(held: Held, k: int | None, threshold: float | None, budget: int | None) -> Choices:
@@ -407,7 +357,6 @@ def to_json(all_of: Tried) -> dict[str, Any]:
         "n": len(held.rankings.results),
         "metrics": {name: asdict(effect) for name, effect in all_of.effects.items()},
         "risk_coverage": None if all_of.curve is None else _risk_json(all_of.risk, all_of.curve, all_of.chosen),
-        "growth": None if all_of.growth is None else asdict(all_of.growth),
         "exact": None if all_of.losses is None else _losses_json(*all_of.losses),
         "notes": dict(all_of.notes),
     }

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ragviz.analysis import growth, risk_coverage
+from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.what_if import Choices, Effect
-from ragviz.core.run_info import Run
-from ragviz.runs import searched_again, what_if
-from ragviz.runs.what_if import Chosen, Growth, Held, Risk
+from ragviz.runs import what_if
+from ragviz.runs.what_if import Chosen, Held, Risk
 
 
 def choices_words(held: Held, choices: Choices, constant: int | None) -> str:
@@ -96,53 +95,3 @@ def losses_words(compared: Losses) -> str:
         f"only (the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
         f"approximate search against the exact one: {agreement.mean:.3f} [{agreement.low:.3f}, {agreement.high:.3f}]."
     )
-
-
-def size_words(size: growth.Size) -> str:
-    """Say how the recall of a size is known."""
-    if size.extrapolated:
-        return "extrapolated"
-    mean = size.recall.mean
-    return f"up to {size.most:.3f}" if mean is not None and size.most - mean > 5e-4 else ""
-
-
-STAY = (
-    "The documents with a question's evidence stay; which chunks of others do is drawn at random. Larger corpora are "
-    "extrapolated."
-)
-MODEL = (
-    "The extrapolation: chunks of other documents that rank above the evidence grow in number in proportion to the "
-    "corpus; over the questions that number is Poisson with a Gamma-distributed mean, fitted to this run."
-)
-
-
-def check_words(grown: Growth) -> list[str]:
-    """Say how well the predictions did when documents were hidden, and what is not known."""
-    told = [
-        f"from {check.kept:.0%} of the documents, recall@{grown.k} with all is predicted as {check.predicted:.2f} and "
-        f"is {check.really:.2f} (off by {check.error:.3f} on average); without the others it is computed as "
-        f"{check.shrunk:.2f} and is {check.shrunk_really:.2f}"
-        for check in grown.checks
-    ]
-    hidings = max((check.hidings for check in grown.checks), default=0)
-    words = [f"Checked by hiding documents at random, {hidings} times: {'; '.join(told)}."] if told else []
-    if not words:
-        words = ["There are too few documents to check this by hiding some."]
-    if grown.deeper:
-        passages = f"{grown.deeper:,} passage{' is' if grown.deeper == 1 else 's are'}"
-        words.append(f"{passages} deeper than the rankings: smaller corpora have the recall shown at least.")
-    return words
-
-
-def growth_words(current: Run) -> str:
-    """Say how far ranks in another corpus follow from those in this one."""
-    config, cut = current.config, current.provenance["index_config"]
-    if config.reranker != "none":
-        return f"Approximate: {config.reranker} would read other chunks in another corpus."
-    if config.retriever == "hybrid":
-        return "Approximate: the ranks that are fused move with the corpus too."
-    if config.retriever == "bm25":
-        return "Nearly exact: how rare a word is changes with the corpus, and with it the scores of BM25."
-    if cut and searched_again.is_approximate(searched_again.config_of(cut)):
-        return "Exact but for the approximate search of the index, which misses more in larger corpora."
-    return "Exact: the order of two chunks does not depend on the others."

@@ -13,7 +13,7 @@ from ragviz.core.run_info import Run
 from ragviz.runs import searched_again
 from ragviz.runs import what_if as what_ifs
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if import Growth, Held, Risk
+from ragviz.runs.what_if import Held, Risk
 from ragviz.ui import cache
 from ragviz.ui.cache import State
 
@@ -44,12 +44,6 @@ def cut(run: Run, choices: Choices, constant: int) -> int:
 def risk(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
     """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
     return _risk(cache.state(run.id, run.config.questions), k, by)
-
-
-def growth(run: Run, k: int) -> Growth:
-    """Return recall by the size of the corpus; raises UsageError as `what_if.growth_of`."""
-    of = _state(run)
-    return _growth(of, _kept(of), k)
 
 
 def losses(run: Run, k: int) -> tuple[Losses, tuple[str, ...]] | None:
@@ -115,11 +109,6 @@ def _risk(of: State, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
         return found, risk_coverage.curve(found.cases, seed=run.config.seed), ""
     except UsageError as error:
         return found, None, str(error)
-
-
-@st.cache_resource(show_spinner="Hiding documents", max_entries=16)
-def _growth(of: State, kept: frozenset[str], k: int) -> Growth:
-    return what_ifs.growth_of(cache.workspace(), _held(of, kept), k)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)

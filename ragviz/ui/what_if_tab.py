@@ -35,7 +35,7 @@ EXPLAINED = {
 
 
 def draw(run: Run, k: int) -> None:
-    """Draw the sliders and what they would give; risk and coverage, approximate search and growth at the k chosen.
+    """Draw the sliders and what they would give; risk and coverage, approximate search at the k chosen.
 
     `k` is that of the page, which holds where no other one is chosen.
     """
@@ -55,12 +55,8 @@ def draw(run: Run, k: int) -> None:
     with notices.errors_shown():
         what_if_views.risk(run, k)
     if held.rankings.results:
-        with st.container(key="beside-what-if"):
-            left, right = st.columns(2, gap="medium")
-            with left, notices.errors_shown():
-                what_if_views.growth(run, k)
-            with right, notices.errors_shown():
-                what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
+        with notices.errors_shown():
+            what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
 
 
 # Other choices

@@ -1,4 +1,4 @@
-"""The pictures of the tab *What if*: risk against coverage, size of the corpus, approximate against exact search."""
+"""The pictures of the tab *What if*: risk against coverage, approximate against exact search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import streamlit as st
 from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import OUTCOMES
 from ragviz.analysis.risk_coverage import Confidence
-from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
 from ragviz.report import what_if_plots
 from ragviz.runs import what_if, what_if_words
@@ -52,30 +51,6 @@ def risk(run: Run, k: int) -> None:
         if not comparable or run.config.retriever == "bm25":
             st.caption(plain(words.partition(":")[0] + ": as a confidence they tell little; see the AURC."))
         st.caption(plain(found.scope))
-
-
-def growth(run: Run, k: int) -> None:
-    """Draw recall by the number of chunks in the corpus, the extrapolation marked as one, and its check."""
-    heading.section(f"Recall@{k} as the corpus shrinks and grows")
-    try:
-        grown = what_if_cache.growth(run, k)
-    except UsageError as error:
-        st.markdown(plain(str(error)))
-        return
-    recall = [size.recall for size in grown.sizes]
-    drawn = what_if_plots.growth(
-        np.array([size.chunks for size in grown.sizes]),
-        np.array([each.mean for each in recall], dtype=np.float64),
-        np.array([each.low for each in recall], dtype=np.float64),
-        np.array([each.high for each in recall], dtype=np.float64),
-        np.array([size.most for size in grown.sizes]),
-        grown.chunks,
-        k=k,
-    )
-    figure.draw(drawn, f"growth-{run.id}-{k}")
-    st.caption(plain(f"{what_if_words.growth_words(run)} {what_if_words.STAY}"), help=plain(what_if_words.MODEL))
-    for words in what_if_words.check_words(grown):
-        st.caption(plain(words))
 
 
 def exact(run: Run, k: int, button: Callable[[], None]) -> None:
