@@ -21,7 +21,6 @@ from ragviz.ui import (
     generation_tab,
     import_tab,
     job_panel,
-    people_tab,
     question_editor,
     review_tab,
     split_tab,
@@ -216,11 +215,10 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
     "Find evidence": lambda: evidence_finder.show(corpus, question_set, questions, names),
     "Split": lambda: split_tab.show(question_set, questions),
     "Real questions": lambda: asked_tab.show(corpus, question_set),
-    "Reviewers": lambda: people_tab.show(question_set, questions),
     "Versions": lambda: versions_tab.show(question_set),
 }
-NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Reviewers", "Versions")
-NEEDS_QUESTIONS = ("Review", "Find evidence", "Split", "Reviewers")
+NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Versions")
+NEEDS_QUESTIONS = ("Review", "Find evidence", "Split")
 SHOW_GENERATED = ("Review", "Generate")  # what the newest generation made
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
 for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):

@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from ragviz.questions import interchange as interchange
     from ragviz.questions import occurrences as occurrences
     from ragviz.questions import question_types as question_types
-    from ragviz.questions import reviewing as reviewing
     from ragviz.questions import sets as sets
     from ragviz.questions import splits as splits
     from ragviz.questions import staleness as staleness
@@ -171,7 +170,6 @@ if not TYPE_CHECKING:
     reports = _Lazy("report.reports")
     rescue_words = _Lazy("runs.rescue_words")
     requirements = _Lazy("analysis.requirements")
-    reviewing = _Lazy("questions.reviewing")
     running = _Lazy("runs.running")
     search = _Lazy("retrieval.search")
     searched_again = _Lazy("runs.searched_again")

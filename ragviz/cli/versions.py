@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import authoring, counts, measurements, reviewing, versions
+from ragviz.cli.lazy import authoring, counts, measurements, versions
 from ragviz.cli.questions import questions_app
 from ragviz.core.errors import UsageError
 
@@ -101,87 +101,6 @@ def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = 
     line = f"{changed} of '{question_set.name}' {again} in version {version}."
     body = {"questions": question_set.name, "restored": version, "changed": count}
     console.show(body, as_json, lambda: console.out.print(console.printable(line)))
-
-
-@questions_app.command("assign")
-def questions_assign(
-    set_name: str,
-    reviewer: Annotated[str, typer.Argument(help="Name of who is to review the questions.")],
-    count: Annotated[int, typer.Option(min=1)] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives two reviewers the same questions.")] = 0,
-    as_json: Json = False,
-) -> None:
-    """Assign questions drawn by chance to a reviewer."""
-    store = console.open_workspace().store
-    question_set = store.question_set(set_name)
-    drawn = reviewing.assign(store, question_set, reviewer, count, seed)
-    line = f"{counts.counted(len(drawn), 'question')} of '{question_set.name}' assigned to {reviewer.strip()}."
-    body = {"questions": question_set.name, "reviewer": reviewer.strip(), "ids": drawn}
-    console.show(body, as_json, lambda: console.out.print(console.printable(line)))
-
-
-@questions_app.command("judge", cls=console.TakesIds)
-def questions_judge(
-    set_name: str,
-    question_id: str,
-    verdict: Annotated[str, typer.Argument(help="accept, reject or unsure.")],
-    by: By = "",
-    as_json: Json = False,
-) -> None:
-    """Record a reviewer's verdict on a question; its status is what all its reviewers agree on."""
-    workspace = console.open_workspace()
-    console.one_of("verdict", verdict, tuple(reviewing.VERDICTS))
-    question_set = workspace.store.question_set(set_name)
-    question = authoring.question_of(workspace.store, question_set, question_id)
-    said: Any = verdict
-    after = reviewing.decide(workspace.store, question_set, question, by or workspace.settings.person, said)
-    body = {"id": after.id, "status": after.status}
-    console.show(body, as_json, lambda: console.out.print(f"Question {after.id} is {after.status}."))
-
-
-@questions_app.command("reviewers")
-def questions_reviewers(set_name: str, as_json: Json = False) -> None:
-    """Show what reviewers were assigned and said, and how far every two of them agree."""
-    store = console.open_workspace().store
-    reviews = store.reviews.all(store.question_set(set_name).id)
-    loads, pairs = reviewing.workloads(reviews), reviewing.agreements(reviews)
-    disagreed = reviewing.disagreed(reviews)
-    told: list[dict[str, Any]] = [
-        {"reviewer": load.reviewer, "assigned": load.assigned, "waiting": load.waiting, "newest": load.newest}
-        | dict(load.verdicts)
-        for load in loads
-    ]
-    body = {
-        "reviewers": told,
-        "agreement": [
-            {"reviewers": [pair.one, pair.other], "n": pair.agreement.n, "agreed": pair.agreement.agreed}
-            | {"kappa": pair.agreement.kappa}
-            for pair in pairs
-        ],
-        "disagreed": disagreed,
-        "verdicts": [
-            {"id": r.question_id, "reviewer": r.reviewer, "verdict": r.verdict, "decided": r.decided}
-            for r in reviews
-            if r.verdict is not None
-        ],
-    }
-
-    def draw() -> None:
-        counts = [
-            (p.reviewer, p.assigned, *(p.verdicts.get(v, 0) for v in reviewing.VERDICTS), p.waiting, when)
-            for p, when in zip(loads, ["" if p.newest is None else console.when(p.newest) for p in loads], strict=True)
-        ]
-        console.table(("reviewer", "assigned", *reviewing.VERDICTS, "waiting", "newest verdict"), counts)
-        kappas = ["–" if p.agreement.kappa is None else f"{p.agreement.kappa:.2f}" for p in pairs]
-        rows = [
-            (f"{p.one}, {p.other}", p.agreement.n, p.agreement.agreed, k) for p, k in zip(pairs, kappas, strict=True)
-        ]
-        if rows:
-            console.table(("reviewers", "judged by both", "same verdict", "kappa"), rows, "Agreement")
-        if disagreed:
-            console.out.print(f"Disagreement: {', '.join(disagreed)}", highlight=False)
-
-    console.show(body, as_json, draw)
 
 
 @questions_app.command("comment", cls=console.TakesIds)

@@ -1,10 +1,9 @@
-"""Question sets, their splits, versions, reviews and comments."""
+"""Question sets, their splits, versions and comments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from ragviz.core.question import ASKED, Question
 from ragviz.core.split import Split
@@ -43,13 +42,11 @@ class Edit:
     """Who edits a question set, and what is done: a version of the set is named by it.
 
     Edits with the same `key` that follow each other make one version, as those of one generation; "" makes one each.
-    One that is `recorded` makes a version even where no question differs, as a verdict that changes no status.
     """
 
     author: str = ""
     action: str = "edited"
     key: str = ""
-    recorded: bool = False
 
 
 SYSTEM = "system:"
@@ -88,24 +85,6 @@ class QuestionChange:
     question_id: str
     before: Question | None
     after: Question | None
-
-
-ReviewVerdict = Literal["accept", "reject", "unsure"]
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """A question that is assigned to a reviewer, and the verdict; None until there is one.
-
-    `version` is that of the question that was judged (`codecs.version_of`), "" without a verdict.
-    """
-
-    question_id: str
-    reviewer: str
-    assigned: float
-    verdict: ReviewVerdict | None = None
-    decided: float | None = None
-    version: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
-from ragviz.questions import reviewing
 from ragviz.store.history import RESTORE, UNDO
 from ragviz.store.store import Store
 from ragviz.text.former_documents import UNKNOWN
@@ -116,8 +115,7 @@ def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
 def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersion:
     """Take back the newest edit of a set that was not taken back yet, as a new version; return the edit.
 
-    A verdict of a reviewer that made it is taken back too, and the verdicts that a taken back `restore` had taken back
-    are there again. What later versions of other edits changed stays. Questions that come back are at the end of the
+    What later versions of other edits changed stays. Questions that come back are at the end of the
     set, on the side of its split that they had.
 
     Raises:
@@ -129,27 +127,21 @@ def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersio
     if version is None:
         raise UsageError(f"There is no edit of '{question_set.name}' to take back.")
     changes = store.history.changes(question_set.id, version.number - 1, version.number)
-    verdicts = reviewing.reverted([reviewing.verdict_changes(versions).get(version.number, {})])
     edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
-    _restore(store, question_set, {change.question_id: change.before for change in changes}, verdicts, edit)
+    _restore(store, question_set, {change.question_id: change.before for change in changes}, edit)
     return version
 
 
 def restore(store: Store, question_set: QuestionSet, number: int, author: str = "") -> int:
     """Make all questions of a set as they were in a version, as a new version; return how many that changes.
 
-    The verdicts of reviewers are those of that version too: later ones are taken back, and those that were taken back
-    later are there again.
-
     Raises:
         UsageError: there is no such version.
 
     """
     found = differences(store, question_set, number)
-    made = reviewing.verdict_changes(store.history.versions(question_set.id))
-    verdicts = reviewing.reverted([made[n] for n in made if n > number])
     edit = Edit(author, f"restored version {number}", f"{RESTORE}{question_set.version + 1}:{number}")
-    _restore(store, question_set, {each.change.question_id: each.change.before for each in found}, verdicts, edit)
+    _restore(store, question_set, {each.change.question_id: each.change.before for each in found}, edit)
     return len(found)
 
 
@@ -157,21 +149,16 @@ def _restore(
     store: Store,
     question_set: QuestionSet,
     questions: Mapping[str, Question | None],
-    verdicts: reviewing.Verdicts,
     edit: Edit,
 ) -> None:
-    """Write questions as they were, by id, and change verdicts; None deletes a question.
+    """Write questions as they were, by id; None deletes a question.
 
-    The version that this makes names the questions of which only a verdict changes too. Evidence in documents replaced
-    since is moved afterwards.
+    Evidence in documents replaced since is moved afterwards.
     """
-    judged = sorted({question_id for question_id, _ in verdicts} - questions.keys())
-    back = [question for question in questions.values() if question is not None]
-    if back := back + store.questions(question_set.id, judged):
-        store.put_questions(question_set.id, back, edit=replace(edit, recorded=bool(judged)), back=True)
+    if back := [question for question in questions.values() if question is not None]:
+        store.put_questions(question_set.id, back, edit=edit, back=True)
     if gone := [question_id for question_id, question in questions.items() if question is None]:
         store.delete_questions(question_set.id, gone, edit)
-    reviewing.change(store, question_set, verdicts)
     store.settle_all()
 
 

@@ -640,7 +640,7 @@ class Store:
                 fresh += position == fresh
                 side = question.split if split else sides.get(question.id, "")
                 rows.append({"set_id": set_id, "position": position, "split": side} | codecs.question_row(question))
-                if edit.recorded or before[question.id] != rows[-1]["body"]:
+                if before[question.id] != rows[-1]["body"]:
                     changed[question.id] = before[question.id]
             connection.execute(schema.questions.insert(), rows)
             changes.mention(connection, set_id, changes.documents_in(some))
@@ -719,7 +719,7 @@ class Store:
             done = connection.execute(schema.questions.update().where(same).values(codecs.question_row(question)))
             if done.rowcount:
                 changes.count_change(connection, set_id)
-                if edit.recorded or codecs.question_to_json(question) != row.body:
+                if codecs.question_to_json(question) != row.body:
                     changes.record_version(connection, set_id, edit, {question.id: row.body})
                 changes.mark_gone(connection, set_id, [question])
                 changes.mention(connection, set_id, changes.documents_in([question]))

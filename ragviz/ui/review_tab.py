@@ -11,8 +11,8 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.question import Question, QuestionStatus
-from ragviz.core.question_set import Edit, QuestionSet, ReviewVerdict, SetVersion
-from ragviz.questions import authoring, reviewing, staleness
+from ragviz.core.question_set import Edit, QuestionSet, SetVersion
+from ragviz.questions import authoring, staleness
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES, said_of
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
@@ -22,7 +22,6 @@ from ragviz.ui import (
     address,
     cache,
     passages,
-    people_tab,
     person,
     split_tab,
     unsaved,
@@ -168,12 +167,6 @@ def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[
     )  # fmt: skip
     words = find.casefold()
     matches = [q for q in matches if words in q.text.casefold() or words in q.answer.casefold()]
-    if reviewer := st.query_params.get("reviewer", ""):
-        waiting = set(reviewing.waiting_for(cache.workspace().store.reviews.all(question_set.id), reviewer))
-        matches = [q for q in matches if q.id in waiting]
-        if st.button(f"✕ waiting for {markup.visible(reviewer)}", key="all-reviewers", help="Show all questions."):
-            address.put(reviewer=None)
-            st.rerun()
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
     return sorted(kept, key=lambda q: not q.asked)
 
@@ -258,7 +251,6 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
             if edit := _last_edit(cache.state(question_set.id), question.id):
                 st.caption(plain(f"{edit.action} · {edit.who or 'unnamed'} · {wording.when(edit.created)}"))
             versions_tab.undo_button(question_set, "undo-review", of="last edit")
-        _verdicts(question_set, question)
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
             fold = FOLD if sum(map(len, question.evidence)) > 1 else None
@@ -266,25 +258,22 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
         else:
             st.caption(NO_EVIDENCE[question.kind] if question.text else "Source chunk:")
             passages.source_chunks(question_set.corpus_id, question)
-        people_tab.comments(question_set, question)
+        _comments(question_set, question)
 
 
 def _buttons(question_set: QuestionSet, question: Question, version: str, following: str) -> None:
     """Draw the buttons that decide on a question, and those that edit it and go on.
 
-    They are keyed by question and version: a click on what was on the screen never applies to what replaced it. The
-    decision of a reviewer to whom the question is assigned is a verdict.
+    They are keyed by question and version: a click on what was on the screen never applies to what replaced it.
     """
-    waiting, key = _under_review(question_set, question), f"{question.id}-{version}"
-    accepted = (question.status == "accepted" and not waiting) or not question.text
-    rejected = question.status == "rejected" and not waiting
+    key, status = f"{question.id}-{version}", question.status
     with st.container(horizontal=True, gap="small"):
+        accepted = status == "accepted" or not question.text
         if st.button("Accept", shortcut="a", key=f"accept-{key}", disabled=accepted):
-            _say(question_set, question, "accept", following, version, waiting=waiting)
-        if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=rejected):
-            _say(question_set, question, "reject", following, version, waiting=waiting)
-        if waiting and st.button("Unsure", shortcut="u", key=f"unsure-{key}"):
-            _say(question_set, question, "unsure", following, version, waiting=waiting)
+            _decide(question_set, authoring.with_status(question, "accepted"), following, version)
+        if st.button("Reject", shortcut="x", key=f"reject-{key}", disabled=status == "rejected"):
+            rejected = authoring.with_status(question, "rejected", "rejected by hand")
+            _decide(question_set, rejected, following, version)
         if st.button("Fix evidence" if is_stale(question) else "Edit", shortcut="e", key="edit"):
             address.put(edit=question.id)
             st.rerun()
@@ -293,61 +282,17 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
             st.rerun()
 
 
-def _say(
-    question_set: QuestionSet,
-    question: Question,
-    verdict: ReviewVerdict,
-    following: str,
-    version: str,
-    *,
-    waiting: bool,
-) -> None:
-    """Record a verdict of a reviewer, else the decision of whoever looks at the page."""
-    if waiting:
-        _judge(question_set, question, verdict, following)
-    elif verdict == "accept":
-        _decide(question_set, authoring.with_status(question, "accepted"), following, version)
-    else:
-        _decide(question_set, authoring.with_status(question, "rejected", "rejected by hand"), following, version)
-
-
 @st.cache_data(max_entries=64, show_spinner=False)
 def _last_edit(of: cache.State, question_id: str) -> SetVersion | None:
     """Return who edited a question of a set last, and when."""
     return cache.workspace().store.history.latest(of.ids[0], question_id)
 
 
-def _under_review(question_set: QuestionSet, question: Question) -> bool:
-    """Whether the question waits for the verdict of whoever looks at the page."""
-    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
-    return question.id in reviewing.waiting_for(reviews, person.name())
-
-
-def _verdicts(question_set: QuestionSet, question: Question) -> None:
-    """Draw what reviewers said and when; nothing to one who is to judge without knowing what the others said."""
-    if _under_review(question_set, question):
-        return
-    reviews = cache.workspace().store.reviews.all(question_set.id, question.id)
-    if said := [people_tab.verdict_words(review) for review in reviews if review.verdict is not None]:
-        st.caption(plain("Verdicts: " + ", ".join(said)))
-
-
-def _judge(question_set: QuestionSet, question: Question, verdict: ReviewVerdict, following: str) -> None:
-    """Record the verdict of a reviewer on the question that was shown, unless it has changed."""
-    try:
-        reviewing.decide(cache.workspace().store, question_set, question, person.name(), verdict)
-    except authoring.Conflict as conflict:
-        st.warning(plain(f"{conflict} Review it, and decide again."))
-        return
-    address.put(question=following)
-    st.rerun()
-
-
 def _warn_if_replaced(question: Question) -> None:
     """Warn when a decision was pressed for a question that is no longer shown, or has changed."""
     key = f"{question.id}-{version_of(question)}"
     before, st.session_state["shown-question"] = st.session_state.get("shown-question", key), key
-    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject", "unsure")):
+    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject")):
         return
     changed = before.startswith(f"{question.id}-")
     what = "The question was changed by somebody else since it was shown" if changed else "Another question is shown"
@@ -364,6 +309,26 @@ def _decide(question_set: QuestionSet, question: Question, following: str, versi
         return
     address.put(question=following)
     st.rerun()
+
+
+def _comments(question_set: QuestionSet, question: Question) -> None:
+    """Draw the comments on a question, and the field for another one."""
+    store = cache.workspace().store
+    said = store.reviews.comments(question_set.id, question.id)
+    with st.expander(f"Comments ({len(said)})", expanded=bool(said)):
+        for comment in said:
+            with st.container(gap=None):
+                who = f"**{plain(comment.author or 'unnamed')}** · {wording.when(comment.created)}"
+                st.markdown(f"{who}  \n{plain(comment.text)}")
+                if st.button("Delete", key=f"uncomment-{comment.id}", type="tertiary"):
+                    store.reviews.delete_comment(question_set.id, comment.id)
+                    st.rerun()
+        with st.form(f"comment-{question.id}", clear_on_submit=True, border=False):
+            text = st.text_area("Comment", label_visibility="collapsed", placeholder="Write a comment", height=68)
+            if st.form_submit_button("Comment") and text.strip():
+                store.reviews.comment(question_set.id, question.id, person.name(), text.strip())
+                st.rerun()
+        person.field()
 
 
 def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question], names: Mapping[str, str]) -> None:

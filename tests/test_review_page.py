@@ -1,11 +1,9 @@
-"""The tabs Reviewers and Versions, and reviewing by keys, as Streamlit runs them."""
+"""The tabs Review and Versions, as Streamlit runs them."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from ragviz.questions import reviewing
 from ragviz.workspace import open_workspace
 from tests.test_home import links
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
@@ -20,48 +18,6 @@ def asked():
     store = open_workspace().store
     question_set = store.question_set("asked")
     return store, question_set, {q.id: q for q in store.questions(question_set.id)}
-
-
-def test_a_sample_is_assigned_judged_and_disagreed_on(home: Path) -> None:  # noqa: F811
-    app = show("questions", set="asked", tab="Reviewers")
-    assert "No reviewers yet." in words(app)
-    next(n for n in app.number_input if n.label == "Questions").set_value(3)
-    button(app, "Assign").click()
-    app = checked(app.run())
-    store, question_set, _ = asked()
-    mine = reviewing.waiting_for(store.reviews.all(question_set.id), "Ann")
-    assert len(mine) == 3
-    app = show("questions", set="asked", tab="Review", reviewer="Ann")
-    assert "3 of " in words(app)
-    first = next(q for q in asked()[2].values() if q.id in mine)
-    button(app, "Unsure").click()
-    app = checked(app.run())
-    store, question_set, by_id = asked()
-    assert by_id[first.id].status == "proposed"
-    assert [r.verdict for r in store.reviews.all(question_set.id) if r.question_id == first.id] == ["unsure"]
-    second = next(q for q in by_id.values() if q.id in mine and q.id != first.id)
-    app = show("questions", set="asked", tab="Review", question=second.id)
-    button(app, "Reject").click()
-    checked(app.run())
-    assert (asked()[2][second.id].status, asked()[2][second.id].reason) == ("rejected", "rejected by Ann")
-    reviewing.decide(store, question_set, asked()[2][second.id], "Bo", "accept")
-    app = show("questions", set="asked", tab="Reviewers")
-    [agreement] = [d.value for d in app.dataframe if "Kappa" in d.value]
-    assert list(agreement["Judged by both"]) == [1]
-    [disputed] = [d.value for d in app.dataframe if "Verdicts" in d.value]
-    assert sorted(disputed["Id"]) == sorted([first.id, second.id])
-    by_both, by_ann = sorted(disputed["Verdicts"], key=len, reverse=True)
-    when = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-    assert re.fullmatch(f"Ann: rejected · {when}, Bo: accepted · {when}", by_both)
-    assert re.fullmatch(f"Ann: unsure · {when}", by_ann)
-    [reviewers] = [d.value for d in app.dataframe if "Reviewer" in d.value]
-    assert all(re.fullmatch(when, each) for each in reviewers["Newest verdict"])
-    panel = words(show("questions", set="asked", tab="Review", question=second.id)).replace("\\", "")
-    assert f"Verdicts: {by_both}" in panel
-    third = next(each for each in mine if each not in (first.id, second.id))
-    reviewing.decide(store, question_set, asked()[2][third], "Bo", "accept")
-    panel = words(show("questions", set="asked", tab="Review", question=third))
-    assert "Verdicts:" not in panel, "who is to judge does not see what others said"
 
 
 def test_a_decision_is_taken_back_and_versions_are_compared(home: Path) -> None:  # noqa: F811
@@ -106,7 +62,7 @@ def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
     assert show("questions", set="asked").button(key="verify-questions").disabled
 
 
-@pytest.mark.parametrize("tab", ["Review", "Find evidence", "Split", "Reviewers"])
+@pytest.mark.parametrize("tab", ["Review", "Find evidence", "Split"])
 def test_a_set_without_questions_says_how_to_get_some(home: Path, tab: str) -> None:  # noqa: F811
     store, question_set, _ = asked()
     empty = store.create_question_set(question_set.corpus_id, "bare <set>")
