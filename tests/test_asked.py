@@ -3,7 +3,9 @@
 import json
 import math
 import random
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +30,6 @@ from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, apart, clusters_of
 from ragviz.stats.weighted import weighted_estimate
 from ragviz.workspace import Workspace
-from tests.processor_time import seconds_of
 
 
 def read(text, name="log.txt", keys=()):
@@ -135,14 +136,17 @@ def texts(pairs_of):
     return Log(tuple(Asked(text, count) for text, count in pairs_of), len(pairs_of))
 
 
-def clusters(pairs_of, questions=()):
-    listed = log_clusters.texts_of(texts(pairs_of), questions, lambda *_: None)
-    weights = log_clusters.read_words(listed, questions, lambda *_: None)
-    return log_clusters.by_words(listed, weights, lambda *_: None)
+class NoVectors:
+    def fits(self, _):
+        return False
+
+
+def clusters(pairs_of):
+    return log_clusters.clusters_of(texts(pairs_of), [], NoVectors(), 0.8, lambda *_: None)
 
 
 def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
-    found = {each.leader.text: each.count for each in clusters(LOG)}
+    found = {each.text: each.count for each in clusters(LOG)}
     assert found == {
         "How do I reset my password?": 75,
         "When does the library open on Sunday?": 30,
@@ -155,19 +159,32 @@ def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
 @pytest.mark.model
 def test_chinese_texts_are_clustered():
     found = clusters([("如何重置密码？", 5), ("请问怎么重置密码", 3), ("食堂几点开门？", 4)])
-    assert {each.leader.text: each.count for each in found} == {"如何重置密码？": 8, "食堂几点开门？": 4}
+    assert {each.text: each.count for each in found} == {"如何重置密码？": 8, "食堂几点开门？": 4}
 
 
-def test_the_time_of_clustering_does_not_grow_with_the_square_of_the_texts():
-    draw = random.Random(1)
-    words = [f"w{n}" for n in range(2_000)]
+def test_a_text_joins_the_nearest_leader_with_its_numbers_by_a_loop():
+    """Of all texts of four of nine words, as they are drawn: each by cosines that are computed pair by pair."""
+    log = [(" ".join(f"zq{letter}k" for letter in some), 1000) for some in combinations("abcdefghi", 4)]
+    random.Random(1).shuffle(log)
+    log = [(text, count - place) for place, (text, count) in enumerate(log)]
+    own = {text: frozenset(text.split()) for text, _ in log}
+    df = Counter(word for each in own.values() for word in each)
+    idf = {word: 1 + math.log((1 + len(log)) / (1 + count)) for word, count in df.items()}
 
-    def seconds(count):
-        log = [(" ".join(draw.choices(words, k=6)), 1) for _ in range(count)]
-        return seconds_of(lambda: clusters(log))
+    def cosine(one, other):
+        both, first, second = (sum(idf[w] ** 2 for w in words) for words in (one & other, one, other))
+        return both / math.sqrt(first * second)
 
-    seconds(200)
-    assert seconds(8_000) < 8 * seconds(2_000) + 0.5  # 4 times the texts; squared, it would be 16 times
+    leads = {}
+    for text, count in log:
+        near = [(round(cosine(own[text], own[lead]), 6), lead) for lead in leads]
+        best = max(near, key=lambda each: each[0], default=(0, ""))
+        if best[0] >= log_clusters.SAME_WORDS:
+            leads[best[1]] += count
+        else:
+            leads[text] = count
+    assert 5 < len(leads) < 300
+    assert {each.text: each.count for each in clusters(log)} == leads
 
 
 class Directions:

@@ -139,14 +139,9 @@ def examine(
     if index is not None:
         index = search.ready(workspace, index)
     questions = [question for question in workspace.store.questions(question_set.id) if question.asked]
-    texts = log_clusters.texts_of(log, questions, progress)
-    weights = log_clusters.read_words(texts, questions, progress)
-    clusters = log_clusters.by_words(texts, weights, progress)
     vectors = Vectors(workspace, question_set, index, progress)
-    clusters = log_clusters.by_vectors(clusters, vectors, alike)
-    clusters.sort(key=lambda cluster: -cluster.count)
-    log_clusters.match(clusters, questions, weights, vectors, alike, progress)
-    threshold, by = held.hold(workspace, index, clusters, questions, weights, vectors, progress)
+    clusters = log_clusters.clusters_of(log, questions, vectors, alike, progress)
+    threshold, by = held.hold(workspace, index, clusters, questions, vectors, progress)
     listed, others = clusters[:KEPT], clusters[KEPT:]
     notes = [*log.notes, *_notes(log, clusters, vectors, by, threshold)]
     return Demand(
@@ -181,13 +176,12 @@ def _matched(clusters: Sequence[OpenCluster]) -> dict[str, int]:
 
 def _kept(cluster: OpenCluster) -> Cluster:
     """Return what is stored of a cluster."""
-    leader = cluster.leader
-    examples = [member.text for member in cluster.members if member is not leader]
+    examples = [member.text for member in cluster.members if member.text != cluster.text]
     return Cluster(
-        text=leader.text,
+        text=cluster.text,
         count=cluster.count,
         texts=len(cluster.members),
-        language=leader.language,
+        language=cluster.language,
         examples=tuple(examples[:EXAMPLES]),
         question=cluster.question,
         alike=round(cluster.alike, 3),
@@ -204,7 +198,7 @@ def _notes(
         yield f"Keys, addresses of mail or long numbers were taken out of {counted(log.hidden, 'text')}."
     if log.shortened:
         yield f"{counted(log.shortened, 'text', 'was')} cut after the first characters."
-    if vectors.name and not any(vectors.fits(each.leader.language) for each in clusters):
+    if vectors.name and not any(vectors.fits(each.language) for each in clusters):
         yield f"The embedder {vectors.name} was not trained for the language of the log: texts are compared by words."
     elif not vectors.name:
         yield "Texts were compared by their words: name an index with an embedder to compare their meaning."

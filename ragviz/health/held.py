@@ -17,6 +17,7 @@ import numpy as np
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
+from ragviz.health import words
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors, content
 from ragviz.health.words import Weights
 from ragviz.questions import staleness
@@ -62,7 +63,6 @@ def hold(
     index: IndexInfo | None,
     clusters: Sequence[OpenCluster],
     questions: Sequence[Question],
-    weights: Weights,
     vectors: Vectors,
     progress: Progress,
 ) -> tuple[Threshold | None, str]:
@@ -76,7 +76,9 @@ def hold(
     looked = clusters[:EMBEDDED]
     yes = _spread([(q.query, q.language) for q in questions if q.evidence])
     no = _spread([(q.query, q.language) for q in questions if q.kind == "unanswerable"])
-    fitting = sum(vectors.fits(each.leader.language) for each in looked)
+    fitting = sum(vectors.fits(each.language) for each in looked)
+    every = [each.words for each in clusters] + [content(q.query, q.language) for q in questions]
+    weights = words.weights_of(every)
     ways: dict[str, Callable[[Sequence[tuple[str, str]]], Scored]] = {
         "words": lambda texts: _by_terms(workspace, index, texts, weights, progress)
     }
@@ -87,7 +89,7 @@ def hold(
     tried = {name: _threshold([s for s, _ in way(yes)], [s for s, _ in way(no)]) for name, way in ways.items()}
     by = max(tried, key=lambda name: (each.balanced or 0.0) if (each := tried[name]) else -1.0)
     threshold = tried[by]
-    scored = ways[by]([(each.leader.text, each.leader.language) for each in looked])
+    scored = ways[by]([(each.text, each.language) for each in looked])
     known = {question.id: held for question in questions if (held := by_set(question)) is not None}
     for cluster, (score, chunk) in zip(looked, scored, strict=True):
         cluster.score, cluster.chunk = score, chunk

@@ -1,14 +1,14 @@
 """Texts of a log that ask the same, and the questions of a set that ask it too.
 
-Texts are joined by their words, through an index of their rarest ones, then the leaders by their embeddings, where
-there is an embedder of their language. Different numbers are different questions. No step compares every text with
-every other: a text is compared with those that share a rare word with it, and with the clusters that were asked most.
+Texts are compared by their words, then those that lead a cluster by their embeddings, where there is an embedder of
+their language. Different numbers are different questions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,44 +18,36 @@ from ragviz.core.progress import Progress
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.health import words
-from ragviz.health.words import Weights
 from ragviz.models import weights as models
-from ragviz.questions.asked import Log, normal
+from ragviz.questions.asked import Asked, Log, normal
 from ragviz.text import language, numerals
 from ragviz.workspace import Workspace
 
-SAME_WORDS = 0.6
-"""Weighted Jaccard of the content words of two texts from which they ask the same."""
-LOOKED_AT = 60
-"""Texts that share a rare word with one, and that it is compared with at most."""
-RARE = 4
-"""Words of a text, the rarest, by which others are found."""
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Matrix: TypeAlias = "NDArray[np.float32] | csr_matrix"
+"""A vector of each text, one a row."""
+
+SAME_WORDS = 0.75
+"""Cosine of the tf–idf vectors of two texts from which they ask the same."""
+COMPARED = 20_000
+"""Clusters, the most asked, that are compared by their words; the others hold texts of the very same words."""
 EMBEDDED = 5_000
-"""Clusters, the most asked, that are embedded and searched for in the documents; the others are compared by words."""
-HEADS = 2_000
-"""Clusters, the most asked, that are compared with each other by their embeddings."""
-_NEAREST = 5  # nearest by embedding that are looked at, as their numbers may differ
-_BLOCK = 256
-_REPORTED = 500  # texts between two reports of progress
-
-
-@dataclass(slots=True, eq=False)
-class LoggedText:
-    """A distinct text of the log with its content words and its numbers."""
-
-    text: str
-    count: int
-    language: str
-    words: frozenset[str] = frozenset()
-    numbers: frozenset[str] = frozenset()
+"""Clusters, the most asked, that are embedded and searched for in the documents."""
+_NEAREST = 5  # nearest questions that are looked at, as their numbers may differ
+_BLOCK = 500
 
 
 @dataclass(slots=True, eq=False)
 class OpenCluster:
-    """A cluster that is being made: its leader, and the others."""
+    """A cluster that is being made: its most asked text leads, with its content words and its numbers."""
 
-    leader: LoggedText
-    members: list[LoggedText]
+    text: str
+    language: str
+    words: frozenset[str]
+    numbers: frozenset[str]
+    members: list[Asked] = field(default_factory=list)
     question: str = ""
     alike: float = 0.0
     score: float | None = None
@@ -73,84 +65,21 @@ def content(text: str, code: str) -> frozenset[str]:
     return words.content(text, code) or frozenset(normal(text).split())
 
 
-def texts_of(log: Log, questions: Sequence[Question], progress: Progress) -> list[LoggedText]:
-    """Return the texts of a log with their languages; one too short to show it is in that of most questions."""
+def read(log: Log, questions: Sequence[Question], progress: Progress) -> list[OpenCluster]:
+    """Return the texts of a log, those of the same content words together, the most asked first.
+
+    A text that is too short to show its language is in that of most questions.
+    """
     codes = [question.language for question in questions]
     usual = max(set(codes), key=codes.count) if codes else ""
-    texts = []
+    clusters: dict[tuple[frozenset[str], frozenset[str]], OpenCluster] = {}
     for number, each in enumerate(log.asked):
-        if number % _REPORTED == 0:
-            progress(number, len(log.asked), "texts", "Reading languages")
-        texts.append(LoggedText(each.text, each.count, language.of_short(each.text, usual)))
-    return texts
-
-
-def read_words(texts: Sequence[LoggedText], questions: Sequence[Question], progress: Progress) -> Weights:
-    """Read the words of texts, and weigh words by how rare they are in the log and in the set."""
-    for number, each in enumerate(texts):
-        if number % _REPORTED == 0:
-            progress(number, len(texts), "texts", "Reading words")
-        each.words, each.numbers = content(each.text, each.language), numerals.numbers(each.text)
-    return words.weights_of([each.words for each in texts] + [content(q.query, q.language) for q in questions])
-
-
-class _Rarest:
-    """Sets of words found by their rarest words, and compared by weighted Jaccard; a word is weighed once."""
-
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
-        self._known: dict[str, float] = {}
-        self._places: dict[str, list[int]] = {}
-        self._kept: list[tuple[frozenset[str], float]] = []
-
-    def _of(self, word: str) -> float:
-        weight = self._known.get(word)
-        if weight is None:
-            weight = self._known[word] = self._weights.of(word)
-        return weight
-
-    def _rare(self, own: frozenset[str]) -> list[str]:
-        return sorted(own, key=lambda word: (-self._of(word), word))[:RARE]
-
-    def add(self, own: frozenset[str]) -> None:
-        """Add a set of words."""
-        for word in self._rare(own):
-            self._places.setdefault(word, []).append(len(self._kept))
-        self._kept.append((own, sum(map(self._of, own))))
-
-    def nearest(self, own: frozenset[str], is_allowed: Callable[[int], bool]) -> tuple[float, int]:
-        """Return how near the nearest set is that shares a rare word and is allowed, and its place; 0, -1 for none.
-
-        At most `LOOKED_AT` are looked at, those of the rarest word first; of equally near ones the first is taken.
-        """
-        total, looked, best, found = sum(map(self._of, own)), set[int](), 0.0, -1
-        for word in self._rare(own):
-            for place in self._places.get(word, ())[: LOOKED_AT - len(looked)]:
-                if place in looked:
-                    continue
-                looked.add(place)
-                kept, other = self._kept[place]
-                both = sum(map(self._of, own & kept))
-                near = both / (total + other - both) if both else 0.0
-                if (near > best or (near == best and place < found)) and is_allowed(place):
-                    best, found = near, place
-        return best, found
-
-
-def by_words(texts: Sequence[LoggedText], weights: Weights, progress: Progress) -> list[OpenCluster]:
-    """Join each text, the most asked first, with the leader whose words are nearest, else let it lead."""
-    clusters: list[OpenCluster] = []
-    leaders = _Rarest(weights)
-    for number, each in enumerate(texts):
-        if number % _REPORTED == 0:
-            progress(number, len(texts), "texts", "Joining texts by their words")
-        best, place = leaders.nearest(each.words, lambda at: clusters[at].leader.numbers == each.numbers)  # noqa: B023
-        if best >= SAME_WORDS:
-            clusters[place].members.append(each)
-        else:
-            clusters.append(OpenCluster(each, [each]))
-            leaders.add(each.words)
-    return clusters
+        if number % _BLOCK == 0:
+            progress(number, len(log.asked), "texts", "Reading words")
+        code = language.of_short(each.text, usual)
+        key = content(each.text, code), numerals.numbers(each.text)
+        clusters.setdefault(key, OpenCluster(each.text, code, *key)).members.append(each)
+    return sorted(clusters.values(), key=lambda cluster: -cluster.count)
 
 
 class Vectors:
@@ -175,82 +104,75 @@ class Vectors:
         return np.asarray(embedder.embed(texts, "query", lambda done: self._progress(done, total, "texts", what)))
 
 
-def by_vectors(clusters: list[OpenCluster], vectors: Vectors, alike: float) -> list[OpenCluster]:
-    """Join clusters whose leaders' embeddings are alike: the `HEADS` most asked with each other, others with those."""
-    clusters.sort(key=lambda cluster: -cluster.count)
-    places = [n for n, each in enumerate(clusters[:EMBEDDED]) if vectors.fits(each.leader.language)]
-    if len(places) < 2:
-        return clusters
-    matrix = vectors.of([clusters[place].leader.text for place in places], "Embedding what was asked")
-    heads: list[int] = []  # rows of the matrix
-    led = np.empty((min(HEADS, len(places)), matrix.shape[1]), dtype=matrix.dtype)
-    joined: set[int] = set()
-    for row, place in enumerate(places):
-        own = clusters[place]
-        near = led[: len(heads)] @ matrix[row]
-        order = np.argsort(-near, kind="stable")[:_NEAREST]
-        candidates = [heads[at] for at in order if near[at] >= alike]
-        best = next((n for n in candidates if clusters[places[n]].leader.numbers == own.leader.numbers), None)
-        if best is not None:
-            clusters[places[best]].members += own.members
-            joined.add(place)
-        elif len(heads) < HEADS:
-            led[len(heads)] = matrix[row]
-            heads.append(row)
-    return [cluster for place, cluster in enumerate(clusters) if place not in joined]
+def clusters_of(
+    log: Log, questions: Sequence[Question], vectors: Vectors, alike: float, progress: Progress
+) -> list[OpenCluster]:
+    """Return what a log asks, the most asked first, each with the question of the set that asks the same, if any.
 
-
-def match(
-    clusters: Sequence[OpenCluster],
-    questions: Sequence[Question],
-    weights: Weights,
-    vectors: Vectors,
-    alike: float,
-    progress: Progress,
-) -> None:
-    """Find the question of the set that asks the same as each cluster.
-
-    That is one of the same text, else the nearest by words and, for some clusters, by embeddings.
+    That is one of the same text, else the nearest by words from `SAME_WORDS` on, else by embeddings from `alike` on.
     """
-    own = _Rarest(weights)
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    clusters = read(log, questions, progress)
+    of_set = [content(question.query, question.language) for question in questions]
+    by_words = TfidfVectorizer(analyzer=sorted, binary=True).fit([*(each.words for each in clusters), *of_set])
+    compared = clusters[:COMPARED]
+    progress(0, None, "texts", "Joining texts by their words")
+    joined = _joined(compared, by_words.transform([each.words for each in compared]), SAME_WORDS)
+    clusters = sorted([*joined, *clusters[COMPARED:]], key=lambda cluster: -cluster.count)
+    embedded = [each for each in clusters[:EMBEDDED] if vectors.fits(each.language)]
+    if len(embedded) > 1:
+        joined = _joined(embedded, vectors.of([each.text for each in embedded], "Embedding what was asked"), alike)
+        gone = {*map(id, embedded)} - {*map(id, joined)}
+        clusters = sorted((each for each in clusters if id(each) not in gone), key=lambda cluster: -cluster.count)
     same = {normal(question.query): question.id for question in reversed(questions)}
-    numbers = [numerals.numbers(question.query) for question in questions]
-    for question in questions:
-        own.add(content(question.query, question.language))
-    for number, each in enumerate(clusters):
-        if number % _REPORTED == 0:
-            progress(number, len(clusters), "clusters", "Comparing with the set")
-        if known := same.get(normal(each.leader.text)):
+    for each in clusters:
+        if known := same.get(normal(each.text)):
             each.question, each.alike = known, 1.0
-            continue
-        best, place = own.nearest(each.leader.words, lambda at: numbers[at] == each.leader.numbers)  # noqa: B023
-        each.alike = best
-        if best >= SAME_WORDS:
-            each.question = questions[place].id
-    _match_vectors(clusters, questions, numbers, vectors, alike)
+    progress(0, None, "texts", "Comparing with the set")
+    rest = [each for each in clusters if not each.question]
+    if rest and questions:
+        rows = by_words.transform([each.words for each in rest])
+        _match(rest, rows, questions, by_words.transform(of_set), SAME_WORDS)
+    fitting = [question for question in questions if vectors.fits(question.language)]
+    rest = [each for each in clusters[:EMBEDDED] if not each.question and vectors.fits(each.language)]
+    if rest and fitting:
+        asked = vectors.of([question.query for question in fitting], "Embedding the set")
+        _match(rest, vectors.of([each.text for each in rest], "Embedding what was asked"), fitting, asked, alike)
+    return clusters
 
 
-def _match_vectors(
-    clusters: Sequence[OpenCluster],
-    questions: Sequence[Question],
-    numbers: Sequence[frozenset[str]],
-    vectors: Vectors,
-    alike: float,
+def _joined(clusters: Sequence[OpenCluster], matrix: Matrix, alike: float) -> list[OpenCluster]:
+    """Join each cluster with the nearest leader before it that has its numbers (ties: the first), or let it lead."""
+    from sklearn.neighbors import NearestNeighbors
+
+    leads: dict[int, OpenCluster] = {}
+    near = NearestNeighbors(radius=1 - alike + 1e-6, metric="cosine").fit(matrix)
+    for start in range(0, len(clusters), _BLOCK):
+        found = near.radius_neighbors(matrix[start : start + _BLOCK])
+        for row, (far, places) in enumerate(zip(*found, strict=True), start):
+            own, order = clusters[row], places[np.lexsort((places, far.round(6)))]
+            lead = next((leads[n] for n in order if n in leads and leads[n].numbers == own.numbers), None)
+            if lead is None:
+                leads[row] = own
+            else:
+                lead.members += own.members
+    return list(leads.values())
+
+
+def _match(
+    clusters: Sequence[OpenCluster], rows: Matrix, questions: Sequence[Question], of_set: Matrix, alike: float
 ) -> None:
-    """Find the question of each of the most asked clusters that has none yet by embeddings, with the same numbers."""
-    fitting = [n for n, question in enumerate(questions) if vectors.fits(question.language)]
-    rows = [each for each in clusters[:EMBEDDED] if not each.question and vectors.fits(each.leader.language)]
-    if not fitting or not rows:
-        return
-    asked = vectors.of([questions[n].query for n in fitting], "Embedding the set")
-    texts = vectors.of([each.leader.text for each in rows], "Embedding what was asked")
-    for start in range(0, len(rows), _BLOCK):
-        near = texts[start : start + _BLOCK] @ asked.T
-        for each, row in zip(rows[start : start + _BLOCK], near, strict=True):
-            order = np.argsort(-row, kind="stable")[:_NEAREST]
-            at = next((n for n in order if numbers[fitting[n]] == each.leader.numbers), None)
-            if at is None:
-                continue
-            each.alike = max(each.alike, float(row[at]))
-            if row[at] >= alike:
-                each.question = questions[fitting[at]].id
+    """Note how near the nearest question with the same numbers is to each cluster, and its id from `alike` on."""
+    from sklearn.neighbors import NearestNeighbors
+
+    numbers = [numerals.numbers(question.query) for question in questions]
+    near = NearestNeighbors(n_neighbors=min(_NEAREST, len(questions)), metric="cosine").fit(of_set)
+    for start in range(0, len(clusters), _BLOCK):
+        distances, places = near.kneighbors(rows[start : start + _BLOCK])
+        for own, far, order in zip(clusters[start : start + _BLOCK], distances, places, strict=True):
+            at = next((n for n, place in enumerate(order) if numbers[place] == own.numbers), None)
+            if at is not None:
+                own.alike = max(own.alike, float(1 - far[at]))
+                if 1 - far[at] >= alike - 1e-6:
+                    own.question = questions[order[at]].id
