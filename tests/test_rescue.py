@@ -16,7 +16,6 @@ from ragviz import jobs, sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
-from ragviz.core.progress import silent
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
@@ -226,55 +225,10 @@ def test_a_reranker_is_replayed_as_its_run_ranks(made):
     assert measured.ranks.tolist() == summaries.overview(workspace, run).summary.ranks.tolist()
     assert measured.reach.tolist() == summaries.overview(workspace, run).reach.tolist()
     assert measured.ranks.tolist() != table.own.ranks.tolist()
-    with pytest.raises(UsageError, match="take an index with an embedder on this machine"):
+    with pytest.raises(UsageError, match="Name an embedder on this machine"):
         replays.replay(workspace, base, named=["maxsim"])
     remove_made(workspace)
     workspace.store.delete_run(base.id)
-
-
-@pytest.fixture(scope="module")
-def with_tokens(tmp_path_factory) -> Workspace:
-    """The sample's questions over indexes of an embedder that has vectors of tokens."""
-    workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-    corpus = workspace.store.create_corpus("sample")
-    for name, data in sample.documents():
-        corpora.add_file(workspace, corpus, name, data)
-    exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
-    indexing.build_index(workspace, corpus, "tokens-200", IndexConfig())
-    indexing.build_index(workspace, corpus, "tokens-90", IndexConfig(chunk_size=90))
-    return workspace
-
-
-def test_a_reranker_is_replayed_with_other_changes_as_its_run_ranks(with_tokens):
-    """Every row with it, alone and with others, also on an index that is built for it, against its run."""
-    base = running.run(with_tokens, "base", RunConfig("tokens-200", "q", "bm25", depth=20))
-    assert "reranker=maxsim" in replays.replay(with_tokens, base, named=["maxsim"])["replayed"]
-    alone = columns(with_tokens, "base")
-    reranked = alone.change("reranker=maxsim")
-    wanted = [reranked]
-    for other in ("retriever=hybrid", "index=tokens-90", "prefix=title"):
-        wanted.append(alternatives.combined(with_tokens, alone.changes, [reranked, alone.change(other)]))
-    split_at_once = replace(alone.changes, changes=(*alone.changes.changes, *wanted[1:]))
-    work = replays._Work(with_tokens, base, split_at_once, None, silent)
-    work.do(wanted[1:])
-    assert not work.failed
-    table = replays.rescue(replays.columns_of(with_tokens, base, split_at_once), 3)
-    ids = np.array([question.id for question in alone.changes.questions])
-    moved = 0
-    for change in wanted:
-        row = next(row for row in table.rows if row.replay.key == change.key)
-        run = really_made(with_tokens, change)
-        rescued, broken = by_the_rankings(with_tokens, base, run, 3, 3)
-        assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
-        moved += len(rescued) + len(broken)
-        overview = summaries.overview(with_tokens, run)
-        assert np.asarray(row.replay.ranks).tolist() == overview.summary.ranks.tolist()
-        assert row.replay.tokens == pytest.approx(overview.tokens[2])
-    assert moved
-    now = columns(with_tokens, "base")  # the runs take the place of the replays
-    assert now.change("reranker=maxsim").runs
-    remove_made(with_tokens)
-    with_tokens.store.delete_run(base.id)
 
 
 def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
