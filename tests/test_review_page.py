@@ -45,9 +45,7 @@ def test_a_comment_is_written_and_shown_as_text(home: Path) -> None:  # noqa: F8
     button(app, "Comment").click()
     app = checked(app.run())
     store, question_set, _ = asked()
-    assert [(c.author, c.text) for c in store.reviews.comments(question_set.id)] == [
-        ("Ann", "Which **pump**? <b>x</b>")
-    ]
+    assert [(c.author, c.text) for c in store.comments.all(question_set.id)] == [("Ann", "Which **pump**? <b>x</b>")]
     assert "<b>" not in "".join(block.proto.body for block in app.get("html"))
 
 

@@ -21,17 +21,17 @@ def asked(workspace):
 
 def test_comments_are_kept_in_order(asked):
     store, question_set = asked
-    store.reviews.comment(question_set.id, "q01", "Ann", "Which pump?")
-    store.reviews.comment(question_set.id, "q02", "Bo", "北泵")
-    store.reviews.comment(question_set.id, "q01", "Bo", "The north one.")
-    assert [c.text for c in store.reviews.comments(question_set.id, "q01")] == ["Which pump?", "The north one."]
-    assert [(c.author, c.question_id) for c in store.reviews.comments(question_set.id)] == [
+    store.comments.add(question_set.id, "q01", "Ann", "Which pump?")
+    store.comments.add(question_set.id, "q02", "Bo", "北泵")
+    store.comments.add(question_set.id, "q01", "Bo", "The north one.")
+    assert [c.text for c in store.comments.all(question_set.id, "q01")] == ["Which pump?", "The north one."]
+    assert [(c.author, c.question_id) for c in store.comments.all(question_set.id)] == [
         ("Ann", "q01"),
         ("Bo", "q02"),
         ("Bo", "q01"),
     ]
-    store.reviews.delete_comment(question_set.id, store.reviews.comments(question_set.id, "q02")[0].id)
-    assert len(store.reviews.comments(question_set.id)) == 2
+    store.comments.delete(question_set.id, store.comments.all(question_set.id, "q02")[0].id)
+    assert len(store.comments.all(question_set.id)) == 2
 
 
 def test_the_command_line_reviews_compares_and_takes_back(workspace, command_line, monkeypatch):

@@ -221,9 +221,9 @@ def test_a_deleted_set_leaves_nothing(workspace, question_set):
     store = workspace.store
     store.put_questions(question_set.id, [question("a")])
     store.put_set_fact(question_set.id, "plan", {"cells": []})
-    store.reviews.comment(question_set.id, "a", "Ann", "Why?")
+    store.comments.add(question_set.id, "a", "Ann", "Why?")
     store.delete_question_set(question_set.id)
-    for table in ("set_versions", "question_changes", "set_facts", "comments", "reviews"):
+    for table in ("set_versions", "question_changes", "set_facts", "comments"):
         with store._write() as connection:
             assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
 

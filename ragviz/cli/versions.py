@@ -116,10 +116,10 @@ def questions_comment(
     store, question_set = workspace.store, workspace.store.question_set(set_name)
     question = authoring.question_of(store, question_set, question_id)
     if text.strip():
-        store.reviews.comment(question_set.id, question.id, by or workspace.settings.person, text.strip())
+        store.comments.add(question_set.id, question.id, by or workspace.settings.person, text.strip())
     elif text:
         raise UsageError("A comment needs words.")
-    said = store.reviews.comments(question_set.id, question.id)
+    said = store.comments.all(question_set.id, question.id)
     rows = [{"author": c.author, "created": c.created, "text": c.text} for c in said]
     drawn = [(c.author, console.when(c.created), c.text) for c in said]
     console.show(rows, as_json, lambda: console.table(("who", "when", "comment"), drawn))

@@ -64,7 +64,7 @@ def delete_question_set(connection: Connection, set_id: str) -> None:
     connection.execute(schema.questions.delete().where(schema.questions.c.set_id == set_id))
     connection.execute(schema.payments.delete().where(schema.payments.c.run_id == set_id))
     for table in (
-        schema.set_facts, schema.set_versions, schema.question_changes, schema.reviews, schema.comments,
+        schema.set_facts, schema.set_versions, schema.question_changes, schema.comments,
     ):  # fmt: skip
         connection.execute(table.delete().where(table.c.set_id == set_id))
     connection.execute(schema.mentions.delete().where(schema.mentions.c.owner_id == set_id))

@@ -124,17 +124,6 @@ question_changes = sa.Table(  # what a version replaced: the question as it was 
     sa.Column("question_id", identifier, primary_key=True),
     sa.Column("before", sa.Text, nullable=False),
 )
-reviews = sa.Table(  # `verdict` is "" until there is one
-    "reviews",
-    metadata,
-    sa.Column("set_id", identifier, primary_key=True),
-    sa.Column("question_id", identifier, primary_key=True),
-    sa.Column("reviewer", sa.String(200), primary_key=True),
-    sa.Column("assigned", sa.Float, nullable=False),
-    sa.Column("verdict", sa.String(16), nullable=False),
-    sa.Column("decided", sa.Float),
-    sa.Column("version", sa.String(64), nullable=False),
-)
 comments = sa.Table(
     "comments",
     metadata,

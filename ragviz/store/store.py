@@ -38,9 +38,9 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import changes, codecs, database, evidence, labels, schema
 from ragviz.store.changes import BATCH, Overtaken
 from ragviz.store.codecs import Cuts
+from ragviz.store.comments import StoreComments
 from ragviz.store.database import reading, repeated, writing
 from ragviz.store.history import StoreHistory
-from ragviz.store.reviews import StoreReviews
 from ragviz.text.former_documents import marked
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
@@ -99,9 +99,9 @@ class Store:
         return StoreHistory(self._rows)
 
     @property
-    def reviews(self) -> StoreReviews:
-        """Reviews of questions, and comments on them."""
-        return StoreReviews(self._rows, self._change)
+    def comments(self) -> StoreComments:
+        """Comments on questions."""
+        return StoreComments(self._rows, self._change)
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:

@@ -314,19 +314,19 @@ def _decide(question_set: QuestionSet, question: Question, following: str, versi
 def _comments(question_set: QuestionSet, question: Question) -> None:
     """Draw the comments on a question, and the field for another one."""
     store = cache.workspace().store
-    said = store.reviews.comments(question_set.id, question.id)
+    said = store.comments.all(question_set.id, question.id)
     with st.expander(f"Comments ({len(said)})", expanded=bool(said)):
         for comment in said:
             with st.container(gap=None):
                 who = f"**{plain(comment.author or 'unnamed')}** · {wording.when(comment.created)}"
                 st.markdown(f"{who}  \n{plain(comment.text)}")
                 if st.button("Delete", key=f"uncomment-{comment.id}", type="tertiary"):
-                    store.reviews.delete_comment(question_set.id, comment.id)
+                    store.comments.delete(question_set.id, comment.id)
                     st.rerun()
         with st.form(f"comment-{question.id}", clear_on_submit=True, border=False):
             text = st.text_area("Comment", label_visibility="collapsed", placeholder="Write a comment", height=68)
             if st.form_submit_button("Comment") and text.strip():
-                store.reviews.comment(question_set.id, question.id, person.name(), text.strip())
+                store.comments.add(question_set.id, question.id, person.name(), text.strip())
                 st.rerun()
         person.field()
 

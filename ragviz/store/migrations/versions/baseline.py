@@ -226,17 +226,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("run_id", "question_id"),
     )
     op.create_table(
-        "reviews",
-        sa.Column("set_id", sa.String(length=64), nullable=False),
-        sa.Column("question_id", sa.String(length=64), nullable=False),
-        sa.Column("reviewer", sa.String(length=200), nullable=False),
-        sa.Column("assigned", sa.Float(), nullable=False),
-        sa.Column("verdict", sa.String(length=16), nullable=False),
-        sa.Column("decided", sa.Float(), nullable=True),
-        sa.Column("version", sa.String(length=64), nullable=False),
-        sa.PrimaryKeyConstraint("set_id", "question_id", "reviewer"),
-    )
-    op.create_table(
         "revisions",
         sa.Column("owner_id", sa.String(length=64), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),

@@ -22,14 +22,14 @@ Change = Callable[[str, Literal["questions"]], AbstractContextManager[Connection
 """Opens a transaction that changes a question set: `Store._change`."""
 
 
-class StoreReviews:
+class StoreComments:
     """Comments of people on questions."""
 
     def __init__(self, rows: Rows, change: Change) -> None:
         """Use the table of comments."""
         self._rows, self._change = rows, change
 
-    def comments(self, set_id: str, question_id: str = "") -> list[Comment]:
+    def all(self, set_id: str, question_id: str = "") -> list[Comment]:
         """Return the comments on a question, or on all of a set, the oldest first."""
         table = schema.comments
         query = sa.select(table).where(table.c.set_id == set_id).order_by(table.c.created, table.c.id)
@@ -37,14 +37,14 @@ class StoreReviews:
         return [Comment(row.id, row.question_id, row.author, row.text, row.created) for row in rows]
 
     @repeated
-    def comment(self, set_id: str, question_id: str, author: str, text: str) -> None:
+    def add(self, set_id: str, question_id: str, author: str, text: str) -> None:
         """Add a comment on a question."""
         row = {"question_id": question_id, "author": author, "text": storable(text), "created": time.time()}
         with self._change(set_id, "questions") as connection:
             connection.execute(schema.comments.insert().values(set_id=set_id, id=digests.new_id(), **row))
 
     @repeated
-    def delete_comment(self, set_id: str, comment_id: str) -> None:
+    def delete(self, set_id: str, comment_id: str) -> None:
         """Delete a comment."""
         table = schema.comments
         with self._change(set_id, "questions") as connection:
