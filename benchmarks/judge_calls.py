@@ -86,7 +86,7 @@ def configurations(answerer: str) -> list[RunConfig]:
     answers = {"answerer": answerer, "model": "loopback" if answerer == "model" else ""}
     judged = {"metrics": ("all",), "judge": JUDGE, "depth": 10}
     cells = product(INDEXES, RETRIEVERS, KS)
-    return [RunConfig(index, "asked", retriever, k, **answers, **judged) for index, retriever, k in cells]  # type: ignore[arg-type]
+    return [RunConfig(index, "asked", retriever, k=k, **answers, **judged) for index, retriever, k in cells]  # type: ignore[arg-type]
 
 
 def measure(questions: int, answerer: str, embedder: str) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
     used |= {"index_config": asdict(index.config), "identity": identity}
     for seed, name in enumerate(names):
         config = RunConfig(
-            index.id, question_set.id, "bm25", K, DEPTH, answerer="model", model="a-model", judge="a-judge",
+            index.id, question_set.id, "bm25", k=K, depth=DEPTH, answerer="model", model="a-model", judge="a-judge",
             metrics=tuple(answer_metrics.ANSWER_METRICS),
         )  # fmt: skip
         run = store.create_run(name, corpus.id, config, name, used)

@@ -271,7 +271,7 @@ def test_damage_is_told_and_mended(
     assert damage.damage(workspace, info) == ""
     broken(workspace)
     info = workspace.store.index("my pumps")
-    config = RunConfig(info.id, workspace.store.question_set("q").id, "bm25", 3, 5)
+    config = RunConfig(info.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5)
     message = f"Index 'my pumps' is damaged: .*{reason}.*`ragviz index build pumps --name 'my pumps'"
     for way in ("knn", "bm25", "hybrid"):
         with pytest.raises(SearchError, match=message):
@@ -376,7 +376,9 @@ def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, str
     assert [f.chunk.text for f in search.search(workspace, before, "east pipe", "bm25", 2)] == [
         "The east pipe costs 42 euros a year.", "The east pump costs 42 euros a year."
     ]  # fmt: skip
-    current = running.run(workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", 3, 5))
+    current = running.run(
+        workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5)
+    )
     assert [r.gold for r in workspace.store.results(current.id)] != [()]
     with pytest.raises(SearchError, match="'my pumps' was rebuilt meanwhile, so the results are discarded: start"):
         search.retriever(workspace, before, "bm25")(["east"], 3)
@@ -468,7 +470,7 @@ def markup_undone(text: str) -> str:
 
 def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backend: str):
     info = workspace.store.index("my pumps")
-    running.run(workspace, "r", RunConfig(info.id, workspace.store.question_set("q").id, "bm25", 3, 5))
+    running.run(workspace, "r", RunConfig(info.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5))
     shutil.rmtree(index_of(workspace).folder) if backend == "local" else closed(workspace)
     reason = "it was removed from" if backend == "local" else "it is closed on Elasticsearch at"
     for page in PAGES:

@@ -91,7 +91,9 @@ def test_calls_behind_pooled_verdicts_are_told_from_those_of_the_run(endpoint: M
     workspace = open_workspace()
     judged(workspace, k=2)
     received = len(sent(endpoint))
-    config = RunConfig("small", "asked", "bm25", 3, depth=20, answerer="extractive", metrics=METRICS, judge="loopback")
+    config = RunConfig(
+        "small", "asked", "bm25", k=3, depth=20, answerer="extractive", metrics=METRICS, judge="loopback"
+    )
     run = running.run(workspace, "second", config)
     results = {each.question_id: each for each in workspace.store.results(run.id)}
     evaluated = workspace.store.evaluated_answers(run.id)

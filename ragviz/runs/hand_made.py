@@ -292,7 +292,7 @@ def make(
         index.id,
         question_set.id,
         "hybrid",
-        K,
+        k=K,
         answerer="model",
         model=HAND_MADE,
         context_tokens=CONTEXT_TOKENS,
