@@ -88,11 +88,11 @@ NAMES = ("sample", *SAMPLE, *LATER, *JUDGING, *REPORTS, "settings")
 
 NOISE = re.compile(
     "created|started|finished|(milli)?seconds|fingerprint|provenance|version|prompts|chunking_rules|detail|host"
-    "|by_style|by_type|growth|metric"
+    r"|by_style|by_type|growth|metric|Latency|made\.\w+"
 )
 """Keys left out: by_kind is made as by_type is, `metric` repeats the name above it, growth is a feature that goes."""
-GONE = re.compile(r'learned|"check": "doubtful"|"(Latency|made\.\w+)"')
-"""Rows left out: of features that go, of times."""
+GONE = re.compile('learned|"check": "doubtful"')
+"""Rows left out: of features that go."""
 TIME = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d)?")
 EMBEDDED = re.compile(r"score$|threshold|embedding|answer_relevancy|answer_correctness|aurc|questions\.\d+\.value$")
 """Paths of values that an embedding decides."""
@@ -115,7 +115,7 @@ def printed(*words: str) -> Any:
 
 
 class Facts(HTMLParser):
-    """What a report tells, without its markup: {section: lines}; the cells of a table's row are a line."""
+    """What a report tells, without its markup: {section: its lines, and rows of tables by their first cells}."""
 
     BLOCKS = frozenset(
         ("p", "li", "dt", "dd", "small", "figcaption", "caption", "tr", "blockquote", "h1", "h2", "h3", "h4", "section")
@@ -123,7 +123,7 @@ class Facts(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.told: dict[str, list[Any]] = {}
+        self.told: dict[str, dict[str, Any]] = {}
         self.section, self.cells, self.hidden = "top", [""], False
         self.feed(page)
 
@@ -148,8 +148,11 @@ class Facts(HTMLParser):
     def end_line(self) -> None:
         cells = [" ".join(cell.split()) for cell in self.cells]
         self.cells = [""]
-        if any(cells):
-            self.told.setdefault(self.section, []).append(cells[0] if len(cells) == 1 else cells[1:])
+        kept = self.told.setdefault(self.section, {"lines": [], "rows": {}})
+        if len(cells) > 1:
+            kept["rows"].setdefault(cells[1], []).append(cells[2:])
+        elif any(cells):
+            kept["lines"].append(cells[0])
 
 
 class Names:
