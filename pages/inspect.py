@@ -17,14 +17,11 @@ from ragviz.ui import (
     frame,
     presentation,
     questeval_tab,
-    question_list,
     question_table,
     wording,
 )
 from ragviz.ui.claims import chosen_claim
-from ragviz.ui.judge_calls import judge_calls
 from ragviz.ui.kit import heading, notices
-from ragviz.ui.quest_table import quest_tab
 
 TABS = ("Case", questeval_tab.NAME, "Judge calls")
 
@@ -127,7 +124,7 @@ else:
     shown_ids = list(question_table.filtered(runs[0], question_table.question_rows(runs[0], k), k)["Id"])
 question_id = chosen_question(runs, shown_ids)
 if len(runs) == 1:
-    question_list.note_case(runs[0], question_id)
+    question_table.note_case(runs[0], question_id)
 if not presentation.on():  # ← and → are those of the presentation then
     top(runs, k, shown_ids, question_id)
 question, retrieved = cache.questions(runs[0])[question_id], cache.retrieved_for(runs[0], question_id)
@@ -147,10 +144,10 @@ if quest.open:
     with quest, notices.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
         evaluated = cache.evaluated_to(run, question_id)
-        quest_tab(evaluated, run.name, answers=question_table.answers(run))
+        questeval_tab.of_answer(evaluated, run)
 if calls.open:
     with calls, notices.errors_shown():
         run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
         evaluated = cache.evaluated_to(run, question_id)
-        judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
+        case.judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
 heading.scroll_to_top(question_id)

@@ -19,18 +19,15 @@ from ragviz.ui import (
     cache,
     downloads,
     frame,
-    judged_misses,
     questeval_tab,
-    question_list,
     question_table,
     rescue_table,
-    run_answers,
-    run_pictures,
+    run_rankings,
     run_scores,
     what_if_tab,
     wording,
 )
-from ragviz.ui.kit import figure, heading, notices, tiles
+from ragviz.ui.kit import beside, figure, heading, notices, tiles
 
 # The tabs between the tiles and the questions, in their order; only the open one is drawn. (A string would be shown.)
 TABS = ("Overview", "Scores", questeval_tab.NAME, "All metrics", what_if_tab.NAME)
@@ -75,17 +72,11 @@ def ranking_tiles(summary: Summary) -> None:
     note = f"{missed.mean:.0%} {interval} of {summary.n}"
     with tiles.row():
         recall, *others = [name for name in shown_in("tile") if name in METRICS]
-        metric_tile(recall, summary)
-        metric_tile("precision", summary)
-        for name in others:
-            metric_tile(name, summary)
+        for name in (recall, "precision", *others):
+            metric, mean = METRICS[name], summary.metrics[label(name, summary.k)]
+            better, title = "↑" if metric.higher_is_better else "↓", metric.title.replace("@k", f"@{summary.k}")
+            tiles.mean(title, mean, explained=metric.explanation, better=better)
         tiles.tile(f"Not in top {summary.depth} ↓", f"{summary.misses:,}", note, explained=MISSES_EXPLAINED)
-
-
-def metric_tile(name: str, summary: Summary) -> None:
-    metric, better = METRICS[name], "↑" if METRICS[name].higher_is_better else "↓"
-    title = metric.title.replace("@k", f"@{summary.k}")
-    tiles.mean(title, summary.metrics[label(name, summary.k)], explained=metric.explanation, better=better)
 
 
 def sum_line(run: Run, summary: Summary) -> None:
@@ -106,7 +97,7 @@ def sum_line(run: Run, summary: Summary) -> None:
                 on_click=show_outcome,
                 args=(outcome,),
             )
-    run_pictures.outcome_bar(counts, k, summary.depth)
+    run_rankings.outcome_bar(counts, k, summary.depth)
     by_id = {
         question_id: outcomes.outcome_of(int(rank), k)
         for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True)
@@ -147,21 +138,17 @@ def settings_line(run: Run) -> str:
 
 def overview() -> None:
     """Draw the pictures of a run, two in a row; of a run with answers, where questions are lost comes first."""
-    ranks = [partial(run_pictures.histogram, summary, key), partial(run_pictures.curves, summary, key)]
-    slices = partial(run_pictures.slices_table, run, summary, key)
-    lost = partial(run_pictures.waterfall, run, summary, key)
+    ranks = [partial(run_rankings.histogram, summary, key), partial(run_rankings.curves, summary, key)]
+    slices = partial(run_rankings.slices_table, run, summary, key)
+    lost = partial(run_rankings.waterfall, run, summary, key)
     parts = [*(ranks if summary.n else []), *([] if unranked else [slices])]
     parts.insert(0 if question_table.answers(run) else len(parts), lost)
     for start in range(0, len(parts), 2):
-        pair = parts[start : start + 2]
-        with st.container(key=f"beside-{start}"):
-            for column, draw in zip(st.columns(len(pair), gap="medium"), pair, strict=True):
-                with column, notices.errors_shown():
-                    draw()
+        beside.draw(str(start), *parts[start : start + 2])
     if summary.n and not unranked:
         with notices.errors_shown():
             rescue_table.draw(run, k)
-        judged_misses.draw(run, k)
+        run_rankings.judged_misses(run, k)
 
 
 corpus = frame.need_corpus()
@@ -181,7 +168,6 @@ if not runs:
 name = address.chosen("run", [run.name for run in runs], noun="run")
 run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
-st.session_state["k-shown"] = k
 summary = cache.summary(run, k)
 judgement = cache.judgement(run)
 rows = question_table.question_rows(run, k) if summary.n or question_table.answers(run) else pd.DataFrame()
@@ -189,16 +175,14 @@ filtered_rows = question_table.filtered(run, rows, k) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None) or st.query_params.get("question"):
     if opened in cache.questions(run):
-        question_list.open_case(run, opened, k, tab=st.session_state.pop("open-tab", None))
+        question_table.open_case(run, opened, k, tab=st.session_state.pop("open-tab", None))
     st.warning(f"This run did not ask the question “{wording.quoted(opened)}”.")
 with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
     with st.container(width=240):
         address.choose("Run", [run.name for run in runs], "run")
     with st.container(width=110):
-        st.number_input(
-            "k", 1, run.config.depth, key="k-shown", help="Chunks used. Another k needs no new run.",
-            on_change=lambda: address.put(k=st.session_state["k-shown"]),
-        )  # fmt: skip
+        shown = address.shows("k-shown", k, lambda k: {"k": k})
+        st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", **shown)
     downloads.popover(run)
     heading.copy_link()
 if not len(rows):
@@ -213,13 +197,13 @@ if summary.n:
             sum_line(run, summary)
 if judgement.statuses:
     with notices.errors_shown():
-        run_answers.answer_tiles(run, judgement, k)
+        run_scores.answer_tiles(run, judgement, k)
         with st.container(gap="xxsmall"):
-            run_answers.answer_line(run, judgement)
-        run_answers.judge_panel(run, judgement)
+            run_scores.answer_line(run, judgement)
+        run_scores.judge_panel(run, judgement)
 elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
-run_answers.reranking_line(run)
+run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
 if unranked := measurements.unranked_words(run):
@@ -227,20 +211,16 @@ if unranked := measurements.unranked_words(run):
 figure.draw_so_far("results")
 tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]
 tabs = dict(zip(tab_names, address.choose_tab(tab_names, "results-tab"), strict=True))
-if tabs["Overview"].open:
-    with tabs["Overview"]:
-        overview()
-if "Scores" in tabs and tabs["Scores"].open:
-    with tabs["Scores"]:
-        run_scores.distributions(run, judgement, key)
-if tabs[questeval_tab.NAME].open:
-    with tabs[questeval_tab.NAME], notices.errors_shown():
-        questeval_tab.draw(run, k, list(filtered_rows["Id"]), key)
-if tabs["All metrics"].open:
-    with tabs["All metrics"], notices.errors_shown():
-        run_scores.metrics_table(run, summary)
-if tabs[what_if_tab.NAME].open:
-    with tabs[what_if_tab.NAME], notices.errors_shown():
-        what_if_tab.draw(run, k)
+draws = {
+    "Overview": overview,
+    "Scores": partial(run_scores.distributions, run, judgement, key),
+    questeval_tab.NAME: partial(questeval_tab.draw, run, k, list(filtered_rows["Id"]), key),
+    "All metrics": partial(run_scores.metrics_table, run, summary),
+    what_if_tab.NAME: partial(what_if_tab.draw, run, k),
+}
+for tab_name, tab in tabs.items():
+    if tab.open:
+        with tab, notices.errors_shown():
+            draws[tab_name]()
 left_out = "" if question_table.answers(run) else outcomes.apart(summary.unanswerable, summary.reference_only)
-question_list.draw(run, filtered_rows, len(rows), k, left_out, key)
+question_table.draw(run, filtered_rows, len(rows), k, left_out, key)

@@ -1,7 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
@@ -11,8 +9,8 @@ from ragviz.runs import summaries
 from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
-from ragviz.ui import address, experiment_view, frame, run_editing, run_table, widgets, wording
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui import address, experiment_view, frame, run_table, wording
+from ragviz.ui.kit import heading, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -62,26 +60,19 @@ def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
         if st.button("Results", disabled=len(ticked) != 1, key="open-results"):
             address.go_to("results", run=ticked[0].name, k=None)
         if st.button("Rename", disabled=len(ticked) != 1, key="rename-run"):
-            run_editing.rename(ticked[0])
+            run_table.rename(ticked[0])
         if st.button("Note and tags", disabled=not ticked, key="label-runs"):
-            run_editing.annotate(ticked, known)
+            run_table.annotate(ticked, known)
         if st.button("Delete", disabled=not ticked, key="delete-runs"):
-            run_editing.delete(ticked)
+            run_table.delete(ticked)
         st.caption(plain(missing) or f"{wording.counted(common, 'common question')} to compare.", width="stretch")
 
 
 # The table
 
 
-def runs_table(runs: Sequence[Run], rows: pd.DataFrame, key: str, metrics: dict[str, str]) -> None:
-    def opened() -> None:
-        if (run := table.selected(st.session_state[key], runs)) is not None:
-            st.session_state["open-run"] = run.name
-
-    columns = run_table.column_configs(list(rows.columns), metrics)
-    shown = rows.assign(Run=distinct(rows["Run"], 28))
-    height: Any = "content" if len(rows) < 15 else 560
-    widgets.table(shown, key, columns=columns, on_select=opened, several=True, height=height, alt="Runs", empty="–")
+def opened(run: Run) -> None:
+    st.session_state["open-run"] = run.name
 
 
 corpus = frame.need_corpus()
@@ -110,20 +101,22 @@ with notices.errors_shown():
     options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
     shown = [run for run in runs if chosen.passes(run)]
     buttons = st.container()
-    with widgets.above_table("runs"):
-        filtered = f" · filter: {plain(chosen.said)}" if chosen.said else ""
-        st.markdown(f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}", width="stretch")
-        with st.popover("Columns"):
-            columns = address.choose_several(
-                "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
-            )
-        rows = run_table.rows(shown, measured_runs, status, columns, metrics)
-        saving.button(rows, "runs", "runs-csv")
-    key = f"runs-{digest(*(run.id for run in shown), *columns)}"  # a tick holds for the rows it was made in
-    ticked = set(table.ticked(st.session_state.get(key), [run.id for run in shown]))
+    filtered = f" · filter: {plain(chosen.said)}" if chosen.said else ""
+    above = table.row_above("runs", f"{len(shown)} of {wording.counted(len(runs), 'run')}{filtered}")
+    with above, st.popover("Columns"):
+        columns = address.choose_several(
+            "Columns", options, "fields", default=run_table.default_columns(metrics), noun="column"
+        )
+    turn = digest(*(run.id for run in shown), *columns)  # a tick holds for the rows it was made in
     with buttons:
-        actions([run for run in shown if run.id in ticked], sorted({tag for run in runs for tag in run.tags}))
+        ticked = table.ticked(st.session_state.get(f"runs-{turn}"), shown)
+        actions(ticked, sorted({tag for run in runs for tag in run.tags}))
     if shown:
-        runs_table(shown, rows, key, metrics)
+        rows = run_table.rows(shown, measured_runs, status, columns, metrics)
+        table.draw(
+            rows.assign(Run=distinct(rows["Run"], 28)), "runs", alt="Runs", above=above, file="runs",
+            saved=lambda: rows, columns=run_table.column_configs(metrics), among=shown, turn=turn, several=True,
+            opened=opened, most=14, empty="–",
+        )  # fmt: skip
     else:
         st.markdown("No run passes the filter.")

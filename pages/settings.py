@@ -237,7 +237,7 @@ def prices() -> None:
     turn = digest(repr(sorted(current.items())))  # edits are by row, of this table
     rows = pd.DataFrame([(name, *pair) for name, pair in sorted(current.items())], columns=list(PRICE_COLUMNS))
     # Not `required`: the editor would drop a row that lacks something without a word.
-    money = {c: st.column_settings.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
+    money = {c: st.column_config.NumberColumn(min_value=0, format="%.3f", width=85) for c in PRICE_COLUMNS[1:]}
     edited = st.data_editor(
         rows.astype(dict.fromkeys(PRICE_COLUMNS[1:], float)), num_rows="dynamic", key=f"prices-{turn}", hide_index=True,
         column_config=money, width="stretch",

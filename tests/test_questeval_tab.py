@@ -7,7 +7,6 @@ import io
 from pathlib import Path
 
 import pytest
-from ragviz.ui.formats import csv_file
 
 from ragviz.core.answer import Answer
 from ragviz.core.configuration import RunConfig
@@ -16,6 +15,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.questeval import Row
 from ragviz.runs import running
 from ragviz.ui import questeval_tab
+from ragviz.ui.kit.saving import csv_file
 from ragviz.ui.questeval_tab import counts_by, frame_of, sentence, table_of
 from ragviz.workspace import open_workspace
 from tests.test_inspect import home, judged, text_of  # noqa: F401 - fixtures among them

@@ -105,21 +105,21 @@ def test_more_runs_than_can_be_told_apart_are_not_compared(home: Path) -> None: 
 
 def renaming(run_id: str) -> None:
     """AppTest runs a dialog once only: its body is run as a page."""
-    from ragviz.ui import cache, run_editing
+    from ragviz.ui import cache, run_table
 
-    run_editing.rename.__wrapped__(cache.workspace().store.run(run_id))
+    run_table.rename.__wrapped__(cache.workspace().store.run(run_id))
 
 
 def annotating(run_ids: str) -> None:
-    from ragviz.ui import cache, run_editing
+    from ragviz.ui import cache, run_table
 
-    run_editing.annotate.__wrapped__([cache.workspace().store.run(i) for i in run_ids.split()], ["old", "first"])
+    run_table.annotate.__wrapped__([cache.workspace().store.run(i) for i in run_ids.split()], ["old", "first"])
 
 
 def deleting(run_ids: str) -> None:
-    from ragviz.ui import cache, run_editing
+    from ragviz.ui import cache, run_table
 
-    run_editing.delete([run for run in cache.workspace().store.runs() if run.id in run_ids.split()])
+    run_table.delete([run for run in cache.workspace().store.runs() if run.id in run_ids.split()])
 
 
 def asked(body, argument: str) -> AppTest:

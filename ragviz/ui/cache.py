@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import wraps
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -64,29 +65,76 @@ def state(*ids: str) -> State:
     return State(store.address, ids, store.revisions(*ids))
 
 
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
+OfRun = Callable[Concatenate[Run, Arguments], Made]
+
+
+def _of_run(
+    kept: int, spinner: str | bool = False, *, corpus: bool = False
+) -> Callable[[OfRun[Arguments, Made]], OfRun[Arguments, Made]]:
+    """Cache what a function makes of a run as long as the run has not changed, with `corpus` its corpus neither.
+
+    It is called with the run and further arguments, as it is declared; of all sessions `kept` results are kept, which
+    they share: what it returns is never to be changed.
+    """
+
+    def decorated(make: OfRun[Arguments, Made]) -> OfRun[Arguments, Made]:
+        @st.cache_resource(show_spinner=spinner, max_entries=kept)
+        @wraps(make)  # Streamlit tells cached functions from each other by their names and their source
+        def made(of: State, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
+            with _without_collection():
+                return make(workspace().store.run(of.ids[0]), *args, **named)
+
+        @wraps(make)
+        def found(run: Run, /, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
+            ids = (run.id, run.corpus_id) if corpus else (run.id,)
+            return made(state(*ids), *args, **named)
+
+        return found
+
+    return decorated
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Look for no cyclic garbage while the body reads a run: it makes none, and looking takes as long as reading.
+
+    Of several sessions that read at once, the first to begin ends it for all.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+# A run
+
+
+@_of_run(16, "Reading the run")
 def overview(run: Run) -> Overview:
-    """Return what the first screen of a run shows; shared by all sessions, so never to be changed."""
-    return _overview(state(run.id))
-
-
-@st.cache_resource(show_spinner="Reading the run", max_entries=16)
-def _overview(of: State) -> Overview:
-    with _without_collection():
-        return summaries.overview(workspace(), workspace().store.run(of.ids[0]))
+    """Return what the first screen of a run shows."""
+    return summaries.overview(workspace(), run)
 
 
 def summary(run: Run, k: int | None = None) -> Summary:
     """Return the ranking metrics of a run at `k` (default: its own); shared by all sessions, so never to be changed."""
-    if k is None or k == run.config.k:
-        return overview(run).summary
-    return _summary(state(run.id), k)
+    return overview(run).summary if k is None or k == run.config.k else _summary(run, k)
 
 
-@st.cache_resource(show_spinner="Measuring", max_entries=64)
-def _summary(of: State, k: int) -> Summary:
-    run = workspace().store.run(of.ids[0])
+@_of_run(64, "Measuring")
+def _summary(run: Run, k: int) -> Summary:
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
     return measurements.summary_of(workspace(), run, k, retrieved=pairs)
+
+
+@_of_run(16)
+def questions(run: Run) -> dict[str, Question]:
+    """Return every question of a run, by id, in order."""
+    return {question.id: question for question in workspace().store.run_questions(run.id)}
 
 
 def kinds(run: Run) -> dict[str, str]:
@@ -94,32 +142,19 @@ def kinds(run: Run) -> dict[str, str]:
     return {question_id: question.kind for question_id, question in questions(run).items()}
 
 
+@_of_run(64, corpus=True)
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
-    """Return the names of the documents that hold the evidence of each question of a run, by question id.
-
-    Shared by all sessions, so never to be changed.
-    """
-    return _documents_of(state(run.id, run.corpus_id))
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _documents_of(of: State) -> dict[str, Sequence[str]]:
-    store, (run_id, corpus_id) = workspace().store, of.ids
-    names = store.document_names(corpus_id)
+    """Return the names of the documents that hold the evidence of each question of a run, by question id."""
+    names = workspace().store.document_names(run.corpus_id)
     return {
         q.id: list(dict.fromkeys(names.get(s.document_id, UNKNOWN) for group in q.evidence for s in group))
-        for q in questions(store.run(run_id)).values()
+        for q in questions(run).values()
     }
 
 
+@_of_run(64, "Measuring by kind and document", corpus=True)
 def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> list[Slice]:
     """Return means of a run at `k` over the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
-    return _breakdown(state(run.id, run.corpus_id), k, by, names)
-
-
-@st.cache_data(show_spinner="Measuring by kind and document", max_entries=64)
-def _breakdown(of: State, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None) -> list[Slice]:
-    run = workspace().store.run(of.ids[0])
     shown = [name for name in judgement(run).metrics if names is None or name in names]
     return evaluate.breakdown(
         summary(run, k),
@@ -132,67 +167,81 @@ def _breakdown(of: State, k: int, by: tuple[evaluate.Part, ...], names: tuple[st
     )
 
 
-def questions_in(set_id: str) -> list[Question]:
-    """Return all questions of a set, in order; shared by all sessions, so never to be changed."""
-    return _questions_in(state(set_id))
-
-
-@st.cache_resource(show_spinner="Reading the questions", max_entries=8)
-def _questions_in(of: State) -> list[Question]:
-    read = _read_last(of.store, of.ids[0])
-    with _without_collection():
-        read.questions = workspace().store.stored_questions(of.ids[0], read.questions)
-    return [stored.question for stored in read.questions.values()]
-
-
-@dataclass(slots=True)
-class _Read:
-    """The questions of a set as they were read last, by id."""
-
-    questions: Mapping[str, StoredQuestion] = field(default_factory=dict)
-
-
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _read_last(store: str, set_id: str) -> _Read:
-    """Return what was read of a set last, of which a read of its next state decodes only what has changed since."""
-    return _Read()
-
-
-def questions(run: Run) -> dict[str, Question]:
-    """Return every question of a run, by id, in order; shared by all sessions, so never to be changed."""
-    return _questions(state(run.id))
-
-
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _questions(of: State) -> dict[str, Question]:
-    with _without_collection():
-        return {question.id: question for question in workspace().store.run_questions(of.ids[0])}
-
-
+@_of_run(16)
 def retrieved(run: Run) -> dict[str, Retrieved]:
-    """Return what a run retrieved for every question, by question id, in order.
-
-    Shared by all sessions, so never to be changed: a copy of 10,000 rankings for each of them takes seconds.
-    """
-    return _retrieved(state(run.id))
+    """Return what a run retrieved for every question, by question id, in order."""
+    return {result.question_id: result for result in measurements.results_of(workspace(), run)}
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _retrieved(of: State) -> dict[str, Retrieved]:
-    run = workspace().store.run(of.ids[0])
-    with _without_collection():
-        return {result.question_id: result for result in measurements.results_of(workspace(), run)}
-
-
+@_of_run(256)
 def retrieved_for(run: Run, question_id: str) -> Retrieved:
-    """Return what a run retrieved for a question of it; never to be changed."""
-    return _retrieved_for(state(run.id), question_id)
-
-
-@st.cache_resource(show_spinner=False, max_entries=256)
-def _retrieved_for(of: State, question_id: str) -> Retrieved:
-    [result] = measurements.results_of(workspace(), workspace().store.run(of.ids[0]), [question_id])
+    """Return what a run retrieved for a question of it."""
+    [result] = measurements.results_of(workspace(), run, [question_id])
     return result
+
+
+def price(run: Run, k: int) -> Price:
+    """Return what a run takes for a question: the tokens of its first `k` chunks, its dollars and seconds."""
+    return expenses.price_of(run, overview(run), k)
+
+
+def judgement(run: Run) -> judgements.Judgement:
+    """Return the judgement of a run's answers at its own k; shared by all sessions, so never to be changed."""
+    return overview(run).judgement
+
+
+@_of_run(8, "Reading the answers")
+def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
+    """Return every evaluated answer of a run, by question id."""
+    return workspace().store.evaluated_to(run.id, list(questions(run).values()), workspace().settings.keys)
+
+
+@_of_run(256)
+def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
+    """Return the evaluated answer of a run to a question; None when it has none."""
+    opened = workspace()
+    return opened.store.evaluated_answers(run.id, [question_id], keys=opened.settings.keys).get(question_id)
+
+
+@_of_run(64)
+def scores(run: Run, metric: str) -> dict[str, Score]:
+    """Return the scores of a run's answers by a metric, by question id."""
+    return measurements.scores_of(workspace(), run, metrics=[metric]).get(metric, {})
+
+
+@_of_run(256)
+def scores_of(run: Run, question_id: str) -> dict[str, Score]:
+    """Return the scores of a run's answer to a question, by metric."""
+    by_metric = measurements.scores_of(workspace(), run, question_id=question_id)
+    return {metric: by_question[question_id] for metric, by_question in by_metric.items()}
+
+
+@_of_run(64)
+def causes(run: Run, k: int) -> Mapping[str, str]:
+    """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
+    return moved_questions.causes_of(run, k, SOURCES)
+
+
+@_of_run(64)
+def lost(run: Run, k: int) -> Losses:
+    """Return what a run lost at `k` (see `judgements.losses_at`)."""
+    return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
+
+
+def pooled(run: Run, k: int) -> Pooled | None:
+    """Return what pooled verdicts tell of a run at `k`; None where there are none."""
+    others = [each.id for each in workspace().store.runs(run.corpus_id) if each.id != run.id]
+    return _pooled(state(run.id, *others), k)
+
+
+@st.cache_resource(show_spinner="Reading the verdicts", max_entries=64)
+def _pooled(of: State, k: int) -> Pooled | None:
+    run = workspace().store.run(of.ids[0])
+    pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
+    return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
+
+
+# Runs compared
 
 
 @st.cache_resource(show_spinner="Comparing", max_entries=32)
@@ -221,97 +270,36 @@ SOURCES = comparisons.Sources(
 """What is compared is read through the caches."""
 
 
-def price(run: Run, k: int) -> Price:
-    """Return what a run takes for a question: the tokens of its first `k` chunks, its dollars and seconds."""
-    return expenses.price_of(run, overview(run), k)
+# Questions of a set
 
 
-def judgement(run: Run) -> judgements.Judgement:
-    """Return the judgement of a run's answers at its own k; shared by all sessions, so never to be changed."""
-    return overview(run).judgement
+def questions_in(set_id: str) -> list[Question]:
+    """Return all questions of a set, in order; shared by all sessions, so never to be changed."""
+    return _questions_in(state(set_id))
 
 
-def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
-    """Return every evaluated answer of a run, by question id; shared by all sessions, so never to be changed."""
-    return _evaluated(state(run.id))
-
-
-@st.cache_resource(show_spinner="Reading the answers", max_entries=8)
-def _evaluated(of: State) -> dict[str, EvaluatedAnswer]:
-    store, (run_id,), keys = workspace().store, of.ids, workspace().settings.keys
-    asked = list(questions(store.run(run_id)).values())
+@st.cache_resource(show_spinner="Reading the questions", max_entries=8)
+def _questions_in(of: State) -> list[Question]:
+    read = _read_last(of.store, of.ids[0])
     with _without_collection():
-        return store.evaluated_to(run_id, asked, keys)
+        read.questions = workspace().store.stored_questions(of.ids[0], read.questions)
+    return [stored.question for stored in read.questions.values()]
 
 
-def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
-    """Return the evaluated answer of a run to a question; None when it has none."""
-    return _evaluated_to(state(run.id), question_id)
+@dataclass(slots=True)
+class _Read:
+    """The questions of a set as they were read last, by id."""
+
+    questions: Mapping[str, StoredQuestion] = field(default_factory=dict)
 
 
-@st.cache_resource(show_spinner=False, max_entries=256)
-def _evaluated_to(of: State, question_id: str) -> EvaluatedAnswer | None:
-    store, keys = workspace().store, workspace().settings.keys
-    return store.evaluated_answers(of.ids[0], [question_id], keys=keys).get(question_id)
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _read_last(store: str, set_id: str) -> _Read:
+    """Return what was read of a set last, of which a read of its next state decodes only what has changed since."""
+    return _Read()
 
 
-def scores(run: Run, metric: str) -> dict[str, Score]:
-    """Return the scores of a run's answers by a metric, by question id; shared, so never to be changed."""
-    return _scores(state(run.id), metric)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _scores(of: State, metric: str) -> dict[str, Score]:
-    run = workspace().store.run(of.ids[0])
-    return measurements.scores_of(workspace(), run, metrics=[metric]).get(metric, {})
-
-
-def scores_of(run: Run, question_id: str) -> dict[str, Score]:
-    """Return the scores of a run's answer to a question, by metric."""
-    return _scores_of(state(run.id), question_id)
-
-
-@st.cache_resource(show_spinner=False, max_entries=256)
-def _scores_of(of: State, question_id: str) -> dict[str, Score]:
-    run = workspace().store.run(of.ids[0])
-    by_metric = measurements.scores_of(workspace(), run, question_id=question_id)
-    return {metric: by_question[question_id] for metric, by_question in by_metric.items()}
-
-
-@contextmanager
-def _without_collection() -> Iterator[None]:
-    """Look for no cyclic garbage while the body reads a run: it makes none, and looking takes as long as reading.
-
-    Of several sessions that read at once, the first to begin ends it for all.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def causes(run: Run, k: int) -> Mapping[str, str]:
-    """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
-    return _causes(state(run.id), k)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _causes(of: State, k: int) -> Mapping[str, str]:
-    return moved_questions.causes_of(workspace().store.run(of.ids[0]), k, SOURCES)
-
-
-def lost(run: Run, k: int) -> Losses:
-    """Return what a run lost at `k` (see `judgements.losses_at`)."""
-    return _lost(state(run.id), k)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _lost(of: State, k: int) -> Losses:
-    run = workspace().store.run(of.ids[0])
-    return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
+# What would rescue lost questions
 
 
 def combination(run: Run, k: int) -> replays.Combination:
@@ -333,19 +321,6 @@ def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Fore
     """Return what replaying the changes of one effort that are not replayed yet would take."""
     columns = combination(run, k).columns
     return alternatives.foresee(workspace(), columns.changes, columns.missing(effort))
-
-
-def pooled(run: Run, k: int) -> Pooled | None:
-    """Return what pooled verdicts tell of a run at `k`; None where there are none."""
-    others = [each.id for each in workspace().store.runs(run.corpus_id) if each.id != run.id]
-    return _pooled(state(run.id, *others), k)
-
-
-@st.cache_resource(show_spinner="Reading the verdicts", max_entries=64)
-def _pooled(of: State, k: int) -> Pooled | None:
-    run = workspace().store.run(of.ids[0])
-    pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
-    return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
 
 
 def _changes_state(run: Run) -> State:

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
 from ragviz.analysis import diagnose, evaluate
+from ragviz.analysis.evaluate import Summary
 from ragviz.answers import contexts
 from ragviz.answers.abstention import STATUSES
 from ragviz.core.answer import Answer
+from ragviz.core.call import Call
 from ragviz.core.digests import digest
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
+from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
+from ragviz.judging.steps import STEPS
+from ragviz.metrics import registry
+from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
-from ragviz.runs import judgements, measurements
+from ragviz.runs import exchanges, judgements, measurements, verdicts
 from ragviz.text.counts import first
-from ragviz.text.markup import claimed, legend, plain
-from ragviz.ui import cache, judged_misses, passages, question_table, wording
-from ragviz.ui.claims import Chosen, claim_buttons, passage_note, pressed, said_in, verdict_words
+from ragviz.text.markup import claimed, code, legend, measure, plain
+from ragviz.ui import cache, passages, question_table, wording
+from ragviz.ui.claims import (
+    Chosen,
+    by_passages,
+    claim_buttons,
+    claims_of,
+    passage_note,
+    pressed,
+    said_in,
+    verdict_words,
+)
 from ragviz.ui.kit import heading, notices
 from ragviz.ui.passages import Note
-from ragviz.ui.score_list import ranking_scores, scores
 
 STYLE = """<style>
 .st-key-case-texts [data-testid="stColumn"] { min-width: 280px; }
@@ -39,6 +53,10 @@ STYLE = """<style>
   border-bottom-color: color-mix(in srgb, currentColor 60%, transparent); }
 </style>"""
 """Nothing scrolls by itself: panes are as high as what they hold, and links lead to the cards of the ranking."""
+ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
+"""Role of a message → its heading."""
+SUPPORTS = ("for", "not gold, but supports the whole reference")
+"""Badge of a chunk that is not gold, and that the judge says supports every claim of the reference."""
 EVIDENCE_FOLD = 70
 """Characters of a document that are shown on each side of the evidence; the rest is folded."""
 
@@ -269,7 +287,11 @@ def ranking(
     context = evaluated.answer.context if evaluated and question_table.answers(run) else ()
     notes = chunk_notes(evaluated if question_table.answers(run) else None, claim)
     if config.context != "oracle":
-        notes = judged_misses.with_supporting(run, question, retrieved, notes)
+        _, judged = verdicts.of_questions(cache.workspace(), run, [question])
+        gold = {chunk_id for group in retrieved.gold for chunk_id in group}
+        for chunk_id in judged[question.id].supporting - gold if question.id in judged else ():
+            note = notes.get(chunk_id, Note())
+            notes[chunk_id] = Note((SUPPORTS, *note.badges), note.claim_verdict)
     with st.container(key="case-ranking", gap="small"):
         if config.context == "oracle":
             passages.given_chunks(run.corpus_id, question, context, notes)
@@ -283,15 +305,144 @@ def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict
     if evaluated is None:
         return {}
     context = evaluated.answer.context
-    notes = {chunk_id: Note(_cut_badge(chunk_id, context)) for chunk_id in evaluated.answer.cut}
+    notes = {
+        chunk_id: Note((("against", "truncated in the context" if chunk_id in context else "truncated from context"),))
+        for chunk_id in evaluated.answer.cut
+    }
     for place, chunk_id in enumerate(evaluated.matrix.chunks):
         before = notes.get(chunk_id, Note()).badges
         notes[chunk_id] = passage_note(evaluated.matrix, place, claim, before)
     return notes
 
 
-def _cut_badge(chunk_id: str, context: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    return (("against", "truncated in the context" if chunk_id in context else "truncated from context"),)
+# Scores
+
+
+def scores(scores_of_question: Mapping[str, Score], evaluated: EvaluatedAnswer | None) -> None:
+    """Draw the scores of an answer, by metric, those by a judge first."""
+    for title, chosen in (
+        ("Judged metrics", [name for name in scores_of_question if ANSWER_METRICS[name].judged]),
+        ("Lexical and embedding metrics", [name for name in scores_of_question if not ANSWER_METRICS[name].judged]),
+    ):
+        if chosen:
+            heading.section(title)
+            st.html("".join(_score_row(scores_of_question[name], evaluated) for name in chosen))
+
+
+def ranking_scores(summary: Summary, question_id: str) -> None:
+    """Draw the ranking metrics of a question; nothing for one without evidence, which has none."""
+    if question_id not in summary.question_ids:
+        return
+    row = summary.question_ids.index(question_id)
+    heading.section(f"Ranking metrics at k = {summary.k}")
+    rows = []
+    for name in ("recall", "precision", "ndcg", "mrr"):
+        column = registry.label(name, summary.k)
+        if column in summary.scores:
+            title, explained = registry.title(name, summary.k), registry.METRICS[name].explanation
+            rows.append(measure(title, float(summary.scores[column][row]), "", "", [explained]))
+    st.html("".join(rows))
+
+
+def _score_row(score: Score, evaluated: EvaluatedAnswer | None) -> str:
+    metric = ANSWER_METRICS[score.metric]
+    more = [metric.explanation]
+    if metric.steps:
+        steps = ", ".join(STEPS[step].title.lower() for step in metric.steps)
+        more.append(f"Computed from: {steps} (see the tab Judge calls).")
+    more.append(f"Version {score.version}.")
+    why = score.reason or (reason(score.metric, evaluated) if evaluated and score.value is not None else "")
+    return measure(metric.title, score.value, evaluate.STATUSES[score.status], why, more)
+
+
+def reason(name: str, evaluated: EvaluatedAnswer) -> str:
+    """Return the counts that a score is computed from, in words; "" for metrics that count nothing."""
+    matrix = evaluated.matrix
+    if name == "equivalence":
+        return f"{evaluated.equivalence}: {evaluated.equivalence_reason}" if evaluated.equivalence_reason else ""
+    if name in ("faithfulness", "context_recall"):
+        side = "a" if name == "faithfulness" else "r"
+        verdicts = [by_passages(matrix, side, place) for place in range(len(claims_of(matrix, side)))]
+        return f"{verdicts.count('supported')} of {wording.counted(len(verdicts), 'claim')} supported by a passage"
+    if name in ("completeness", "factual_precision"):
+        row = (matrix.reference_by_answer if name == "completeness" else matrix.answer_by_reference) or ()
+        whose, other = ("reference's", "answer") if name == "completeness" else ("answer's", "reference")
+        supported = sum(claim_verdict.verdict == "supported" for claim_verdict in row)
+        return f"{supported} of the {whose} {wording.counted(len(row), 'claim')} in the {other}"
+    if name.startswith("context_precision") and matrix.useful:
+        ranks = ", ".join(str(n) for n, useful in enumerate(matrix.useful, start=1) if useful)
+        return f"useful at rank {ranks}" if ranks else "none of them useful"
+    if name == "embedding_faithfulness" and evaluated.sentence_similarity:
+        supported_sentences = sum(cosine >= SUPPORTED for cosine in evaluated.sentence_similarity)
+        of = wording.counted(len(evaluated.sentence_similarity), "sentence")
+        return (
+            f"{supported_sentences} of {of} at {SUPPORTED} or more, the lowest {min(evaluated.sentence_similarity):.2f}"
+        )
+    if name == "answer_relevancy":
+        return "the answer is noncommittal" if evaluated.noncommittal else "; ".join(evaluated.asked_back or ())
+    return ""
+
+
+# Calls
+
+
+def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | None) -> None:
+    """Draw the calls in the order of the flow: a line each, which opens to the prompt and the reply."""
+    if evaluated is None:
+        st.caption("No model was asked about this question: the run did not answer or judge it.")
+        return
+    for step, why in evaluated.failures.items():
+        st.warning(f"{step_title(step)}: {plain(why)}")
+    found = exchanges.exchanges_of(cache.workspace(), run, retrieved, evaluated)
+    if not found:
+        st.caption("No model was asked about this question: its answer and its scores were made without one.")
+        return
+    heading.section("Judge calls")
+    st.markdown(total_words([exchange.call for exchange in found]))
+    st.caption(
+        "Prompts are built again from what the run stored. A line opens to the prompt by role and the reply; JSON is "
+        "indented."
+    )
+    with st.container(gap="xsmall", key="judge-calls"):
+        for exchange in found:
+            with st.expander(call_words(exchange.call)):
+                if exchange.messages is None:
+                    st.caption(f"The prompt cannot be shown: {exchange.why}.")
+                for message in exchange.messages or ():
+                    st.html(
+                        f'<h3 class="rv-role">{ROLES.get(message["role"], "Message")}</h3>{code(message["content"])}'
+                    )
+                st.html(f'<h3 class="rv-role">Reply</h3>{code(exchange.call.raw)}')
+
+
+def total_words(calls: list[Call]) -> str:
+    """Return what the calls took together; those whose model has no price are counted apart."""
+    priced = [call.cost for call in calls if call.cost is not None]
+    cost = f"\\${sum(priced):.4f}" if priced else "no price known"
+    unpriced = f" ({len(calls) - len(priced)} without a price)" if priced and len(priced) < len(calls) else ""
+    tokens = f"{sum(c.prompt_tokens for c in calls):,} input + {sum(c.completion_tokens for c in calls):,} output"
+    seconds = sum(call.seconds for call in calls)
+    return f"**{wording.counted(len(calls), 'call')}** · {tokens} tokens · {seconds:.1f} s · {cost}{unpriced}"
+
+
+def call_words(call: Call) -> str:
+    """Return the step of a call, who was asked by which version of the prompt, and what it took."""
+    cost = "no price known" if call.cost is None else f"${call.cost:.4f}"
+    return " · ".join(
+        [
+            f"**{step_title(call.step)}**",
+            plain(call.model),
+            f"prompt version {plain(call.prompt)}",
+            f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens",
+            f"{call.seconds:.1f} s",
+            f"{plain(cost)}{', cached: not paid again' if call.cached else ''}",
+        ]
+    )
+
+
+def step_title(name: str) -> str:
+    """Return what a step is called."""
+    return STEPS[name].title
 
 
 def show_what_is_lit(subject: str) -> None:

@@ -22,11 +22,10 @@ from ragviz.ui import (
     experiment_form,
     job_panel,
     presses,
-    widgets,
     wording,
 )
 from ragviz.ui.compared_runs import Compared
-from ragviz.ui.kit import beside, heading, notices, saving, table, tiles
+from ragviz.ui.kit import beside, heading, notices, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
 CHOSEN_HERE = (
@@ -177,34 +176,25 @@ def _pictures(shown: Outcome) -> None:
 
 def _cells(shown: Outcome) -> None:
     """Draw a row for each cell; a click opens its run."""
-    experiment = shown.experiment
+    experiment, done = shown.experiment, sum(row.cell.state == "done" for row in shown.rows)
+    rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
+    if not rows["Dollars"].fillna(0).any():  # nothing was paid
+        rows = rows.drop(columns="Dollars")
+    if done == len(shown.rows):
+        rows = rows.drop(columns="State")
 
-    def opened() -> None:
-        row = table.selected(st.session_state["cells"], shown.rows)
-        if row is not None and row.run:
+    def opened(row: Row) -> None:
+        if row.run:
             st.session_state["open-cell"] = row.run
 
-    done = sum(row.cell.state == "done" for row in shown.rows)
-    with widgets.above_table("cells"):
-        st.markdown(f"{done} of {wording.counted(len(shown.rows), 'cell')} done", width="stretch")
-        rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
-        if not rows["Dollars"].fillna(0).any():  # nothing was paid
-            rows = rows.drop(columns="Dollars")
-        if done == len(shown.rows):
-            rows = rows.drop(columns="State")
-        saving.button(rows, experiment.name, "cells-csv")
-    columns = {
-        "Cell": st.column_config.TextColumn(width=160),
-        title_of(experiment.rule.primary): st.column_config.NumberColumn(format="%.2f", width=75),
-        "95 %": st.column_config.TextColumn(width=90),
-        "Difference": st.column_config.TextColumn(width=135),
-        "Verdict": st.column_config.TextColumn(width=80),
-        "Tokens read": st.column_config.NumberColumn(format="localized", width=80),
-        "Dollars": st.column_config.NumberColumn(format="%.4f", help="For a question.", width=70),
-        "Seconds": st.column_config.NumberColumn(format="%.3f", help="For a question.", width=70),
-        "Why": st.column_config.TextColumn(width="large"),
-    }
-    widgets.table(rows, "cells", columns=columns, on_select=opened, height="content", alt="Cells", empty="–")
+    table.draw(
+        rows, "cells", alt="Cells", above=f"{done} of {wording.counted(len(shown.rows), 'cell')} done",
+        file=experiment.name, among=shown.rows, opened=opened, empty="–",
+        columns={"Cell": 160, title_of(experiment.rule.primary): table.number(75, "%.2f"), "95 %": 90,
+                 "Difference": 135, "Verdict": 80, "Tokens read": table.number(80, "localized"),
+                 "Dollars": table.number(70, "%.4f", help="For a question."),
+                 "Seconds": table.number(70, "%.3f", help="For a question."), "Why": table.text("large")},
+    )  # fmt: skip
     if name := st.session_state.pop("open-cell", None):
         address.go_to("results", run=name, k=None)
 
@@ -225,36 +215,33 @@ def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
     return values | ({"Why": row.cell.reason} if any(cell.reason for cell in experiment.cells) else {})
 
 
-def _asked(shown: Outcome) -> str:
-    """Say what an experiment asked, and whether its choice was run on the test side."""
-    side = shown.experiment.split or "all questions"
-    return shown.lost or (f"{side}, then test" if shown.test else side)
-
-
 def listed(corpus: Corpus) -> None:
     """Draw the experiments of a corpus above its runs: rule declared, cells done, verdict."""
     experiments = cache.workspace().store.experiments(corpus.id)
     if not experiments:
         return
-
-    def opened() -> None:
-        experiment = table.selected(st.session_state["experiments"], experiments)
-        if experiment is not None:
-            st.session_state["open-experiment"] = experiment.name
-
     shown = [outcome(experiment) for experiment in experiments]
+    sides = [each.experiment.split or "all questions" for each in shown]
     rows = pd.DataFrame(
         {
             "Experiment": [each.experiment.name for each in shown],
             "Cells done": [f"{len(each.experiment.finished)} of {len(each.experiment.cells)}" for each in shown],
             "Says": [each.sentence for each in shown],
-            "Asked": [_asked(each) for each in shown],
+            "Asked": [
+                each.lost or (f"{side}, then test" if each.test else side)
+                for each, side in zip(shown, sides, strict=True)
+            ],
             "Rule": [declaring.rule_words(each.experiment.rule) for each in shown],
         }
     )
-    columns = {"Says": st.column_config.TextColumn(width="large"), "Rule": st.column_config.TextColumn(width="large")}
+
+    def opened(experiment: Experiment) -> None:
+        st.session_state["open-experiment"] = experiment.name
+
     st.markdown(wording.counted(len(experiments), "experiment"))
-    height = widgets.height_of(len(experiments), 5)
-    widgets.table(rows, "experiments", columns=columns, on_select=opened, height=height, alt="Experiments", empty="–")
+    table.draw(
+        rows, "experiments", alt="Experiments", columns={name: table.text("large") for name in ("Says", "Rule")},
+        among=experiments, opened=opened, most=5, empty="–",
+    )  # fmt: skip
     if name := st.session_state.pop("open-experiment", None):
         address.go_to("experiment", experiment=name)

@@ -1,10 +1,9 @@
-"""RAGQuestEval over a run: what the generated answers miss of their references, question by question."""
+"""RAGQuestEval: what generated answers miss of their references, question by question, of a run and of one answer."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,26 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Slice, part_title
 from ragviz.core.run_info import Run
-from ragviz.core.verdict import EvaluatedAnswer
+from ragviz.core.verdict import Bank, EvaluatedAnswer
+from ragviz.judging.extractive_questeval import BLANK
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs.judgements import Judgement
+from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain
-from ragviz.ui import address, cache, question_table, widgets, wording
+from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.cache import State
-from ragviz.ui.kit import heading, notices, saving, table, tiles
-from ragviz.ui.quest_table import ANSWERABLE_BY, VARIANTS, question_words
+from ragviz.ui.kit import filters, heading, notices, paging, table, tiles
 
 NAME = "RAGQuestEval"
-"""The name of the tab, here and on the page of a case."""
+"""The name of the tab, on the page of a run and of a case."""
+VARIANTS = {"judged": "Questions in words", "extractive": "Key phrases, no model"}
+ANSWERABLE_BY = {
+    "both": "both", "reference": "reference only", "answer": "generated answer only", "neither": "neither",
+}  # fmt: skip
+"""Which text answers a question → its name on the page."""
+F1 = {"all": "any F1", "0": "F1 below 0.5", "1": "F1 0.5 or more", "none": "no F1"}
+"""The options of the filter by token F1."""
 METRICS = {
     "judged": ("questeval_recall", "questeval_precision"),
     "extractive": ("extractive_questeval_recall",),
@@ -41,6 +48,25 @@ ORDER = ("reference", "both", "answer", "neither")
 """Which texts answer a question, in the order of the table: what the answers miss first."""
 PAGE = 2000
 """Rows that the table holds at once."""
+F1_COLUMN = table.number(45, "%.2f", help="Token F1 of the two answers; empty unless both texts answer.")
+REACH = 60
+"""Characters that are shown on each side of the blank of an extractive question."""
+
+
+def question_words(row: questeval.Row) -> str:
+    """Return the question; of an extractive one only what is around its blank, for it repeats the reference.
+
+    >>> from dataclasses import replace
+    >>> row = questeval.Row("extractive", "q", "", "single", (), 1, "k", "a " * 90 + "____ end.", "k", None, None, "")
+    >>> question_words(row) == "… " + ("a " * 30) + "____ end."
+    True
+    """
+    if row.variant != "extractive" or BLANK not in row.asked:
+        return row.asked
+    before, _, after = row.asked.partition(BLANK)
+    head = before if len(before) <= REACH else "… " + before[-REACH:].lstrip()
+    tail = after if len(after) <= REACH else after[:REACH].rstrip() + " …"
+    return f"{head}{BLANK}{tail}"
 
 
 @st.cache_resource(show_spinner="Reading the RAGQuestEval questions", max_entries=8)
@@ -89,8 +115,8 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
             "maker": [row.maker for row in rows],
         }
     )
-    texts = zip(frame["asked"], frame["question"], frame["reference"], frame["generated"], strict=True)
-    frame["searched"] = ["\n".join([*cells[:2], *filter(_is_text, cells[2:])]).casefold() for cells in texts]
+    texts = zip(*(frame[name] for name in ("asked", "question", "reference", "generated")), strict=True)
+    frame["searched"] = ["\n".join(cell for cell in cells if isinstance(cell, str)).casefold() for cells in texts]
     is_answered, is_missed = frame["by"] == "both", frame["by"] == "reference"
     counts = pd.DataFrame({"id": frame["id"], "both": is_answered, "all": is_answered | is_missed})
     counts = counts.groupby("id", sort=False).transform("sum")
@@ -100,10 +126,6 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
     return frame.iloc[order].reset_index(drop=True)
 
 
-def _is_text(cell: object) -> bool:
-    return isinstance(cell, str)
-
-
 def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     """Draw the tab: sentence, tiles, tables by kind and document, and the questions of the questions `shown_ids`."""
     judgement = cache.judgement(run)
@@ -111,7 +133,10 @@ def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     if not variants:
         _nothing(run, judgement)
         return
-    variant = _variant(variants)
+    variant = variants[0]
+    if len(variants) > 1:
+        name = address.choose_one("Questions asked", {each: VARIANTS[each] for each in variants}, "bank")
+        variant = next(each for each in variants if each == name)
     of = cache.state(run.id, run.corpus_id)
     frame, counts = _rows(of, variant), _counts(of, variant)
     st.caption(WHAT_IT_IS[variant])
@@ -142,14 +167,6 @@ def _nothing(run: Run, judgement: Judgement) -> None:
         address.link("run", "Make a run", index=made_of["index"], set=made_of["questions"])
     if made_of["index_config"]:  # not of an imported run
         st.code(" ".join(map(shlex.quote, command)), language="bash", wrap_lines=True)
-
-
-def _variant(names: list[questeval.Variant]) -> questeval.Variant:
-    """Return the variant shown, after drawing the choice where there are two."""
-    if len(names) == 1:
-        return names[0]
-    name = address.choose_one("Questions asked", {each: VARIANTS[each] for each in names}, "bank")
-    return next(each for each in names if each == name)
 
 
 def sentence(frame: pd.DataFrame, by_document: pd.DataFrame) -> str:
@@ -194,12 +211,11 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
     by = frame["by"].value_counts()
     asked, both, missed = len(frame), int(by.get("both", 0)), int(by.get("reference", 0))
     answerable, f1 = both + missed, float(frame["f1"].sum())
-    with st.grid(len(METRICS[variant]) + 3, min_column_width=115):
+    with tiles.row(len(METRICS[variant]) + 3, 115):
         for name in METRICS[variant]:
             if name in judgement.metrics:
                 title = "Recall" if name.endswith("recall") else "Precision"
-                explained = ANSWER_METRICS[name].explanation
-                tiles.mean(title, judgement.metrics[name].estimate, explained=explained)
+                tiles.mean(title, judgement.metrics[name].estimate, explained=ANSWER_METRICS[name].explanation)
         tiles.tile(
             "Asked, |Q|", f"{asked:,}", f"of {wording.counted(frame['id'].nunique(), 'answer')}",
             explained="All questions made from the references. Over all of them together, those that the references "
@@ -218,14 +234,13 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
             "are those that only the reference answers.",
         )  # fmt: skip
     means = judgement.metrics.get(METRICS[variant][0])
-    without = means.without if means else ""
-    unasked = f" Answers not counted: {without}." if without else ""
-    pooled = (
+    unasked = f" Answers not counted: {means.without}." if means and means.without else ""
+    extractive = " The extractive precision is 1 by construction: both texts hold the same phrase."
+    st.caption(
         "Recall and precision are means over the n answers, each of which counts alike; the sentence and the other "
         "tiles count the RAGQuestEval questions of all answers together, so that their share differs."
+        f"{unasked}{extractive if variant == 'extractive' else ''}"
     )
-    extractive = " The extractive precision is 1 by construction: both texts hold the same phrase."
-    st.caption(f"{pooled}{unasked}{extractive if variant == 'extractive' else ''}")
 
 
 def _share(part: float, whole: int) -> str:
@@ -240,19 +255,14 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
         return
     missed = counts["document"]["missed"].to_dict()
     parts.sort(key=lambda part: (1, -missed[part.name]) if part.by == "document" else (0, 0))
-    rows = slice_rows(parts, counts, METRICS[variant])
-    with widgets.above_table("questeval-by"):
+    above = table.row_above("questeval-by")
+    with above:
         heading.section("By kind and document")
-        saving.button(rows, f"{run.name}-questeval-by-document", "questeval-by-csv")
-    state = f"questeval-by-{variant}-{key}"
-
-    def opened() -> None:
-        question_table.list_part(table.selected(st.session_state[state], parts))
-
-    bar = partial(st.column_config.ProgressColumn, min_value=0, max_value=1, format="%.2f", width=110)
-    widgets.table(
-        rows, state, columns={"Recall": bar(), "Precision": bar()}, on_select=opened, height=_height(len(rows), 6),
-        alt="RAGQuestEval by kind and document",
+    table.draw(
+        slice_rows(parts, counts, METRICS[variant]), "questeval-by", alt="RAGQuestEval by kind and document",
+        above=above, file=f"{run.name}-questeval-by-document", most=6, turn=f"{variant}-{key}", among=parts,
+        columns={"Recall": table.bar(), "Precision": table.bar()}, opened=question_table.list_part,
+        closed=lambda: question_table.list_part(None),
     )  # fmt: skip
     asked = int(counts["kind"]["asked"].sum())
     if int(counts["document"]["asked"].sum()) > asked:
@@ -277,84 +287,43 @@ def slice_rows(parts: Sequence[Slice], counts: Mapping[str, pd.DataFrame], names
     return pd.DataFrame(columns)
 
 
-def _height(rows: int, most: int) -> int:
-    """Return the height of a table with up to `most` rows in view, in pixels."""
-    return 36 * (min(rows, most) + 1) + 2
-
-
 def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str], variant: str, key: str) -> None:
     """Draw the questions that pass the filters, those of the page's questions and their own."""
-    filters = question_table.active_filters()
-    of_shown = frame[frame["id"].isin(set(shown_ids))] if filters else frame
-    of_shown = _found(of_shown)
-    with widgets.above_table("questeval"):
-        count = st.container(width="stretch")
-        button = st.container(width="content")
+    active = question_table.active_filters()
+    of_shown = frame[frame["id"].isin(set(shown_ids))] if active else frame
+    if words := st.query_params.get("asked", "").casefold():
+        of_shown = of_shown[of_shown["searched"].str.contains(words, regex=False)]
+    above = table.row_above("questeval")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        by = _answerable_by(of_shown)
+        counts = of_shown["by"].value_counts()
+        titles = {"all": f"all {len(of_shown):,}"}
+        titles |= {name: f"{ANSWERABLE_BY[name]} {int(counts.get(name, 0)):,}" for name in ORDER}
+        by = address.choose_one("Answerable by", titles, "answerable")
         with st.container(width=240):
-            _find()
+            filters.find("asked", "Find in questions and answers", label="Find in RAGQuestEval")
     rows = of_shown if by == "all" else of_shown[of_shown["by"] == by]
-    count.markdown(f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first")
-    with button:
-        saving.button(lambda: table_of(rows), f"{run.name}-questeval-{variant}", "questeval-csv")
-    if filters:
-        _filter_line(run, k, filters)
-    page = _page_of(rows)
-    state = f"questeval-{variant}-{key}"
+    count = f"**{len(rows):,} of {wording.counted(len(frame), 'RAGQuestEval question')}**, what is missed first"
+    above.markdown(count, width="stretch")
+    if active:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            said = (f"{name}: {question_table.filter_words(run, k, name, value)}" for name, value in active.items())
+            st.caption(f"Of the questions with {plain(', '.join(said))}", width="content")
+            if st.button("Remove the filter", icon=":material/close:", type="tertiary", key="questeval-all"):
+                address.put(**dict.fromkeys(active))
+                st.rerun()
+    first, last = paging.page(len(rows), PAGE, "rows")
+    page = rows.iloc[first:last]
 
-    def opened() -> None:
-        if question_id := table.selected(st.session_state[state], list(page["id"])):
-            st.session_state["open-question"], st.session_state["open-tab"] = question_id, NAME
+    def opened(question_id: str) -> None:
+        st.session_state["open-question"], st.session_state["open-tab"] = question_id, NAME
 
-    widgets.table(
-        table_of(page), state, columns=_columns(), on_select=opened, height=_height(max(len(page), 1), 14),
-        alt="RAGQuestEval questions, what the answers miss first", empty="–",
+    table.draw(
+        table_of(page), "questeval", alt="RAGQuestEval questions, what the answers miss first", above=above,
+        file=f"{run.name}-questeval-{variant}", saved=lambda: table_of(rows), turn=f"{variant}-{key}", most=14,
+        columns={"Answerable by": 98, "RAGQuestEval question": 225, "Answer from the reference": 162, "F1": F1_COLUMN,
+                 "Answer from the generated text": 192, "Question": 210, "Document": 150},
+        among=list(page["id"]), opened=opened, empty="–",
     )  # fmt: skip
-
-
-def _filter_line(run: Run, k: int, filters: Mapping[str, str]) -> None:
-    """Draw which filters of the page's questions apply, with the button that removes them."""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        words = ", ".join(
-            f"{name}: {question_table.filter_words(run, k, name, value)}" for name, value in filters.items()
-        )
-        st.caption(f"Of the questions with {plain(words)}", width="content")
-        if st.button("Remove the filter", icon=":material/close:", type="tertiary", key="questeval-all"):
-            address.put(**dict.fromkeys(filters))
-            st.rerun()
-
-
-def _answerable_by(frame: pd.DataFrame) -> str:
-    """Draw the filter by who answers, with counts, and return its choice."""
-    counts = frame["by"].value_counts()
-    titles = {"all": f"all {len(frame):,}"}
-    titles |= {name: f"{ANSWERABLE_BY[name]} {int(counts.get(name, 0)):,}" for name in ORDER}
-    return address.choose_one("Answerable by", titles, "answerable")
-
-
-def _find() -> None:
-    st.session_state["asked-filter"] = st.query_params.get("asked", "")
-    st.text_input(
-        "Find in RAGQuestEval", key="asked-filter", placeholder="Find in questions and answers",
-        label_visibility="collapsed", on_change=lambda: address.put(asked=st.session_state["asked-filter"] or None),
-    )  # fmt: skip
-
-
-def _found(frame: pd.DataFrame) -> pd.DataFrame:
-    words = st.query_params.get("asked", "").casefold()
-    return frame[frame["searched"].str.contains(words, regex=False)] if words else frame
-
-
-def _page_of(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that the table shows, after drawing the choice of them where there are more than `PAGE`."""
-    pages = -(-len(rows) // PAGE)
-    if pages < 2:
-        return rows
-    with st.container(width=220):
-        arguments = address.bound("rows", 1, address.number_within(1, pages), f"1 to {pages}")
-        page = int(st.number_input(f"Page of {pages}, {PAGE:,} rows each", 1, pages, **arguments))
-    return rows.iloc[(page - 1) * PAGE : page * PAGE]
 
 
 def table_of(frame: pd.DataFrame) -> pd.DataFrame:
@@ -387,3 +356,119 @@ def _columns() -> dict[str, Any]:
         "Question": text(width=210),
         "Document": text(width=150),
     }
+
+
+# One answer
+
+
+def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
+    """Draw counts and questions of the bank chosen of one answer; says what to do where nothing was asked."""
+    answers = question_table.answers(run)
+    banks = questeval.banks_of(evaluated) if evaluated is not None and answers else {}
+    if not banks or evaluated is None:
+        why, can = _why_none(evaluated, answers=answers)
+        with notices.empty(why):
+            if can:
+                address.link("run", "Make a run with RAGQuestEval")
+        return
+    variant = next(iter(banks))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        shown = address.readable("bank", address.one_of(banks), f"one of {', '.join(banks)}")
+        heading.section(_bank_words(banks[shown or variant][0]))
+        if len(banks) > 1:
+            variant = address.choose_one("Questions asked", {name: VARIANTS[name] for name in banks}, "bank")
+    bank, answered = banks[variant]
+    if not bank.items:
+        st.caption("No questions: the reference holds no key information.")
+        return
+    count_tiles(questeval.measure(bank, answered))
+    rows = questeval.rows(evaluated, variants=(variant,))
+    above = table.row_above("quest")
+    with above:
+        count = st.container(width="stretch")
+        with st.container(width=200):
+            by = _choice("answerable", {"all": "answerable by: any", **ANSWERABLE_BY}, "Answerable by")
+        with st.container(width=150):
+            f1 = _choice("f1", F1, "Token F1")
+    chosen = [row for row in rows if (by == "all" or row.answerable_by == by) and _has_f1(row, f1)]
+    count.markdown(f"**{len(chosen)} of {wording.counted(len(rows), 'question')}**")
+    grey = [row.reference_answer is None for row in chosen]
+    table.draw(
+        answer_rows(chosen), "quest", alt="Questions of RAGQuestEval", above=above, most=11, grey=grey, empty="–",
+        file=f"{run.name}-{evaluated.question.id}-{variant}-questeval",
+        columns={"#": 35, "Question": 215, "Answer from the reference": 160, "Answer from the generated text": 192,
+                 "F1": F1_COLUMN, "Answerable by": 100},
+    )  # fmt: skip
+    if any(grey):
+        st.caption(f"Grey: {UNANSWERABLE.strip('<>').lower()} by the reference, so not counted in recall or precision.")
+
+
+def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str, bool]:
+    """Return why nothing was asked, and whether another run could ask something."""
+    if not answers:
+        why = "This run has no answers, so RAGQuestEval asked nothing: it compares an answer with its reference."
+        return why, True
+    if evaluated is not None and not evaluated.question.answer:
+        return "RAGQuestEval asks from the reference answer, and this question has none.", False
+    if evaluated is not None and evaluated.answer.status != "answered":
+        return "There is no answer to compare with the reference: RAGQuestEval asked nothing.", False
+    return "RAGQuestEval was not among the metrics of this run.", True
+
+
+def _bank_words(bank: Bank) -> str:
+    """Return who asked, from which text, in which language."""
+    maker = {"extractive": "without a model", "import": "imported"}.get(bank.maker, f"by {bank.maker}")
+    tongue = f", {language.NAMES[bank.language]}" if bank.language in ("en", "zh") else ""
+    return f"{wording.counted(len(bank.items), 'question')} from the reference, {plain(maker)}{tongue}"
+
+
+def count_tiles(scores: questeval.QuestEval) -> None:
+    """Draw recall and precision as worked fractions, with both denominators, and the counts Q, A and B."""
+    asked, answerable, answered = scores.questions, scores.answerable, scores.answered
+    f1 = (scores.precision or 0.0) * answered
+
+    def number(value: float | None) -> str:
+        return "–" if value is None else f"{value:.2f}"
+
+    with tiles.row(5, 115):
+        tiles.tile("Recall ↑", number(scores.recall), f"|B|/|A| = {answered}/{answerable}",
+                   explained="The share of what the reference states that the answer states too.")  # fmt: skip
+        tiles.tile("Precision ↑", number(scores.precision), f"ΣF1/|B| = {f1:.2f}/{answered}",
+                   explained="How well the answers agree where both texts answer: mean token F1 over B.")  # fmt: skip
+        tiles.tile("Asked, |Q|", str(asked), "from the reference",
+                   explained="All questions made from the reference. Recall and precision over |Q| count what the "
+                   f"reference cannot answer as missed, the other reading of the paper: |B|/|Q| = {answered}/{asked} "
+                   f"and ΣF1/|Q| = {f1:.2f}/{asked}.")  # fmt: skip
+        tiles.tile("Answerable, |A|", str(answerable), f"unanswerable: {asked - answerable} of {asked}",
+                   explained="Questions that the reference itself answers. The others say nothing of the answer: "
+                   f"bank quality 1 − |A|/|Q| is {number(scores.quality)}; 0 is best.")  # fmt: skip
+        tiles.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
+                   explained="Questions that reference and generated answer both answer.")  # fmt: skip
+
+
+def _has_f1(row: questeval.Row, choice: str) -> bool:
+    if choice == "none":
+        return row.f1 is None
+    return choice == "all" or (row.f1 is not None and (row.f1 >= 0.5) == (choice == "1"))
+
+
+def _choice(name: str, titles: Mapping[str, str], label: str) -> str:
+    bound = address.bound(name, next(iter(titles)), address.one_of(titles), f"one of {', '.join(titles)}")
+    chosen: str = st.selectbox(
+        label, list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **bound
+    )
+    return chosen
+
+
+def answer_rows(rows: Sequence[questeval.Row]) -> pd.DataFrame:
+    """Return one row a question of one answer, as the table shows it and the CSV holds it."""
+    return pd.DataFrame(
+        {
+            "#": [row.number for row in rows],
+            "Question": [question_words(row) for row in rows],
+            "Answer from the reference": [row.reference_answer or UNANSWERABLE for row in rows],
+            "Answer from the generated text": [row.generated_answer or UNANSWERABLE for row in rows],
+            "F1": pd.array([row.f1 for row in rows], dtype="Float64"),
+            "Answerable by": [ANSWERABLE_BY[row.answerable_by] for row in rows],
+        }
+    )

@@ -1,26 +1,27 @@
-"""The table of a run's questions: its rows, filters and order, and the walk from one question to the next."""
+"""The questions of a run: the filters of the address, rows and their order, the table, the way to a case and on."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.answers import abstention
-from ragviz.core.answer import AnswerStatus
 from ragviz.core.run_info import Run
-from ragviz.core.score import Score
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.text.former_documents import is_among
-from ragviz.ui import address, cache
+from ragviz.text.markup import plain, without_middle
+from ragviz.ui import address, cache, wording
 from ragviz.ui.cache import State
+from ragviz.ui.kit import filters, heading, saving, table
 
 
 def rank_words(pair: tuple[int, ...] | None) -> str | None:
@@ -83,6 +84,12 @@ FILTERS = ("rank", "document", "kind", "type", "style", "outcome", "cause", "res
 """Parameters of the address that filter the questions of a run."""
 BECAME = ("rank", "outcome", "cause", "rescued", "broken", "score")
 """Filters by what became of a question: one of them may contradict another."""
+ANCHOR = "questions-shown"
+"""Id of the element at the head of the list."""
+CASE = "inspect"
+"""Path of the page that shows one question."""
+_OPENED = "opened-cases"  # session state: run → the question of it that was last opened
+_SHOWN_CASE = "shown-case"  # session state: the run of the case that was last shown
 NOTHING = "nothing"
 """Value of the filter `rescued` for the lost questions that no change rescues."""
 
@@ -131,7 +138,14 @@ def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
     rows["Kind"] = [questions[i].kind for i in ids]
     rows["Id"] = ids
     if metric:
-        _insert_answers(rows, metric, scores, cache.judgement(run).statuses)
+        title, statuses = ANSWER_METRICS[metric].title, cache.judgement(run).statuses
+        in_order = [scores.get(question_id) for question_id in ids]
+        values = [None if score is None else score.value for score in in_order]
+        rows.insert(1, title, pd.Series(values, dtype=float))
+        words = [abstention.STATUSES[statuses[i]] if i in statuses else "not yet answered" for i in ids]
+        failed = [score is not None and score.status == "judge_error" for score in in_order]
+        said = [f"{word}, judge error" if fails else word for word, fails in zip(words, failed, strict=True)]
+        rows.insert(len(rows.columns) - 4, "Answer", said)
     for title, named in (("Type", [questions[i].type for i in ids]), ("Style", [questions[i].style for i in ids])):
         if any(named):
             rows.insert(len(rows.columns) - 1, title, named)
@@ -143,27 +157,6 @@ def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
         higher_is_better=not metric or ANSWER_METRICS[metric].higher_is_better,
     )
     return rows.set_index(pd.Index(ids)).loc[order].reset_index(drop=True)
-
-
-def _insert_answers(
-    rows: pd.DataFrame, metric: str, scores: Mapping[str, Score], statuses: Mapping[str, AnswerStatus]
-) -> None:
-    """Insert a metric of the answers, and their status."""
-    title = ANSWER_METRICS[metric].title
-    in_order = [scores.get(question_id) for question_id in rows["Id"]]
-    rows.insert(1, title, [None if score is None else score.value for score in in_order])
-    rows[title] = rows[title].astype(float)
-    rows.insert(
-        len(rows.columns) - 4, "Answer",
-        [_answer_words(statuses.get(i), score) for i, score in zip(rows["Id"], in_order, strict=True)],
-    )  # fmt: skip
-
-
-def _answer_words(status: AnswerStatus | None, score: Score | None) -> str:
-    """Return the status of an answer, None when there is none yet, and whether its judge failed."""
-    words = abstention.STATUSES[status] if status else "not yet answered"
-    failed = score is not None and score.status == "judge_error"
-    return f"{words}, judge error" if failed else words
 
 
 def cause_title(run: Run, k: int, cause: str) -> str:
@@ -273,19 +266,13 @@ def filter_words(run: Run, k: int, name: str, value: str) -> str:
     return value
 
 
-def hidden_columns(run: Run) -> tuple[str, ...]:
-    """Return the columns that are not shown until they are chosen: those that repeat another one."""
-    return ("Kind", "Type", "Style", "Outcome") if answers(run) else ("Kind", "Type", "Style", "Cause")
-
-
 OUTCOMES = ("all", *outcomes.RANKED)
 """The options of the outcome filter."""
 
 
 def active_filters() -> dict[str, str]:
     """Return the filters of the address, by name."""
-    filters = {name: st.query_params[name] for name in FILTERS if st.query_params.get(name)}
-    return {name: value for name, value in filters.items() if value != "all"}
+    return {name: st.query_params[name] for name in FILTERS if st.query_params.get(name, "all") not in ("", "all")}
 
 
 def list_only(name: str, value: str, **others: str) -> None:
@@ -320,6 +307,139 @@ def filter_parameters() -> dict[str, str]:
     """Return the parameters that filter and order the questions: a link with them shows the same list."""
     metric = st.query_params.get("metric")
     return active_filters() | ({"metric": metric} if metric else {})
+
+
+# The list
+
+
+def draw(run: Run, rows: pd.DataFrame, total: int, k: int, left_out: str, key: str) -> None:
+    """Draw the list of `rows`, those of `total` questions that pass the filters; `left_out` says which never do.
+
+    The list is brought into view when a click or a link changed its filters, and on the way back from a case.
+    """
+    st.html(f"<span id='{ANCHOR}'></span>")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="list-head"):
+        with st.container(width="content"):
+            heading.section("Questions")
+        words = (
+            f"**{len(rows):,} of {wording.counted(total, 'question')}**, the worst first: by stage of loss, then score"
+        )
+        st.markdown(f"{words}{f' · {left_out}' if left_out else ''}", width="stretch")
+    active = active_filters()
+    said = {name: filter_words(run, k, name, value) for name, value in active.items()}
+    filters.chips(said, f"{wording.counted(len(rows), 'question')} with", clear)
+    above = table.row_above("asked")
+    with above:
+        _filters(run, k)
+        shown = _chosen_columns(run, rows)
+    if not len(rows):
+        with above:
+            saving.button(shown, f"{run.name}-questions", "asked-csv")
+        made = judgements.made_at(run, k) if st.query_params.get("cause") else ""
+        st.caption(
+            f"No question passes these filters.{f' {made}: causes after them are known there only.' if made else ''}"
+        )
+    else:
+        _table(run, rows, shown, k, above, key)
+    came_from = address.arrived_from()
+    returns = came_from == CASE and st.session_state.get(_SHOWN_CASE) == run.id
+    heading.follow(ANCHOR, active, run.id, came_from=came_from, returns=returns)
+
+
+def open_case(run: Run, question_id: str, k: int, **parameters: str | None) -> None:
+    """Open a question's case; on the way back, the list is in view and names the question."""
+    address.go_to(CASE, run=run.name, question=question_id, k=k, **parameters, **filter_parameters())
+
+
+def note_case(run: Run, question_id: str) -> None:
+    """Note that a run's case is shown, for the list of the run that one goes back to."""
+    st.session_state.setdefault(_OPENED, {})[run.id] = question_id
+    st.session_state[_SHOWN_CASE] = run.id
+
+
+def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any, key: str) -> None:
+    ids = list(rows["Id"])
+
+    def opened(question_id: str) -> None:
+        st.session_state["open-question"] = question_id
+
+    last = st.session_state.get(_OPENED, {}).get(run.id)
+    if last in ids:  # a button opens it again: the grid cannot be scrolled to a row
+        place = ids.index(last)
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.caption(f"Opened last: row {place + 1:,},", width="content")
+            words = f":blue[{plain(without_middle(rows['Question'].iloc[place], 90))}]"
+            st.button(words, type="tertiary", key="opened-last", help="Open it again", on_click=opened, args=(last,))
+    whole = shown
+    if "Document" in shown:
+        shown = shown.assign(Document=[without_middle(name, 40) for name in shown["Document"]])
+    rank = "By which a chunk of every passage that the question needs has come; empty when one has none."
+    columns = {"Question": 350, "Answer": 80, "Cause": 150, "Outcome": 120, "Document": 180, "Id": 80}
+    columns |= {"Rank": table.number(50, help=rank), f"Recall@{k}": table.bar()}
+    if metric := metric_of(run):
+        columns[ANSWER_METRICS[metric].title] = table.bar(125)
+    table.draw(
+        shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
+        saved=lambda: whole, columns=columns, among=ids, turn=key, opened=opened, most=12, empty="–",
+    )  # fmt: skip
+
+
+def clear(*names: str) -> None:
+    """Remove filters; the figures and tables lose their selection."""
+    address.put(**dict.fromkeys(names))
+    forget_selections()
+
+
+def _filters(run: Run, k: int) -> None:
+    """Draw the filters by outcome, by score and by words."""
+
+    def by_outcome(outcome: str) -> dict[str, str | None]:  # instead of a rank or cause that may contradict it
+        forget_selections()
+        return {"rank": None, "cause": None, "outcome": None if outcome == "all" else outcome}
+
+    def by_score(limits: tuple[float, float]) -> dict[str, str | None]:
+        everything = limits == (0.0, 1.0) or limits[0] == limits[1]
+        return {"score": None if everything else score_words(*limits)}
+
+    outcome = address.first_of((st.query_params.get("outcome"),), OUTCOMES) or "all"
+    titles = {name: outcomes.title(name, k, run.config.depth) for name in OUTCOMES[1:]} | {"all": "All"}
+    st.segmented_control(
+        "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
+        **address.shows("outcome-filter", outcome, by_outcome),
+    )  # fmt: skip
+    with st.popover("Score"):
+        limits = score_range(st.query_params.get("score", "")) or (0.0, 1.0)
+        st.slider(
+            f"{score_column(run, k)}: from, to below (1 included)", 0.0, 1.0, step=0.05,
+            **address.shows("score-filter", limits if limits[0] >= 0 else (0.0, 1.0), by_score),
+        )  # fmt: skip
+    with st.container(width=180):
+        filters.find("find", "Find in questions")
+
+
+def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Draw the choice of columns, kept in the address, and return the chosen ones, the id last.
+
+    Columns that repeat another one are not shown until they are chosen.
+    """
+    offered = {name.partition("@")[0]: name for name in rows.columns if name != "Id"}
+    hidden = ("Kind", "Type", "Style", "Outcome" if answers(run) else "Cause")
+    default = [name for name in offered if name not in hidden]
+
+    def read(text: str) -> list[str] | None:
+        names = text.split(",")
+        return names if names and set(names) <= set(offered) else None
+
+    def write(chosen: list[str]) -> dict[str, str | None]:
+        return {"columns": None if not chosen or set(chosen) == set(default) else ",".join(chosen)}
+
+    chosen = address.readable("columns", read, f"some of {', '.join(offered)}") or default
+    with st.popover("Columns"):
+        st.pills(
+            "Columns", list(offered), selection_mode="multi", label_visibility="collapsed",
+            **address.shows("columns-chosen", chosen, write),
+        )  # fmt: skip
+    return rows[[*(name for key, name in offered.items() if key in chosen), "Id"]]
 
 
 def walk(shown: Sequence[str], question_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The table of runs: its columns, rows and filters, and what can be done with the runs that are ticked."""
+"""The table of runs: its columns, rows and filters; dialogs that rename, label and delete runs."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements
 from ragviz.runs.summaries import RunSummary
+from ragviz.store import labels
+from ragviz.text.markup import plain
+from ragviz.ui import cache, job_panel, wording
+from ragviz.ui.kit import notices, table
 
 MOST_COMPARED = 12
 """Runs that are compared at once: from the eighth on, colours come again with an open mark or a dashed line."""
@@ -113,36 +117,26 @@ def measured(run: Run, summary: RunSummary, metrics: Mapping[str, str]) -> dict[
     }
     if summary.ranked:
         cells[NOT_FOUND] = summary.not_found
-    if summary.calls:
-        cells |= {"Calls": summary.calls, "Cost": summary.dollars or None}
-    return cells
+    return cells | ({"Calls": summary.calls, "Cost": summary.dollars or None} if summary.calls else {})
 
 
-def column_configs(columns: Sequence[str], metrics: Mapping[str, str]) -> dict[str, Any]:
+def column_configs(metrics: Mapping[str, str]) -> dict[str, Any]:
     """Return how the columns are drawn."""
+    note = "At the run's own k, with its 95 % interval."
     of_metrics = {
-        title: st.column_config.TextColumn(
-            width=135,
-            alignment="right",
-            help=f"{REGISTRY[name].explanation} At the run's own k, with its 95 % interval.",
-        )
+        title: table.text(135, alignment="right", help=f"{REGISTRY[name].explanation} {note}")
         for title, name in metrics.items()
     }
-    others = {
-        "Run": st.column_config.TextColumn(width=170, pinned=True),
-        NOT_FOUND: st.column_config.NumberColumn(
-            width=125, help="Questions whose evidence is not, or not all, in the run's depth."
-        ),
-        "Cost": st.column_config.NumberColumn(
-            width=80, format="$%.4f", help="What the run paid for model calls; – where no price is known."
-        ),
-        "Calls": st.column_config.NumberColumn(width=70, help="Model calls that the run paid."),
-        "k": st.column_config.NumberColumn(width=45),
+    return of_metrics | {
+        "Run": table.text(170, pinned=True),
+        NOT_FOUND: table.number(125, help="Questions whose evidence is not, or not all, in the run's depth."),
+        "Cost": table.number(80, "$%.4f", help="What the run paid for model calls; – where no price is known."),
+        "Calls": table.number(70, help="Model calls that the run paid."),
+        "k": 45,
         "Made (UTC)": st.column_config.DatetimeColumn(width=130, format="YYYY-MM-DD HH:mm"),
         "Tags": st.column_config.ListColumn(width=140),
-        "Note": st.column_config.TextColumn(width=220),
+        "Note": 220,
     }
-    return {name: config for name, config in (of_metrics | others).items() if name in ("Run", *columns)}
 
 
 def cannot_compare(runs: Sequence[Run], common: int) -> str:
@@ -157,3 +151,69 @@ def cannot_compare(runs: Sequence[Run], common: int) -> str:
         asked = ", ".join(f"{run.name} asks “{measurements.set_words(run)}”" for run in runs)
         return f"They share no question ({asked}): only runs on the same questions are compared."
     return ""
+
+
+# Dialogs
+
+
+@st.dialog("Rename the run")
+def rename(run: Run) -> None:
+    """Ask for a new name of a run."""
+    name = st.text_input("Name", run.name, max_chars=200, key="rename-to")
+    st.caption("Links by the old name lead to the run too, until another run takes that name.")
+    if _confirmed("Rename", "rename"):
+        with notices.errors_shown():
+            cache.workspace().store.rename_run(run.id, name)
+            st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
+            st.rerun()
+
+
+@st.dialog("Note and tags")
+def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
+    """Ask for note and tags of one run, for tags to be added to several; the `known` tags can be chosen."""
+    only = runs[0] if len(runs) == 1 else None
+    own = only.tags if only else ()
+    tags = st.multiselect(
+        "Tags" if only else f"Tags to add to {len(runs)} runs",
+        list(dict.fromkeys([*known, *own])),
+        default=own,
+        accept_new_options=True,
+        key="run-tags",
+        placeholder="Choose, or type new ones",
+    )  # above the note, so that its list does not cover *Save*
+    note = st.text_area("Note", only.note, max_chars=labels.LONGEST_NOTE, key="note") if only else None
+    if _confirmed("Save", "label"):
+        with notices.errors_shown():
+            for run in runs:
+                cache.workspace().store.label_run(run.id, note=note, tags=tags if only else (*run.tags, *tags))
+            st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
+            st.rerun()
+
+
+def _named(runs: Sequence[Run]) -> str:
+    return f"the run {plain(runs[0].name)}" if len(runs) == 1 else wording.counted(len(runs), "run")
+
+
+def _confirmed(verb: str, key: str) -> bool:
+    """Draw the buttons of a dialog; return whether the one with the verb was pressed."""
+    with st.container(horizontal=True, horizontal_alignment="right"):
+        if st.button("Cancel", key=f"{key}-cancel"):
+            st.rerun()
+        return bool(st.button(verb, type="primary", key=f"{key}-do"))
+
+
+def delete(runs: Sequence[Run]) -> None:
+    """Delete runs after a confirmation that says what goes with them."""
+    names, questions = ", ".join(run.name for run in runs), sum(run.provenance["n"] for run in runs)
+    which, them = ("the run", "it") if len(runs) == 1 else (wording.counted(len(runs), "run"), "them")
+    sentence = (
+        f"This deletes {which} {names}. Rankings, answers and judgements of {wording.counted(questions, 'question')} "
+        f"go with {them}; indexes and question sets stay."
+    )
+
+    def deleted() -> None:
+        for run in runs:
+            cache.workspace().store.delete_run(run.id)
+        st.toast(f"Deleted: {_named(runs)}.")
+
+    notices.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
-
 import streamlit as st
 
 from ragviz.ui import address
 
-Row = TypeVar("Row")
 
+def page(count: int, size: int, name: str) -> tuple[int, int]:
+    """Return first row and end of the page of `size` rows that the parameter `name` names, of `count` rows.
 
-def pages(count: int, size: int) -> int:
-    """Return how many pages of `size` rows `count` rows fill; at least one.
-
-    >>> pages(0, 10), pages(10, 10), pages(11, 10)
-    (1, 1, 2)
+    Its choice is drawn where there are several.
     """
-    return max(1, -(-count // size))
-
-
-def page(rows: Sequence[Row], size: int, name: str) -> Sequence[Row]:
-    """Return the rows of the page that the parameter `name` names, after drawing its choice where there are several."""
-    last = pages(len(rows), size)
-    if last == 1:
-        return rows
+    last = -(-count // size)
+    if last < 2:
+        return 0, count
     bound = address.bound(name, 1, address.number_within(1, last), f"1 to {last}")
     place = int(st.number_input(f"Page of {last:,}, {size:,} rows each", 1, last, width=220, **bound)) - 1
-    return rows[place * size : (place + 1) * size]
+    return place * size, min(count, (place + 1) * size)

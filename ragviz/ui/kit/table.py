@@ -15,11 +15,13 @@ from ragviz.ui.kit import saving
 Row = TypeVar("Row")
 HEIGHTS = {1: 35, 2: 62, 4: 104}
 """Lines of text in a row → its pixels; Streamlit breaks text in rows of more than 60. The header has those of 1."""
+_GREY = {"light": "#5F6873", "dark": "#9AA4B0"}
+"""The text of rows in grey on both themes: AA contrast."""
 _PADDING, _LETTER = 16, 8
 """Pixels beside the text of a cell, and of a letter, with what the breaks of lines leave empty."""
 
 
-def number(width: int, written: str | None = None, **more: Any) -> Any:
+def number(width: int | None = None, written: str | None = None, **more: Any) -> Any:
     """Return a column of numbers that are written as the format `written` says ("%.2f")."""
     return st.column_config.NumberColumn(width=width, format=written, **more)
 
@@ -59,6 +61,7 @@ def draw(
     most: int | None = None,
     lines: Literal[1, 2, 4] = 1,
     empty: str = "",
+    grey: Sequence[bool] = (),
 ) -> None:
     """Show rows without an index, their text escaped.
 
@@ -78,6 +81,7 @@ def draw(
         most: rows seen at once, None for all.
         lines: of text in a row; longer text is cut by the browser.
         empty: shown in cells without a value.
+        grey: which rows are written in grey italics; what that means has to be said beside.
 
     """
     if file:
@@ -104,7 +108,12 @@ def draw(
 
         options |= {"on_select": pressed}
         options |= {"selection_mode": ["multi-row", "single-cell"] if several else "single-cell"}
-    st.dataframe(shown, **options)
+    if any(grey):
+        style = f"color: {_GREY.get(st.context.theme.type or 'light', _GREY['light'])}; font-style: italic"
+        marked = list(grey)
+        st.dataframe(shown.style.apply(lambda row: [style if marked[row.name] else ""] * len(row), axis=1), **options)
+    else:
+        st.dataframe(shown, **options)
 
 
 def selected(state: Any, among: Sequence[Row]) -> Row | None:

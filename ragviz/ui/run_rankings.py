@@ -1,4 +1,4 @@
-"""The pictures of a run's rankings, which filter its questions: ranks, curves, where they are lost, by document."""
+"""The rankings of a run: pictures that filter its questions, a table by part, and whether its misses deserve it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ import streamlit as st
 
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
+from ragviz.analysis.pooled import Bounds, Corrected, Pooled
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import judgements
-from ragviz.text.markup import without_middle
-from ragviz.ui import address, cache, question_table, widgets
-from ragviz.ui.kit import figure, heading, saving, table, tiles
+from ragviz.text.markup import plain, without_middle
+from ragviz.ui import address, cache, question_table
+from ragviz.ui.kit import figure, heading, notices, table, tiles
 
-SHOWN = 32
-"""Characters of a document's name in a table: of longer ones, beginning and end."""
+SHOWN_MISSES = 5
+"""Questions whose miss another chunk makes good that are listed at first."""
 
 
 def outcome_bar(counts: outcomes.Counts, k: int, depth: int) -> None:
@@ -40,37 +41,26 @@ def histogram(summary: Summary, key: str) -> None:
     heading.section("Rank histogram")
     bars = f"bars-{key}"
 
-    def bar_clicked() -> None:
+    def clicked() -> None:
         question_table.list_clicked("rank", question_table.rank_words(figure.clicked(st.session_state[bars])))
 
-    drawn = rank_plots.rank_histogram(
-        _ranks_of(summary),
-        depth=summary.depth,
-        k=summary.k,
-        selected=question_table.rank_pair(st.query_params.get("rank"), summary.depth),
-    )
-    figure.draw(drawn, bars, on_select=bar_clicked)
+    ranks = rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
+    selected = question_table.rank_pair(st.query_params.get("rank"), summary.depth)
+    drawn = rank_plots.rank_histogram(ranks, depth=summary.depth, k=summary.k, selected=selected)
+    figure.draw(drawn, bars, on_select=clicked)
 
 
 def curves(summary: Summary, key: str) -> None:
     """Draw the curves of precision, recall and F1; a point chooses k."""
     heading.section("Precision, recall and F1 against k")
-    lines = f"lines-{key}"
+    lines, ks = f"lines-{key}", np.arange(1, summary.depth + 1)
 
-    def point_clicked() -> None:
+    def clicked() -> None:
         if point := figure.clicked(st.session_state[lines]):
             address.put(k=point[0])
 
-    figure.draw(curve_plots.curves(_curves_of(summary), k=summary.k), lines, on_select=point_clicked)
-
-
-def _ranks_of(summary: Summary) -> rank_plots.Ranks:
-    return rank_plots.Ranks("", summary.ranks[summary.ranks > 0], summary.misses)
-
-
-def _curves_of(summary: Summary) -> list[curve_plots.Curve]:
-    k = np.arange(1, summary.depth + 1)
-    return [curve_plots.Curve(METRICS[name].name, k, *summary.curves[name], summary.n) for name in summary.curves]
+    drawn = [curve_plots.Curve(METRICS[name].name, ks, *summary.curves[name], summary.n) for name in summary.curves]
+    figure.draw(curve_plots.curves(drawn, k=summary.k), lines, on_select=clicked)
 
 
 def waterfall(run: Run, summary: Summary, key: str) -> None:
@@ -86,7 +76,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     steps = judgements.lost_steps(run, cache.causes(run, k), set(summary.question_ids), k)
     names, bars = [step.cause for step in steps], f"lost-{key}"
 
-    def bar_clicked() -> None:
+    def clicked() -> None:
         place = figure.clicked(st.session_state[bars])
         cause = names[place[0]] if place and names[place[0]] in diagnose.CAUSES else None
         question_table.list_clicked("cause", cause)
@@ -94,7 +84,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     requested = st.query_params.get("cause")
     selected = names.index(requested) if requested in names else None
     drawn = plots.waterfall([(s.title, s.count, s.left) for s in steps], selected=selected)
-    figure.draw(drawn, bars, on_select=bar_clicked)
+    figure.draw(drawn, bars, on_select=clicked)
     st.caption(lost_words(run, cache.lost(run, k), k, requested if requested in diagnose.CAUSES else ""))
 
 
@@ -113,7 +103,8 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     """Draw one metric by kind and by document, or by type or style; a row filters the questions by it."""
     offered = divisions(cache.questions(run).values())
     labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
-    with widgets.above_table("by-document"):
+    above = table.row_above("by-document")
+    with above:
         heading.section("By kind and document" if len(offered) == 1 else "By part of the questions")
         by = address.choose_one("Divided by", {key: title for key, (title, _) in offered.items()}, "by")
         with st.container(width=210):
@@ -121,27 +112,16 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
                 "Metric", list(labels), "per", default="recall", label_visibility="collapsed",
                 format_func=lambda name: title_of(labels[name]),
             )  # fmt: skip
-        shown_slices = cache.breakdown(run, summary.k, offered[by][1], (labels[name or "recall"],))
-        column = "Kind or document" if by == "document" else offered[by][0]
-        rows = slice_rows(shown_slices, labels[name or "recall"], summary.depth, column)
-        saving.button(rows, f"{run.name}-per-{by}", "by-document-csv")
-    state = f"by-{by}-{key}"
-
-    def opened() -> None:
-        question_table.list_part(table.selected(st.session_state[state], shown_slices))
-
-    columns = {
-        column: st.column_config.TextColumn(width=176),
-        "95 % CI": st.column_config.TextColumn(width=82),
-        "n": st.column_config.NumberColumn(width=35),
-        "Questions": st.column_config.NumberColumn(width=66),
-        title_of(labels[name or "recall"]): st.column_config.ProgressColumn(
-            min_value=0, max_value=1, format="%.2f", width=80
-        ),
-    }
-    rows[column] = [without_middle(name, SHOWN) for name in rows[column]]
-    height = widgets.height_of(len(rows), 8)
-    widgets.table(rows, state, columns=columns, on_select=opened, height=height, alt="A metric by kind and document")
+    label = labels[name or "recall"]
+    parts = cache.breakdown(run, summary.k, offered[by][1], (label,))
+    column = "Kind or document" if by == "document" else offered[by][0]
+    rows = slice_rows(parts, label, summary.depth, column)
+    table.draw(
+        rows.assign(**{column: [without_middle(name, 32) for name in rows[column]]}), "by-document",
+        alt="A metric by kind and document", above=above, file=f"{run.name}-per-{by}", saved=lambda: rows, most=8,
+        columns={column: 176, "95 % CI": 82, "n": 35, "Questions": 66, title_of(label): table.bar(80)},
+        among=parts, turn=f"{by}-{key}", opened=question_table.list_part, closed=lambda: question_table.list_part(None),
+    )  # fmt: skip
 
 
 def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
@@ -170,3 +150,76 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "K
         }
     )
     return rows if any(rows["Unscored"]) else rows.drop(columns="Unscored")
+
+
+# Whether misses deserve it
+
+
+def judged_misses(run: Run, k: int) -> None:
+    """Draw what the verdicts on the first k chunks say, once it is opened: it reads every ranking of the run."""
+    part = st.expander(f"Did the misses deserve it? Judged at k = {k}", key="judged-misses-part", on_change="rerun")
+    if part.open:
+        with part, notices.errors_shown():
+            _verdicts(run, k)
+
+
+def _verdicts(run: Run, k: int) -> None:
+    """Draw corrected means with their bounds, and the questions that another chunk answers."""
+    pooled = cache.pooled(run, k)
+    if pooled is None:
+        st.caption(
+            "No judge has said yet which chunks answer these questions. A run with a judge and Context recall among "
+            "its metrics judges the chunks that it reads, for all runs of the question set."
+        )
+        return
+    st.markdown(plain(pooled.sentence))
+    with tiles.row():
+        _corrected(f"Recall@{k}, corrected ↑", pooled.recall)
+        _corrected("MRR, corrected ↑", pooled.mrr)
+        _bounds(f"Context precision@{k} ↑", pooled.context_precision, "Precision at the rank of each useful chunk.")
+        _bounds(f"Context recall@{k} ↑", pooled.context_recall, "Share of the reference's claims that follow.")
+    st.caption(
+        "Corrected: a chunk that supports every claim of the reference counts as gold does. At most: if every chunk "
+        "that nobody judged did."
+    )
+    _questions(run, pooled)
+
+
+def _corrected(title: str, means: Corrected) -> None:
+    value, note = tiles.estimate_words(means.corrected)
+    if means.raw.mean is not None and means.most.mean is not None:
+        note = f"{note} · {means.raw.mean:.2f} by gold alone, at most {means.most.mean:.2f}"
+    tiles.tile(title, value, note, explained="Mean over questions with evidence; a chunk that supports the whole "
+                 "reference counts as gold.")  # fmt: skip
+
+
+def _bounds(title: str, bounds: Bounds, explained: str) -> None:
+    if bounds.least is None or bounds.most is None:
+        tiles.tile(title, "–", "no question has a reference", explained=explained)
+        return
+    value = f"{bounds.least:.2f}" if bounds.most - bounds.least < 0.005 else f"{bounds.least:.2f} to {bounds.most:.2f}"
+    known = bounds.known
+    note = f"n = {bounds.n:,}"
+    if known.n < bounds.n and known.mean is not None:
+        note += f" · {known.mean:.2f} where all is judged, n = {known.n:,}"
+    explained += " From the least to the greatest that it can be: not every chunk is judged."
+    tiles.tile(title, value, note, explained=explained)
+
+
+def _questions(run: Run, pooled: Pooled) -> None:
+    """List the questions that another chunk answers; each opens its case."""
+    questions, shown = cache.questions(run), f"judged-misses-{run.id}"
+
+    def opened(question_id: str) -> None:
+        st.session_state["open-question"] = question_id
+
+    found = pooled.found if st.session_state.get(shown) else pooled.found[:SHOWN_MISSES]
+    with st.container(gap="xxsmall", key="judged-misses"):
+        for each in found:
+            st.button(
+                f":blue[{plain(questions[each.question_id].text)}] · rank {each.rank}", type="tertiary",
+                key=f"judged-miss-{each.question_id}", on_click=opened, args=(each.question_id,),
+            )  # fmt: skip
+        if len(found) < len(pooled.found) and st.button(f"Show all {len(pooled.found):,}", key=f"{shown}-button"):
+            st.session_state[shown] = True
+            st.rerun()
