@@ -3,7 +3,6 @@
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from ragviz.ui.guard import Guard, allowed_hosts
-from ragviz.ui.polls import Polls
+from ragviz.ui.server import Guard, Polls, allowed_hosts
 
 app = App("frame.py", middleware=[Middleware(Guard, hosts=allowed_hosts()), Middleware(Polls)])

@@ -479,75 +479,6 @@ def test_from_the_histogram_to_a_missed_question(server, page, measured):
     expect(page.get_by_text(f"{total} of {total} questions", exact=True)).to_be_visible()
 
 
-def test_a_found_question_shows_its_target_and_its_gold(server, page, measured):
-    page.goto(server.address("results", run="sample-knn"))
-    drawn(page)
-    click_bar(page, 1)
-    page.wait_for_url(has_param("rank", "2"))
-    expect(page.get_by_text(f"{measured['ranks']['2']} of {measured['n']} questions", exact=True)).to_be_visible()
-    drawn(page)
-    table = page.get_by_test_id("stDataFrame").last
-    question_id = cell(table, "Id", 0)
-    click_row(page, table, 0)
-    page.wait_for_url(has_param("question", question_id))
-    seen = the_case_at_rank_2(page)
-    picture(page, "story-a_question")
-    page.reload()
-    assert the_case_at_rank_2(page) == seen
-    assert param(page, "question") == question_id
-    link = page.url
-    page.go_back()
-    page.wait_for_url(lacks_param("question"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Results")
-    page.goto(link)
-    assert the_case_at_rank_2(page) == seen
-
-
-def the_case_at_rank_2(page: Page) -> tuple[str, list[str]]:
-    """Check the opened question, and return its words and the first documents of its ranking."""
-    title = page.get_by_role("heading", level=1)
-    expect(title).not_to_have_text("Results")
-    drawn(page)
-    assert urlsplit(page.url).path == "/inspect"
-    expect(page.get_by_role("heading", name="Ranking by knn")).to_be_in_viewport()
-    ranking = page.locator(".st-key-case-ranking")
-    targets = ranking.locator(".rv-score", has_text="★ target")
-    expect(targets.first).to_be_visible()
-    expect(targets.first.locator("b")).to_have_text("2")
-    expect(ranking.locator("mark.gold").first).to_be_visible()
-    assert [score.inner_text() for score in ranking.locator(".rv-score b").all()[:4]] == ["1", "2", "3", "4"]
-    return title.inner_text(), ranking.get_by_role("link").all_inner_texts()[:4]
-
-
-def test_two_runs_are_compared_in_a_sentence_and_question_by_question(server, page, measured):
-    page.goto(server.address("compare", runs="sample-knn,sample-hybrid"))
-    drawn(page)
-    said = server.ragviz("compare", "sample-knn", "sample-hybrid")["sentence"]
-    for clause in said.removesuffix(".").split("; "):
-        expect(page.get_by_text(clause).first).to_be_visible()
-    assert page.locator(".js-plotly-plot").count() >= 5
-    table = questions_compared(page)
-    words = cell(table, "Question", 0)
-    click_row(page, table, 0, across=100)
-    expect(page.get_by_role("heading", level=1)).to_have_text(words)
-    assert param(page, "question")
-    drawn(page)
-    assert urlsplit(page.url).path == "/inspect"
-    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
-    for title in ("sample-knn: ranking by knn", "sample-hybrid: ranking by hybrid"):
-        expect(page.get_by_role("heading", name=title)).to_be_visible()
-    picture(page, "story-both_rankings")
-    walked = page.get_by_text(re.compile(r"^1 of \d+$"))
-    count = (walked.text_content() or "").removeprefix("1 of ")
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_text(f"2 of {count}")).to_be_visible()
-    expect(page.get_by_role("heading", level=1)).not_to_have_text(words)
-    drawn(page)
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare")
-    assert param(page, "runs") == "sample-knn,sample-hybrid"
-
-
 def questions_compared(page: Page) -> Locator:
     """The list of questions of two runs."""
     return page.locator("[class*='st-key-cases-']").get_by_test_id("stDataFrame")
@@ -642,83 +573,6 @@ def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
         expect(page.get_by_role("heading", name="All metrics at k = 3")).to_be_visible()
 
 
-@pytest.mark.parametrize("run", ["words", "judged"])
-def test_from_the_waterfall_to_the_lost_question(server, page, judged, run):
-    page.goto(server.address("results", run=run))
-    drawn(page)
-    lost = server.ragviz("results", run)["lost"]
-    click_bar(page, list(lost).index("below_k") + 1)
-    page.wait_for_url(has_param("cause", "below_k"))
-    drawn(page)
-    expect(page.get_by_role("button", name="cause: Ranked below 3")).to_be_visible()
-    expect(page.get_by_text(f"{lost['below_k']} of 100 questions", exact=True)).to_be_visible()
-    picture(page, f"story-lost-{run}")
-    table = page.get_by_test_id("stDataFrame").last
-    words = cell(table, "Question", 0)
-    click_row(page, table, 0, across=300)
-    page.wait_for_url(has_param("cause", "below_k"))
-    title = page.get_by_role("heading", level=1)
-    expect(title).to_have_text(words)
-    drawn(page)
-    assert urlsplit(page.url).path == "/inspect"
-    expect(title).to_be_in_viewport()
-    expect(page.get_by_text("Ranked below 3.", exact=True)).to_be_visible()
-    expect(page.locator("mark.gold").first).to_be_visible()
-    expect(page.get_by_text(f"1 of {lost['below_k']}")).to_be_visible()
-    picture(page, f"story-inspect-{run}")
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_text(f"2 of {lost['below_k']}")).to_be_visible()
-    expect(title).not_to_have_text(words)
-    drawn(page)
-    page.locator(".st-key-case-ranking").click(position={"x": 300, "y": 60})  # in the page, beside its links
-    page.keyboard.press("ArrowLeft")
-    expect(page.get_by_text(f"1 of {lost['below_k']}")).to_be_visible()
-    expect(title).to_have_text(words)
-
-
-@pytest.mark.parametrize("tab", ["Overview", "RAGQuestEval"])
-def test_a_row_by_kind_or_document_lists_its_questions(server, page, judged, tab):
-    results = server.ragviz("results", "judged")
-    for row, by in ((3, "document"), (0, "kind")):  # three kinds come first
-        page.goto(server.address("results", run="judged", tab=tab))
-        drawn(page)
-        click_row(page, page.get_by_test_id("stDataFrame").first, row, across=60)
-        page.wait_for_url(lambda url, by=by: by in parse_qs(urlsplit(url).query))
-        drawn(page)
-        asked = {part[by]: part["questions"] for part in results[f"by_{by}"]}[param(page, by)]
-        expect(page.get_by_text(f"{asked} of 100 questions", exact=True)).to_be_visible()
-        assert lacks_param("kind" if by == "document" else "document")(page.url)
-
-
-def test_a_chinese_claim_lights_up_the_sentence_it_rests_on(server, page, judged):
-    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    known = store.evaluated_answers(store.run("judged").id)
-    wanted = next(
-        judged
-        for judged in known.values()
-        if judged.question.language == "zh" and judged.matrix.reference_by_chunk
-        and any(claim_verdict.verdict == "supported" for claim_verdict in judged.matrix.reference_by_chunk[0])
-    )  # fmt: skip
-    page.goto(server.address("inspect", run="judged", question=wanted.question.id))
-    drawn(page)
-    expect(page.get_by_role("heading", level=1)).to_have_text(wanted.question.text)
-    expect(page.locator("mark.for")).to_have_count(0)
-    page.get_by_role("button", name=wanted.matrix.reference_claims[0].text).click()
-    page.wait_for_url(has_param("claim", "r0"))
-    drawn(page)
-    place = next(
-        n for n, claim_verdict in enumerate(wanted.matrix.reference_by_chunk[0]) if claim_verdict.verdict == "supported"
-    )
-    chunk = store.document(store.run("judged").corpus_id, wanted.matrix.chunks[place].split("-")[0])
-    lit = page.locator("mark.for").first
-    expect(lit).to_be_visible()
-    assert lit.inner_text().strip()[:8] in chunk.text
-    picture(page, "story-a_claim_lit")
-    page.reload()
-    expect(page.locator("mark.for").first).to_be_visible()
-    drawn(page)
-
-
 @pytest.fixture
 def rich(server: Server, judged: dict[str, Any]) -> str:
     """A question with a long reference, whose second claim the last passage and the reference's end support."""
@@ -775,19 +629,6 @@ def test_a_pressed_claim_brings_its_sentence_into_view_in_passage_and_reference(
     drawn(page)
     expect(page.locator("mark.own").first).to_be_attached()
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
-
-
-def test_the_prompt_of_a_judge_can_be_read(server, page, judged):
-    page.goto(server.address("inspect", run="judged", tab="Judge calls"))
-    drawn(page)
-    page.get_by_test_id("stExpander").first.locator("summary").click()
-    for role in ("System", "User", "Reply"):
-        expect(page.get_by_role("heading", name=role, exact=True).first).to_be_visible()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme=scheme)
-        settled(page)
-        assert contrast(page, page.locator(".rv-code").first) >= 4.5
-    page.emulate_media(color_scheme="light")
 
 
 def contrast(page: Page, shown: Locator) -> float:

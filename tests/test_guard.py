@@ -19,7 +19,7 @@ from starlette.routing import WebSocketRoute
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ragviz.ui.guard import Guard
+from ragviz.ui.server import Guard
 
 ROOT = Path(__file__).resolve().parent.parent
 HANDSHAKE = {

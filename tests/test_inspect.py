@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pandas as pd
@@ -31,7 +30,6 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UselessModel
 from ragviz.core.question import Question
-from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.span import Span
@@ -41,8 +39,7 @@ from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs import choices, comparisons, exports, foreign, judgements, measurements, ragchecker, running, summaries
-from ragviz.text.markup import plain
-from ragviz.ui import cache, case, claims, passages
+from ragviz.ui import cache, claims
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_foreign import result, written
@@ -156,23 +153,6 @@ def claim(app: AppTest, name: str) -> AppTest:
 # The inspector
 
 
-def test_claims_are_underlined_by_verdict_and_listed_with_their_signs(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    shown = words(app)
-    assert '<mark class="supported">Pump 7 moves 70 litres [1].</mark>' in shown
-    assert '<sup title="claim 1: supported by the passages">1✓</sup>' in shown
-    assert '<mark class="absent">It is red.</mark><sup title="claim 2: not supported by the passages">2○</sup>' in shown
-    assert app.button(key="claim-a0").label == plain("1 Pump 7 moves 70 litres.")
-    said = [caption.value for caption in app.caption]
-    for verdicts in (
-        "✓ supported by passage 1 · ✓ in the reference",
-        "○ not supported by the passages · ○ not in the reference",
-        "✓ in the answer · ✓ supported by passage 1",
-    ):
-        assert verdicts in said
-    assert "cites 9, which were not in its context" in shown
-
-
 def test_a_reference_is_not_said_to_be_wrong_where_the_answer_contradicts_it() -> None:
     """The passage says the reference's claim, the answer the opposite: each verdict names who gives it."""
     claims_ = (Claim("All of it is returned.", 0),), (Claim("Half is returned.", 0),)
@@ -188,23 +168,6 @@ def test_a_reference_is_not_said_to_be_wrong_where_the_answer_contradicts_it() -
     assert claims.verdict_words(matrix, "r")["absent"] == ("○", "missing from the answer")
     abstained = replace(matrix, reference_by_answer=None)
     assert claims.verdict_words(abstained, "r")["absent"] == ("○", "not supported by the passages")
-
-
-def test_a_truncated_case_says_how_many_chunks_fitted(home: Path) -> None:
-    run = open_workspace().store.run("told")
-    answer = Answer("q", "", "refused", "m", ("a", "b", "c"), ("c", "d"))
-    tokens = f"the context budget of {run.config.context_tokens:,} tokens"
-    assert case.truncated_words(run, answer) == f"only 2 of the 4 chunks, and a part of one, fitted {tokens}"
-    assert case.truncated_words(run, replace(answer, cut=("d",))) == f"only 3 of the 4 chunks fitted {tokens}"
-
-
-def test_a_link_leads_to_the_card_of_the_evidence() -> None:
-    retrieved = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("c", "b"), ("d",)))
-    links = passages.evidence_jumps(retrieved)
-    assert "evidence at rank 2" in links
-    assert "rank 3" not in links
-    assert re.findall('href="#([^"]+)"', links) == re.findall('id="([^"]+)"', passages.anchor("b"))
-    assert passages.evidence_jumps(replace(retrieved, gold=(("d",),))) == ""
 
 
 def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
@@ -229,16 +192,6 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     assert "claim" not in address(app)
 
 
-def test_a_claim_of_the_reference_lights_up_the_answer(home: Path) -> None:
-    app = show("inspect", run="told", question="q7", claim="r0")
-    assert '<mark class="begins for supported">Pump 7 moves 70 litres [1].</mark>' in words(app)
-
-
-@pytest.mark.parametrize("name", ["a9", "x", "r-1", "a0'><b>"])
-def test_an_address_with_another_claim_shows_none(home: Path, name: str) -> None:
-    assert "supports claim" not in text_of(show("inspect", run="told", question="q7", claim=name))
-
-
 def test_chinese_claims_are_lit_too(home: Path) -> None:
     """The chunk begins in the midst of a sentence; gold is the second, without its full stop."""
     shown = words(show("inspect", run="told", question="zh", claim="a0"))
@@ -246,14 +199,6 @@ def test_chinese_claims_are_lit_too(home: Path) -> None:
     shown = words(show("inspect", run="told", question="zh", claim="a1"))
     assert "✗ contradicts claim 2, sentence 3" in shown
     assert '<mark class="against begins">北阀门于2021年更换。</mark>' in shown
-
-
-def test_chunks_tell_target_use_and_what_the_budget_cut(home: Path) -> None:
-    shown = text_of(show("inspect", run="told", question="q7"))
-    assert "★ target" in shown
-    assert "✓ useful" in shown
-    assert "○ not useful" in shown
-    assert "truncated in the context" in shown
 
 
 def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
@@ -312,16 +257,6 @@ def test_the_bank_is_filtered_by_who_answers_and_by_f1(
     assert f"**{len(questions)} of 3 questions**" in words(app)
 
 
-def test_a_filter_of_the_bank_is_in_the_address_and_follows_the_walk(home: Path) -> None:
-    app = show("inspect", run="told", question="q7", tab="RAGQuestEval")
-    app.selectbox(key="answerable").set_value("reference")
-    checked(app.run())
-    assert address(app)["answerable"] == "reference"
-    app.button(key=next(b.key for b in app.button if b.label in ("Next", "Previous") and not b.disabled)).click()
-    checked(app.run())
-    assert (address(app)["tab"], address(app)["answerable"]) == ("RAGQuestEval", "reference")
-
-
 def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> None:
     app = show("inspect", run="told", question="q7", tab="Judge calls")
     assert HOSTILE in text_of(app), "a reply that is no JSON is shown as it is"
@@ -332,15 +267,6 @@ def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> 
     assert "<img" not in words(app)
     case = show("inspect", run="told", question="q7")
     assert "*bold*" not in " ".join(b.label for b in case.button)
-
-
-def test_the_cause_stands_on_top_with_its_next_step(home: Path) -> None:
-    run = open_workspace().store.run("told")
-    judgement = judgements.judgement_of(open_workspace(), run)
-    for question_id in ("q7", "none"):
-        shown = text_of(show("inspect", run="told", question=question_id))
-        assert diagnose.CAUSES[judgement.causes[question_id]].title in shown
-        assert ("Next:" in shown) == (judgement.causes[question_id] != "fine")
 
 
 def test_the_walk_stays_within_the_filter(home: Path) -> None:
@@ -356,30 +282,6 @@ def test_the_walk_stays_within_the_filter(home: Path) -> None:
         visited.append(address(app)["question"])
     assert sorted(visited) == sorted(expected)
     assert address(app)["cause"] == cause
-
-
-def test_a_run_without_claims_shows_its_extractive_bank(home: Path) -> None:
-    shown = text_of(show("inspect", run="told", question="q5"))
-    assert "No claims: the answer was not judged by a model" in shown
-    quest = show("inspect", run="told", question="q5", tab="RAGQuestEval")
-    assert any("from the reference, without a model" in title.value for title in quest.header)
-    assert "No model was asked" in text_of(show("inspect", run="told", question="q5", tab="Judge calls"))
-
-
-def test_a_run_without_answers_says_so_and_leads_to_its_ranking(home: Path) -> None:
-    app = show("inspect", run="words", question="q7")
-    assert "has no answers" in text_of(app)
-    assert "★ target" in text_of(app)
-    for tab in ("RAGQuestEval", "Judge calls"):
-        assert "no answers" in (shown := text_of(show("inspect", run="words", question="q7", tab=tab))) or (
-            "No model was asked" in shown
-        )
-
-
-def test_the_link_to_copy_is_the_whole_address(home: Path) -> None:
-    app = show("inspect", run="told", question="q7", claim="a0")
-    copied = next(code.value for code in app.code if "question=" in code.value)
-    assert {name: values[0] for name, values in parse_qs(urlsplit(copied).query).items()} == address(app)
 
 
 def test_an_unknown_question_is_told(home: Path) -> None:
@@ -422,24 +324,6 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
     assert workspace.store.jobs()[0].arguments == {"run": "badly judged", "budget": 2.5}
     again = show("results", run="badly judged")
     assert next(n for n in again.number_input if n.label == "Budget in dollars").value == 2.5
-
-
-def test_tiles_of_answers_have_their_n(home: Path) -> None:
-    app = show("results", run="told")
-    tile = next(m for m in app.metric if m.label == "Faithfulness\u00a0↑")
-    scored = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).metrics["faithfulness"]
-    assert tile.value == f"{scored.estimate.mean:.2f}"
-    assert tile.delta.endswith(f"n\u00a0=\u00a0{scored.estimate.n}\u00a0of\u00a0{scored.total}")
-
-
-def test_a_cause_filters_the_questions_and_is_a_chip(home: Path) -> None:
-    causes = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).causes
-    cause = causes["q5"]
-    app = show("results", run="told", cause=cause)
-    assert set(app.dataframe[-1].value["Id"]) == {i for i in causes if causes[i] == cause}
-    app.button(key="chip-cause").click()
-    checked(app.run())
-    assert len(app.dataframe[-1].value) == 11
 
 
 def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -508,43 +392,6 @@ def test_a_click_replaces_what_it_contradicts_and_a_second_one_removes_it() -> N
         assert address(app) == kept | filters
 
 
-def test_an_outcome_chosen_replaces_a_cause_that_was_clicked(home: Path) -> None:
-    app = show("results", run="told", cause="wrong", find="pump")
-    next(group for group in app.get("button_group") if group.key == "outcome-filter").set_value("below k")
-    checked(app.run())
-    assert ("cause" in address(app), address(app)["outcome"], address(app)["find"]) == (False, "below k", "pump")
-
-
-def test_the_row_opened_last_is_that_of_the_same_run(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    next(b for b in app.button if b.label == "All questions").click()
-    checked(app.run())
-    assert "Opened last" in words(app)
-    app.switch_page("pages/runs.py").run()
-    app.session_state["open-run"] = "words"
-    checked(app.run())
-    assert app.title[0].value == "Results"
-    assert "Opened last" not in words(app)
-    app.switch_page("pages/runs.py").run()
-    app.session_state["open-run"] = "told"
-    checked(app.run())
-    assert "Opened last" in words(app)
-
-
-def test_a_question_of_a_run_that_answers_opens_the_inspector_with_the_filter(home: Path) -> None:
-    app = show("results", run="told", cause="wrong")
-    app.session_state["open-question"] = "q7"
-    checked(app.run())
-    assert app.title[0].value == plain("How much does pump 7 move?")
-    assert {"run": "told", "question": "q7", "cause": "wrong"}.items() <= address(app).items()
-
-
-def test_a_run_without_answers_has_its_waterfall_up_to_the_ranking(home: Path) -> None:
-    app = show("results", run="words")
-    assert "Where questions are lost at k = 3, retrieval only" in words(app)
-    assert "Incorrect answer" not in words(app)
-
-
 # Run
 
 
@@ -562,18 +409,6 @@ def test_an_extractive_run_is_a_click_away(home: Path) -> None:
     assert (config.answerer, config.context, config.context_tokens) == ("extractive", "retrieved", 3000)
     assert choices.resolved(open_workspace(), config).judge == ""
     assert job.arguments["name"].endswith("-knn-extractive")
-
-
-def test_an_earlier_run_sets_the_new_fields_too(home: Path) -> None:
-    app = show("run")
-    app.selectbox(key="start-from").set_value("told")
-    checked(app.run())
-    assert next(n for n in app.number_input if n.label == "Context budget (tokens)").value == 3000
-    next(b for b in app.button if b.label == "Run").click()
-    checked(app.run())
-    config = RunConfig(**open_workspace().store.jobs()[0].arguments["config"])
-    stored = open_workspace().store.run("told").config
-    assert replace(config, index=stored.index, questions=stored.questions) == stored
 
 
 @pytest.fixture
@@ -699,26 +534,6 @@ def test_an_address_that_is_none_is_refused(home: Path) -> None:
     assert "OPENAI_BASE_URL" not in os.environ
 
 
-def test_the_connection_is_tested_and_told_in_words(server: ModelServer) -> None:
-    server.refuse = frozenset({"json_schema"})
-    app = show("settings")
-    app.button(key="test-model").click()
-    checked(app.run())
-    assert re.search(r"loopback answers in \d+\.\d\d s and replies in JSON mode, without a schema", words(app))
-
-
-def test_elasticsearch_is_told_in_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from ragviz.backends import elastic_server
-
-    monkeypatch.setenv("ELASTICSEARCH_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(elastic_server, "health", lambda *_: {"address": "a", "version": "8.15", "status": "yellow"})
-    cache.workspace.clear()
-    app = show("settings")
-    app.button(key="test-index").click()
-    checked(app.run())
-    assert "Elasticsearch 8.15 answers; replicas are missing" in words(app)
-
-
 @pytest.mark.parametrize("page", ["home", "documents", "index", "questions", "run", "results", "inspect", "compare"])
 def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str) -> None:  # noqa: F811
     workspace = open_workspace()
@@ -783,12 +598,6 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
     assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
 
 
-def test_the_questions_of_a_kind_are_shown_and_can_be_left(home: Path) -> None:
-    app = show("results", run="told", kind="multi")
-    assert list(app.dataframe[-1].value["Id"]) == ["two"]
-    assert app.button(key="chip-kind").label == "kind: several passages"
-
-
 # Two runs
 
 
@@ -808,26 +617,6 @@ def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> N
     assert any("from the reference" in title.value for title in quest.header)
 
 
-def test_a_run_without_answers_stands_beside_one_with_answers(home: Path) -> None:
-    app = show("inspect", runs="words,told", question="q7")
-    assert "This run has no answers." in text_of(app)
-    assert "not answered" not in text_of(app)
-    assert '<mark class="differs">' not in words(app), "there is nothing that the answer could differ from"
-    assert "words that differ" not in words(app)
-
-
-def test_of_two_runs_of_which_one_is_gone_the_other_is_shown(home: Path) -> None:
-    app = show("inspect", runs="words,nope", question="q7")
-    assert "nope" in app.warning[0].value
-    assert "bm25" in words(app)
-    assert [link.proto.label for link in app.get("page_link") if "words" in link.proto.label]
-
-
-def test_causes_after_the_answers_are_known_at_their_own_k_only(home: Path) -> None:
-    app = show("results", run="told", cause="wrong", k="7")
-    assert "No question passes these filters. Answers made at k = 3: causes after them" in words(app)
-
-
 def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
     workspace = open_workspace()
     pair = [workspace.store.run(name) for name in ("words", "vectors")]
@@ -841,16 +630,6 @@ def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
         assert f"1 of {len(ids)}" in words(app)
         assert f"Filter: {side} by" in words(app)
         assert "vectors against words" in words(app)
-
-
-def test_an_imported_run_is_a_case_too(home: Path) -> None:
-    workspace = open_workspace()
-    foreign.import_run(
-        workspace, workspace.store.corpus("notes"), "from elsewhere", ragchecker.read(written(result()), "x")
-    )
-    app = show("inspect", run="from elsewhere", question="7")
-    assert "as the imported file says" in text_of(app)
-    assert "In 1998 by Miller." in text_of(app)
 
 
 def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:

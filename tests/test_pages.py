@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
-from ragviz.analysis import compare, comparison_words, outcomes
+from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import HAND_MADE, IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import NotFoundError
@@ -41,7 +41,7 @@ from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays,
 from ragviz.store import schema
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import frame, job_panel, rescue_table, wording
+from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
 from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace, open_workspace
@@ -221,11 +221,6 @@ def test_an_address_keeps_the_corpus(home: Path, page: str) -> None:
     app = show(page, corpus="notes")
     assert address(app)["corpus"] == "notes"
     assert app.sidebar.selectbox[0].value == "notes"
-
-
-def test_a_run_in_the_address_brings_its_corpus(home: Path) -> None:
-    open_workspace().store.create_corpus("a first one")
-    assert address(show("results", run="words"))["corpus"] == "notes"
 
 
 def test_another_corpus_takes_the_old_ones_runs_out_of_the_address(home: Path) -> None:
@@ -980,15 +975,6 @@ def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     assert address(app)["k"] == "3"
 
 
-def test_another_k_is_read_off_the_same_run(home: Path) -> None:
-    app = show("results", run="words", k="1")
-    assert "Recall@1\u00a0↑" in {m.label for m in app.metric}
-    app.number_input(key="k-shown").set_value(5)
-    checked(app.run())
-    assert "Recall@5\u00a0↑" in {m.label for m in app.metric}
-    assert address(app)["k"] == "5"
-
-
 @pytest.mark.parametrize(
     ("filters", "passes"),
     [
@@ -1100,31 +1086,6 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
     assert arguments["name"] == f"words-{retriever}"
 
 
-def test_changes_that_gain_alone_are_put_together_and_swept(home: Path) -> None:
-    workspace = open_workspace()
-    run = workspace.store.run("words")
-    replays.replay(workspace, run, combine=1)
-    together = replays.combination(workspace, replays.columns_of(workspace, run), 1)
-    app = show("results", run="words", k="1")
-    assert ("**Together" in words(app)) == bool(together.steps)
-    page = show("experiment", **{name: str(value) for name, value in rescue_table.swept(run, together).items()})
-    assert [box.value for box in page.warning] == []
-
-
-def test_a_change_with_a_reranker_and_a_budget_fills_in_the_run_page(home: Path) -> None:
-    app = show("run", preset="words", reranker="maxsim", budget="6000")
-    assert app.selectbox[[s.label for s in app.selectbox].index("Reranker")].value == "maxsim"
-    assert "Changed from words: reranker" in words(app)
-    assert "“moon” cannot be reranker here" in show("run", preset="words", reranker="moon").warning[0].value
-
-
-@pytest.mark.parametrize("name", ["rescued", "broken"])
-def test_a_change_that_was_not_tried_filters_nothing(home: Path, name: str) -> None:
-    app = show("results", run="words", **{name: "retriever=unheard of"})
-    assert f"cannot be {name} here, which is a change that was tried at this k" in app.warning[0].value
-    assert name not in address(app)
-
-
 def test_a_change_fills_in_the_run_page(home: Path) -> None:
     store = open_workspace().store
     run = store.run("words")
@@ -1140,49 +1101,12 @@ def test_a_change_fills_in_the_run_page(home: Path) -> None:
     assert not {"preset", "retriever", "k"} & set(address(app))
 
 
-def test_a_constant_of_the_fusion_fills_in_the_run_page_and_is_a_field_of_the_hybrid_only(home: Path) -> None:
-    def fields(app: AppTest) -> dict[str, int]:
-        return {field.label: field.value for field in app.number_input}
-
-    app = show("run", preset="words", retriever="hybrid", constant="0")
-    assert fields(app)["RRF constant"] == 0
-    assert "RRF constant" in words(app).partition("Changed from words: ")[2].partition(".")[0]
-    assert "RRF constant" not in fields(show("run", preset="words", retriever="bm25", constant="0"))
-    assert fields(show("run", retriever="hybrid"))["RRF constant"] == RunConfig("", "").rrf_constant
-    refused = show("run", retriever="hybrid", constant="1000001")
-    assert "cannot be constant here" in refused.warning[0].value
-
-
-def test_columns_are_chosen_in_the_address(home: Path) -> None:
-    app = show("results", run="words", columns="Rank,Recall")
-    assert list(app.dataframe[-1].value.columns) == ["Rank", "Recall@3", "Id"]
-    assert "cannot be columns here" in show("results", run="words", columns="Rank,Moon").warning[0].value
-
-
-def test_a_filter_is_a_chip_that_can_be_taken_off(home: Path) -> None:
-    app = show("results", run="words", find="older")
-    app.button(key="chip-find").click()
-    checked(app.run())
-    assert "find" not in address(app)
-    assert len(app.dataframe[-1].value) == 9
-
-
 def test_the_worst_questions_come_first(home: Path) -> None:
     ranks = show("results", run="words").dataframe[-1].value["Rank"]
     order = [
         10**6 if rank is None or rank != rank else rank for rank in ranks.astype(object).where(ranks.notna(), None)
     ]
     assert order == sorted(order, reverse=True)
-
-
-def test_a_question_opens_with_its_chunks_target_and_gold(home: Path) -> None:
-    app = show("inspect", run="words", question="q7")
-    shown = words(app)
-    assert words(show("results", run="words", question="q7")) == shown, "an old link opens the same page"
-    assert app.title[0].value == plain("How much does pump 7 move?")
-    assert "★ target" in shown
-    assert '<mark class="gold' in shown
-    assert any("found at rank" in title.value for title in app.header)
 
 
 def test_questions_are_walked_through(home: Path) -> None:
@@ -1194,10 +1118,6 @@ def test_questions_are_walked_through(home: Path) -> None:
     next(b for b in app.button if b.label == "All questions").click()
     checked(app.run())
     assert "question" not in address(app)
-
-
-def test_an_unanswerable_question_is_said_to_be_so(home: Path) -> None:
-    assert "Unanswerable" in words(show("results", run="words", question="none"))
 
 
 def test_an_unknown_run_is_told(home: Path) -> None:
@@ -1212,49 +1132,6 @@ def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
 
 
 # Compare
-
-
-def test_runs_are_compared_in_words_numbers_and_pictures(home: Path) -> None:
-    app = show("compare", runs="words,vectors")
-    shown = words(app)
-    comparison = comparisons.compare_runs(
-        open_workspace(), [open_workspace().store.run(n) for n in ("words", "vectors")]
-    )
-    table = next(d for d in app.dataframe if "Metric" in d.value and "n" in d.value).value
-    row = table[table["Metric"] == "Recall@3"].iloc[0]
-    difference = comparison.metrics["recall@3"].deltas[0].difference
-    assert row["Difference [95 % CI]"] == comparison_words.difference_words(difference)
-    assert "Recall@3" in shown
-    assert set(next(d for d in app.dataframe if "Setting" in d.value).value["Setting"]) == {
-        "Retriever",
-        "Index",
-        "Chunker",
-        "Chunk size (tokens)",
-        "Overlap (tokens)",
-    }
-    assert len(app.get("plotly_chart")) == 12
-
-
-def test_the_runs_compared_can_be_emptied(home: Path) -> None:
-    app = show("compare", runs="words,vectors")
-    app.multiselect(key="runs-shown").set_value([])
-    checked(app.run())
-    assert address(app)["runs"] == ""
-    assert app.multiselect(key="runs-shown").value == []
-    assert "Choose two runs or more." in words(app)
-
-
-def test_the_run_seen_last_is_compared_with_the_newest_other_on_its_questions(home: Path) -> None:
-    workspace = open_workspace()
-    store, words_run = workspace.store, workspace.store.run("words")
-    others = store.create_question_set(words_run.corpus_id, "others")
-    store.put_questions(others.id, store.questions(store.question_set("asked").id))
-    for name in ("newer", "newest"):
-        running.run(workspace, name, RunConfig("small", "others", "bm25", depth=20))
-    assert address(show("compare"))["runs"] == "newer,newest"
-    app = show("results", run="words")
-    app.switch_page("pages/compare.py")
-    assert address(checked(app.run()))["runs"] == "words,vectors"
 
 
 def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: Path) -> None:
@@ -1299,49 +1176,6 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     assert list(listed.loc[0, ["first", "second"]]) == [0.2, 0.6]
 
 
-def test_three_runs_are_compared_each_with_each_and_any_can_be_the_baseline(home: Path) -> None:
-    running.run(open_workspace(), "third", RunConfig("large", "asked", "bm25", depth=20))
-    app = show("compare", runs="words,vectors,third", metric="mrr")
-    pairs = next(d.value for d in app.dataframe if "Against" in d.value)
-    assert list(zip(pairs["Run"], pairs["Against"], strict=True)) == [
-        ("vectors", "words"),
-        ("third", "words"),
-        ("third", "vectors"),
-    ]
-    store = open_workspace().store
-    comparison = comparisons.compare_runs(open_workspace(), [store.run(n) for n in ("words", "vectors", "third")])
-    expected = [comparison_words.difference_words(pair.delta.difference) for pair in compare.pairs(comparison, "mrr")]
-    assert list(pairs["Difference [95 % CI]"]) == expected
-    app.selectbox(key="baseline").set_value("third").run()
-    assert address(checked(app))["runs"] == "third,words,vectors"
-    assert address(app)["other"] == "words"
-
-
-def test_four_runs_have_brackets_small_multiples_and_a_row_each_from_five_on(home: Path) -> None:
-    workspace = open_workspace()
-    for name, retriever in (("third", "hybrid"), ("fourth", "bm25"), ("fifth", "knn")):
-        running.run(workspace, name, RunConfig("large", "asked", retriever, depth=20))
-    app = show("compare", runs="words,vectors,third,fourth")
-    shown = words(app)
-    assert "A bracket joins runs (its ticks) that cannot be told apart" in shown
-    assert "Ranks are those that the pairs do not exclude" in shown
-    assert "cannot be told apart. " in shown
-    assert "With at most the " in shown
-    assert "On the front: " in shown
-    assert "Of 3 runs against words on Recall@3: " in shown
-    before = len(app.get("plotly_chart"))
-    precision = show("compare", runs="words,vectors,third,fourth", curve="precision", expense="tokens")
-    assert len(precision.get("plotly_chart")) == before, "one metric at a time"
-    odd = show("compare", runs="words,vectors,third,fourth", curve="beauty", expense="time")
-    warned = " ".join(box.value for box in odd.warning)
-    assert "“beauty” cannot be curve here" in warned
-    assert "“time” cannot be expense here" in warned
-    many = show("compare", runs="words,vectors,third,fourth,fifth")
-    settings = next(d.value for d in many.dataframe if "Retriever" in d.value)
-    assert list(settings["Run"]) == ["words", "vectors", "third", "fourth", "fifth"]
-    assert list(settings["Retriever"]) == ["bm25", "knn", "hybrid", "bm25", "knn"]
-
-
 def test_another_k_and_depth_are_compared_as_the_rankings_say(home: Path) -> None:
     """What is stored holds for a run's own k and depth only: at others it is measured, and equals the runs made so."""
     workspace = open_workspace()
@@ -1355,32 +1189,6 @@ def test_another_k_and_depth_are_compared_as_the_rankings_say(home: Path) -> Non
     for name, row in made.metrics.items():
         assert measured.metrics[name].estimates == row.estimates, name
     assert (measured.ranks == made.ranks).all()
-
-
-def test_a_comparison_opens_a_question_side_by_side(home: Path) -> None:
-    app = show("inspect", runs="words,vectors", question="q7")
-    shown = words(app)
-    assert words(show("compare", runs="words,vectors", question="q7")) == shown, "an old link opens the same page"
-    titles = [title.value for title in app.header]
-    assert [title for title in titles if "ranking by" in title] == ["words: ranking by bm25", "vectors: ranking by knn"]
-    assert {"words", "vectors", "Reference answer", "Evidence", "Scores"} <= set(titles)
-    assert shown.count("rv-score") >= 6
-    table = next(d.value for d in app.dataframe if "Difference" in d.value).set_index("Metric")
-    workspace = open_workspace()
-    for name in ("words", "vectors"):
-        summary = measurements.summary_of(workspace, workspace.store.run(name), 3)
-        row = summary.question_ids.index("q7")
-        assert table.loc["MRR", name] == pytest.approx(summary.scores["mrr"][row])
-
-
-def test_the_newest_runs_on_the_same_questions_are_compared_first(home: Path) -> None:
-    assert address(show("compare"))["runs"] == "words,vectors"
-
-
-def test_unknown_runs_are_told_and_the_others_stay(home: Path) -> None:
-    app = show("compare", runs="words,gone,vectors")
-    assert "gone" in app.warning[0].value
-    assert address(app)["runs"] == "words,vectors"
 
 
 # Settings

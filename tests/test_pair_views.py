@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis import compare, diagnose
 from ragviz.core.configuration import RunConfig
-from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.runs import comparisons, running
 from ragviz.workspace import open_workspace
 from tests.conftest import CommandResult
@@ -72,17 +69,6 @@ def test_a_point_of_the_scatter_lists_its_questions(home: Path) -> None:  # noqa
     chip.click().run()
     assert "point" not in address(checked(app))
     assert not [b for b in app.button if b.key == "pair-chip-point"]
-
-
-def test_the_scatter_shows_any_score_and_a_point_belongs_to_it(home: Path) -> None:  # noqa: F811
-    app = show("compare", runs=RUNS, k="3", scatter="recall@3", point="1,1")
-    values = comparison().values["recall@3"]
-    both = [i for i, a, b in zip(comparison().question_ids, *values, strict=True) if a == b == 1]
-    assert set(listed(app)["Id"]) == set(both)
-    assert app.selectbox(key="scatter-of").value == "recall@3"
-    app.selectbox(key="scatter-of").set_value("mrr").run()
-    assert address(checked(app))["scatter"] == "mrr"
-    assert "point" not in address(app), "it was a point of another scatter"
 
 
 @pytest.mark.parametrize(
@@ -163,30 +149,6 @@ def test_a_slice_says_its_size_and_lists_its_questions(home: Path) -> None:  # n
     assert set(next(d.value for d in by_length.dataframe if "Divided by" in d.value)["Divided by"]) == {"Kind"}
 
 
-def test_slices_by_document_and_language_are_named_as_people_do(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    store, corpus = workspace.store, workspace.store.corpus("notes")
-    valve = store.document_named(corpus.id, "阀门.txt")
-    assert valve is not None
-    text = "检修周期为三十天"
-    start = store.document(corpus.id, valve.id).text.index(text)
-    span = Span(valve.id, start, start + len(text), text)
-    old = [q for q in store.questions(store.question_set("asked").id) if q.evidence]
-    new = [Question("zh", "检修周期是多少天？", "三十天", ((span,),), "hand", language="zh")]
-    new.append(Question("both", "阀门 and pump?", "", ((span,), old[0].evidence[0]), "hand"))
-    store.put_questions(store.create_question_set(corpus.id, "mixed").id, [*old, *new])
-    for name, retriever in (("first", "bm25"), ("second", "knn")):
-        running.run(workspace, name, RunConfig("small", "mixed", retriever, depth=20))
-    app = show("compare", runs="first,second")
-    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
-    named = dict(zip(table["Slice"], table["n"], strict=True))
-    assert (named["Notes *on* $pumps$ :smile:.md"], named["阀门.txt"]) == (len(old) + 1, 2)
-    assert (named["English"], named["Chinese"]) == (len(old) + 1, 1)
-    assert "1 question has evidence in several documents: it counts in each of them." in words(app)
-    app = show("compare", runs="first,second", slice="document:阀门.txt")
-    assert set(listed(app)["Id"]) == {"zh", "both"}
-
-
 def test_the_walk_through_the_cases_is_the_list_that_was_chosen(home: Path) -> None:  # noqa: F811
     app = show("inspect", runs=RUNS, k="3", slice="kind:single")
     assert "1 of 8" in words(app)
@@ -195,31 +157,6 @@ def test_the_walk_through_the_cases_is_the_list_that_was_chosen(home: Path) -> N
     took = Counter(f"{before[i]}-{after[i]}" for i in before)
     key, count = took.most_common(1)[0]
     assert f"1 of {count}" in words(show("inspect", runs=RUNS, k="3", stream=key))
-
-
-def test_the_case_of_two_runs_joins_their_rankings(home: Path) -> None:  # noqa: F811
-    app = show("inspect", runs=RUNS, question="q7", k="3")
-    shown = words(app)
-    assert "Both rankings" in [title.value for title in app.header]
-    assert "Of the first 3 chunks" in shown
-    assert "They are cut differently" in shown, "one index has chunks of 20 tokens, the other of 60"
-    drawn = next(block.proto.body for block in app.get("html") if "rv-moves" in block.proto.body)
-    first, second = ranks()["q7"]
-    assert drawn.count("★") >= (first > 0) + (second > 0)
-    assert re.search(r"(to|from) rank \d|= rank \d|went: not in top 20|came: not in top 20", drawn)
-    assert "Notes *on* $pumps$ :smile:.md" in drawn
-    assert drawn.count('<div class="row') >= 10
-
-
-def test_of_three_runs_the_one_beside_the_baseline_is_chosen(home: Path) -> None:  # noqa: F811
-    running.run(open_workspace(), "third", RunConfig("large", "asked", "bm25", depth=20))
-    app = show("inspect", runs="words,vectors,third", question="q7")
-    assert [title.value for title in app.header][:2] == ["words", "vectors"]
-    app.selectbox(key="choice-other").set_value("third").run()
-    assert address(checked(app))["other"] == "third"
-    assert [title.value for title in app.header][:2] == ["words", "third"]
-    scores = next(each.value for each in app.dataframe if "Metric" in each.value)
-    assert {"words", "vectors", "third"} <= set(scores), "the scores are those of all"
 
 
 def test_between_equal_runs_nothing_moves_and_nothing_is_said_to(home: Path) -> None:  # noqa: F811

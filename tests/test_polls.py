@@ -7,7 +7,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ragviz.ui.polls import Polls, Runs
+from ragviz.ui.server import Polls, Runs
 
 INDEX, HOME = "b1d7", "c962"
 

@@ -127,31 +127,6 @@ def test_tiles_tables_and_rows_of_a_run(home: Path) -> None:  # noqa: F811
     assert "The generated answers answer 1 of the 2 questions that their references answer" in text_of(app)
 
 
-def test_the_other_variant_and_the_filters_are_in_the_address(home: Path) -> None:  # noqa: F811
-    extractive = grid(show("results", run="told", tab="RAGQuestEval", bank="extractive"))
-    assert len(extractive) > 3
-    missed = grid(show("results", run="told", tab="RAGQuestEval", answerable="reference"))
-    assert list(missed["RAGQuestEval question"]) == ["Which colour?"]
-    found = grid(show("results", run="told", tab="RAGQuestEval", asked="HOW MANY"))
-    assert list(found["RAGQuestEval question"]) == ["How many?"]
-    assert grid(show("results", run="told", tab="RAGQuestEval", asked="no such words")).empty
-    other = show("results", run="told", tab="RAGQuestEval", document="阀门.txt")
-    assert grid(other).empty, "q7 has its evidence in another document"
-    assert "Of the questions with document: 阀门.txt" in text_of(other)
-    next(button for button in other.button if button.label == "Remove the filter").click()
-    assert len(grid(checked(other.run()))) == 3
-    assert "document" not in address(other)
-
-
-def test_a_row_opens_the_case_on_the_same_tab(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    app = show("results", run="told", tab="RAGQuestEval", kind="single")
-    app.session_state["open-question"], app.session_state["open-tab"] = "q7", questeval_tab.NAME  # as the row does
-    checked(app.run())
-    opened = address(app)
-    assert (opened["question"], opened["tab"], opened["kind"]) == ("q7", "RAGQuestEval", "single")
-    assert "Which colour?" in words(app) or any("Which colour?" in str(table.value) for table in app.dataframe)
-
-
 def test_a_table_holds_a_page_of_rows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(questeval_tab, "PAGE", 2)
     first, second = (
@@ -180,29 +155,3 @@ def test_hostile_texts_are_cells(hostile: None) -> None:
     app = show("results", run="hostile", tab="RAGQuestEval")
     assert list(grid(app)["RAGQuestEval question"]) == ["<img src=x onerror=y> :red[r] $x$"]
     assert "<img" not in words(app)
-
-
-def test_without_answers_it_says_which_step_to_run(home: Path) -> None:  # noqa: F811
-    app = show("results", run="words", tab="RAGQuestEval")
-    shown = text_of(app)
-    assert "RAGQuestEval was not computed: this run has no answers to compare with their references." in shown
-    assert "which needs no model" in shown
-    [command] = [code.value for code in app.code if code.value.startswith("ragviz ")]
-    assert command == (
-        "ragviz run --index small --questions asked --name NAME --answerer extractive --metrics "
-        "extractive_questeval_recall"
-    )
-
-
-def test_the_downloads_follow_the_chosen_tables(home: Path) -> None:  # noqa: F811
-    def labels(app):
-        return [button.proto.label for button in app.get("download_button")]
-
-    app = show("results", run="told")
-    assert {"8 tables (zip)", "results.csv", "metrics.csv", "All files and tables (zip)"} <= set(labels(app))
-    app.session_state["export-tables"], app.session_state["export-format"] = ["claims"], "parquet"
-    assert "claims.parquet" in labels(checked(app.run()))
-    app.session_state["export-tables"] = []
-    checked(app.run())
-    nothing = next(button for button in app.get("download_button") if button.proto.label == "Choose a table")
-    assert nothing.proto.disabled

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.configuration import RunConfig
 from ragviz.core.ranking import Retrieved
-from ragviz.runs import judgements, measurements, running, summaries
+from ragviz.runs import judgements, measurements, summaries
 from ragviz.store.store import Store
 from ragviz.ui import run_table
 from ragviz.ui.kit import notices
@@ -78,23 +77,6 @@ def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: P
     assert button(app, "Results").disabled
     checked(button(app, "Compare").click().run())
     assert address(app)["runs"] == "words,vectors"
-
-
-def test_runs_that_share_no_question_are_not_compared_and_it_is_said(home: Path, monkeypatch) -> None:  # noqa: F811
-    workspace = open_workspace()
-    store = workspace.store
-    question = store.questions(store.question_set("asked").id)[0]
-    other = store.create_question_set(store.corpus("notes").id, "others")
-    store.put_questions(other.id, [type(question)("own", question.text, question.answer, question.evidence, "hand")])
-    running.run(workspace, "odd", RunConfig("small", "others", "bm25", depth=20))
-    ticking(monkeypatch, 0, 2)
-    app = show("runs")
-    assert button(app, "Compare").disabled
-    assert "They share no question (odd asks “others”, words asks “asked”)" in words(app)
-    unfinished = store.run("words")
-    store.finish_run(unfinished.id, "failed")
-    ticking(monkeypatch, 1, 2)
-    assert "words: not finished" in words(show("runs"))
 
 
 def test_more_runs_than_can_be_told_apart_are_not_compared(home: Path) -> None:  # noqa: F811
@@ -246,16 +228,3 @@ def copied(store: Store, count: int) -> None:
         copy = store.create_run(f"copy {number}", run.corpus_id, run.config, run.fingerprint, run.provenance)
         store.put_results(copy.id, results)
         store.finish_run(copy.id, "done")
-
-
-def test_a_bare_corpus_says_how_to_make_a_run(bare: Path) -> None:  # noqa: F811
-    open_workspace().store.create_corpus("空")
-    assert "空 has no runs yet" in words(show("runs"))
-
-
-def test_an_interrupted_run_says_so(home: Path) -> None:  # noqa: F811
-    store = open_workspace().store
-    store.finish_run(store.run("words").id, "running")
-    rows = table(visit("runs")).set_index("Run")
-    assert rows.loc["words", "Status"] == "interrupted"
-    assert rows["Recall@k"].isna()["words"], "not measured while it may go on"
