@@ -100,7 +100,7 @@ def measured(root: Path, documents: int, queries: int) -> dict[str, float]:
     made, texts, asked = folder(root, documents, queries)
     workspace, clock = Workspace(Settings(home=root / "home")), Clock()
     workspace.embedder(EMBEDDER).embed(["loading the model counts in neither"], "query")
-    corpus = workspace.store.create_corpus("beir")
+    corpus = workspace.store.corpora.add("beir")
     with clock.part("import"):
         exchange.import_files(workspace, corpus, files.from_paths([("beir", made)]), "beir")
     with clock.part("build"):

@@ -35,7 +35,7 @@ def build(home: Path, files: list[tuple[str, Path]]) -> tuple[float, Workspace]:
     """Parse, chunk, embed, store and publish; return the seconds it took."""
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
     start = time.perf_counter()
-    corpus = workspace.store.create_corpus("benchmark")
+    corpus = workspace.store.corpora.add("benchmark")
     corpora.add_files(workspace, corpus, files)
     indexing.build_index(workspace, corpus, "benchmark", IndexConfig())
     return time.perf_counter() - start, workspace
@@ -58,9 +58,9 @@ def handbook(folder: Path) -> Path:
 
 def chunks_in(workspace: Workspace) -> list[str]:
     """Return the texts of the built chunks."""
-    info = workspace.store.index("benchmark")
-    cuts = workspace.store.cuts(info.build, info.documents)
-    documents = workspace.store.document_texts(info.corpus_id, list(cuts))
+    info = workspace.store.indexes.get("benchmark")
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
+    documents = workspace.store.documents.texts(info.corpus_id, list(cuts))
     return [chunk.text for document in documents for chunk in indexing.chunks_of(document, cuts[document.id])]
 
 
@@ -90,7 +90,7 @@ def measure(files: list[tuple[str, Path]], rounds: int) -> None:
             bare.encode(texts)
             ratios.append((time.perf_counter() - start) / seconds)
             rates.append(len(texts) / seconds)
-            corpus = workspace.store.corpus("benchmark")
+            corpus = workspace.store.corpora.get("benchmark")
             rebuilt = indexing.build_index(workspace, corpus, "benchmark", IndexConfig(), fresh=True)
     result = {
         "benchmark": "indexing",

@@ -53,14 +53,14 @@ def timed(workspace: Workspace, corpus: Corpus, files: list[tuple[str, Path]]) -
 
 def ask(workspace: Workspace, corpus: Corpus) -> None:
     """Create a set with a question about each document."""
-    question_set = workspace.store.create_question_set(corpus.id, "asked")
+    question_set = workspace.store.sets.add(corpus.id, "asked")
     questions = []
-    infos = [info.id for info in workspace.store.documents(corpus.id)]
-    for document in workspace.store.document_texts(corpus.id, infos):
+    infos = [info.id for info in workspace.store.documents.all(corpus.id)]
+    for document in workspace.store.documents.texts(corpus.id, infos):
         start = document.text.index("This is note")
         span = Span(document.id, start, len(document.text.rstrip()), document.text[start:].rstrip())
         questions.append(Question(document.name, "Which note is this?", "That one.", ((span,),), "hand"))
-    workspace.store.put_questions(question_set.id, questions)
+    workspace.store.questions.put(question_set.id, questions)
 
 
 def ratio(times: list[float], part: int) -> tuple[float, float, float]:
@@ -78,12 +78,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         workspace = Workspace(Settings(_env_file=None, home=home / "home"))  # type: ignore[call-arg]
-        corpus = workspace.store.create_corpus("benchmark")
+        corpus = workspace.store.corpora.add("benchmark")
         added = timed(workspace, corpus, write(home / "in", documents, salt=1))
         ask(workspace, corpus)
         replaced = timed(workspace, corpus, write(home / "in", documents, salt=2))
-        [question_set] = workspace.store.question_sets(corpus.id)
-        stale = sum(q.evidence[0][0].stale for q in workspace.store.questions(question_set.id))
+        [question_set] = workspace.store.sets.all(corpus.id)
+        stale = sum(q.evidence[0][0].stale for q in workspace.store.questions.all(question_set.id))
     result = {"documents": documents, "part": part, "at_most": LIMIT}
     result |= dict(zip(("first_s", "last_s", "last_to_first"), ratio(added, part), strict=True))
     names = ("replaced_first_s", "replaced_last_s", "replaced_last_to_first")

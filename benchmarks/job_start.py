@@ -47,7 +47,7 @@ STARTED = """() => new Promise((resolve) => {
 def prepared(home: Path) -> Workspace:
     """Create a corpus whose index takes long enough to be seen."""
     workspace = Workspace(Settings(_env_file=None, home=home))
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     text = "\n\n".join(f"Pump {n} moved {n * 7 % 97} litres on day {n * 11 % 31} of the year." for n in range(5000))
     corpora.add_file(workspace, corpus, "notes.txt", text.encode())
     return workspace
@@ -67,10 +67,10 @@ def measured(page: Page, workspace: Workspace, address: str) -> tuple[float, flo
     page.goto(address)
     quiet(page)
     seconds, words = page.evaluate(STARTED)
-    job = workspace.store.jobs(1)[0]
+    job = workspace.store.jobs.all(1)[0]
     assert job.started is not None
     jobs.cancel(workspace, job)
-    while workspace.store.job(job.id).status in jobs.ACTIVE:
+    while workspace.store.jobs.get(job.id).status in jobs.ACTIVE:
         time.sleep(0.1)
     return seconds, job.started - job.created, words
 

@@ -71,7 +71,7 @@ def workspace(server: ModelServer, questions: int, embedder: str) -> Iterator[Wo
         settings = {"RAGVIZ_HOME": home, "OPENAI_BASE_URL": server.url, "RAGVIZ_MODEL": "loopback"}
         os.environ.update(settings | {"RAGVIZ_EMBEDDER": embedder})
         opened = Workspace(Settings(_env_file=None))  # type: ignore[call-arg]
-        corpus = opened.store.create_corpus("sample")
+        corpus = opened.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(opened, corpus, name, data)
         rows = b"\n".join(sample.questions().splitlines()[:questions])
@@ -103,7 +103,7 @@ def measure(questions: int, answerer: str, embedder: str) -> dict[str, Any]:
             before = paid(server.bodies).calls
             run = running.run(opened, f"run {number}", config)
             each.append(paid(server.bodies).calls - before)
-            for i, evaluated in opened.store.evaluated_answers(run.id).items():
+            for i, evaluated in opened.store.judgements.all(run.id).items():
                 answers.setdefault(i, set()).add(citations.without_citations(evaluated.answer.text))
                 steps.update(call.step for call in evaluated.calls if not call.cached and call.model == JUDGE)
         twelve = paid(server.bodies)

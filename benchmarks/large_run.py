@@ -76,7 +76,7 @@ def paragraph(n: int) -> str:
 
 def cuts_of(workspace: Workspace, corpus_id: str, texts: Sequence[str]) -> list[tuple[str, int, int]]:
     """Return document, start and end of each paragraph."""
-    documents = [workspace.store.document(corpus_id, info.id) for info in workspace.store.documents(corpus_id)]
+    documents = [workspace.store.documents.get(corpus_id, info.id) for info in workspace.store.documents.all(corpus_id)]
     by_place = sorted(documents, key=lambda document: document.name)
     cuts, n = [], 0
     for document in by_place:
@@ -90,16 +90,16 @@ def cuts_of(workspace: Workspace, corpus_id: str, texts: Sequence[str]) -> list[
 def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
     """Store the corpus, an index's row, the questions and the runs."""
     store = workspace.store
-    corpus, texts = store.create_corpus("large"), [paragraph(n) for n in range(count)]
+    corpus, texts = store.corpora.add("large"), [paragraph(n) for n in range(count)]
     for place in range(0, count, PARAGRAPHS):
         name, text = f"document-{place // PARAGRAPHS:04d}.md", "\n\n".join(texts[place : place + PARAGRAPHS])
         corpora.add_file(workspace, corpus, name, text.encode())
     cuts = cuts_of(workspace, corpus.id, texts)
-    index = store.create_index(corpus.id, "cuts", IndexConfig(embedder=""))
-    store.set_index_status(index.id, "ready")
+    index = store.indexes.add(corpus.id, "cuts", IndexConfig(embedder=""))
+    store.indexes.set_status(index.id, "ready")
     questions = [question(n, cut) for n, cut in enumerate(cuts)]
-    question_set = store.create_question_set(corpus.id, "asked")
-    store.put_questions(question_set.id, questions)
+    question_set = store.sets.add(corpus.id, "asked")
+    store.questions.put(question_set.id, questions)
     used = {"index": index.name, "questions": "asked", "ragviz": "0", "n": count}
     identity = dict.fromkeys(("corpus", "questions", "index", "embedder", "metrics"), "")
     used |= {"index_config": asdict(index.config), "identity": identity}
@@ -108,13 +108,13 @@ def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
             index.id, question_set.id, "bm25", k=K, depth=DEPTH, answerer="model", model="a-model", judge="a-judge",
             metrics=tuple(answer_metrics.ANSWER_METRICS),
         )  # fmt: skip
-        run = store.create_run(name, corpus.id, config, name, used)
+        run = store.runs.add(name, corpus.id, config, name, used)
         for start in range(0, count, BATCH):
             batch = range(start, min(start + BATCH, count))
             results = [(n, questions[n], ranked(n, cuts, random.Random(f"{seed} {n}"))) for n in batch]
-            store.put_results(run.id, results)
+            store.rankings.put(run.id, results)
             evaluated = [judged(q, result, random.Random(f"{seed} {n} judged")) for n, q, result in results]
-            store.put_evaluated(run.id, [(each, answer_metrics.scores(each, config.metrics)) for each in evaluated])
+            store.judgements.put(run.id, [(each, answer_metrics.scores(each, config.metrics)) for each in evaluated])
         summaries.finish(workspace, run)
 
 
@@ -260,7 +260,7 @@ def profiled(page: str, parameters: dict[str, str], script: Script) -> None:
 def files_seconds(workspace: Workspace) -> float:
     """Return the seconds that the classic files of a run take."""
     began = time.perf_counter()
-    exports.export_run(workspace, workspace.store.run(RUNS[0]))
+    exports.export_run(workspace, workspace.store.runs.get(RUNS[0]))
     return round(time.perf_counter() - began, 1)
 
 
@@ -270,7 +270,7 @@ def opened(home: Path, count: int, names: Sequence[str] = RUNS) -> Workspace:
         del os.environ[name]
     os.environ |= {"RAGVIZ_HOME": str(home), "RAGVIZ_DATABASE_URL": sqlite_url(home / "ragviz.db")}
     workspace = open_workspace()
-    if workspace.store.run_named(names[-1]) is None:
+    if workspace.store.runs.find(names[-1]) is None:
         made(workspace, count, names)
     return workspace
 

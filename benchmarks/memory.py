@@ -71,13 +71,13 @@ def index(folder: Path, chunks: int, documents: int) -> dict[str, float]:
     from ragviz.workspace import Workspace
 
     workspace = Workspace(Settings(_env_file=None, home=folder / f"home-{documents}"))  # type: ignore[call-arg]
-    corpus = workspace.store.create_corpus("benchmark")
+    corpus = workspace.store.corpora.add("benchmark")
     choose = random.Random(documents)
     for number in range(documents):
         text = " ".join(choose.choices(WORDS, k=round(chunks / documents * TOKENS / WORD_TOKENS)))
         name = f"{number}.txt"
         document = Document(Document.make_id(name, text), name, text, (), "en", "text/plain", name, len(text))
-        workspace.store.add_document(corpus.id, document)
+        workspace.store.documents.add(corpus.id, document)
     model = str(folder / "model")
     texts = [" ".join(choose.choices(WORDS, k=TOKENS // 2)) for _ in range(indexing.WINDOW)]
     workspace.embedder(model).embed(texts, "passage")
@@ -150,7 +150,7 @@ def index_one(folder: Path, language: str, chunker: str) -> None:
     home = folder / f"home-{language}-{chunker}"
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
     config = IndexConfig(chunker=chunker, chunk_size=200, overlap=20, embedder="openai:drawn")
-    small, corpus = workspace.store.create_corpus("small"), workspace.store.create_corpus("benchmark")
+    small, corpus = workspace.store.corpora.add("small"), workspace.store.corpora.add("benchmark")
     (folder / "small.md").write_text(text_of(language, 2000), encoding="utf-8")  # all imports happen now
     corpora.add_files(workspace, small, [("small.md", folder / "small.md")])
     indexing.build_index(workspace, small, "small", config)

@@ -44,7 +44,7 @@ def built(home: str, url: str, documents: Path | None) -> Workspace:
     os.environ.update({"RAGVIZ_HOME": home, "OPENAI_BASE_URL": url, "RAGVIZ_MODEL": "loopback"})
     os.environ["RAGVIZ_EMBEDDER"] = "openai:bags"
     workspace = Workspace(Settings(_env_file=None))  # type: ignore[call-arg]
-    corpus = workspace.store.create_corpus("documents")
+    corpus = workspace.store.corpora.add("documents")
     files = [] if documents is None else [(str(p.relative_to(documents)), p) for p in documents.rglob("*.*")]
     if files:
         corpora.add_files(workspace, corpus, sorted(files))
@@ -59,7 +59,7 @@ def measured(workspace: Workspace, passages: int) -> dict[str, Any]:
     """Generate and verify; return the yield and the calls of each type."""
     started = time.monotonic()
     pipeline.generate_questions(workspace, "chunks", "q", kinds=KINDS, generator="model", passages=passages)
-    rows = plan_record.shown(workspace.store, workspace.store.question_set("q")).yields
+    rows = plan_record.shown(workspace.store, workspace.store.sets.get("q")).yields
     by_type = {
         row["type"]: {
             "planned": row["planned"],

@@ -75,7 +75,7 @@ def workspace_of(folder: Path, documents: int, environment: dict[str, str]) -> W
         os.environ.pop(name, None)
     os.environ.update({"RAGVIZ_HOME": str(folder)} | environment)
     workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.create_corpus("corpus")
+    corpus = workspace.store.corpora.add("corpus")
     for name, content in files(documents):
         data = content if isinstance(content, bytes) else content.read_bytes()
         corpora.add_file(workspace, corpus, name.replace("/", "-"), data)
@@ -92,7 +92,7 @@ def speed(documents: int, questions: int) -> dict[str, object]:
         planned = time.perf_counter()
         made = pipeline.generate_questions(workspace, "index", "made", limit=questions)
         seconds = time.perf_counter() - planned
-        [record] = plan_record.records_of(workspace.store, workspace.store.question_set("made").id)
+        [record] = plan_record.records_of(workspace.store, workspace.store.sets.get("made").id)
         return {
             "benchmark": "questions without a model",
             "documents": documents,
@@ -114,7 +114,7 @@ def calls(documents: int, questions: int) -> dict[str, object]:
         made = pipeline.generate_questions(
             workspace, "index", "made", kinds=dict.fromkeys(KINDS, questions), generator="model"
         )
-        [record] = plan_record.records_of(workspace.store, workspace.store.question_set("made").id)
+        [record] = plan_record.records_of(workspace.store, workspace.store.sets.get("made").id)
         per_kept = {n: round(y.calls / y.kept, 2) for n, y in record.yields.items() if y.kept}
         return {
             "benchmark": "model calls per kept question",

@@ -36,7 +36,7 @@ K = 3
 
 def spans(workspace: Workspace, folder: Path) -> tuple[str, str]:
     """Import two documents and the questions about them; return the names of corpus and question set."""
-    corpus = workspace.store.create_corpus("spans")
+    corpus = workspace.store.corpora.add("spans")
     for name in DOCUMENTS:
         corpora.add_file(workspace, corpus, f"{name}.md", (folder / f"{name}.md").read_bytes())
     exchange.import_data(workspace, corpus, (folder / "questions.csv").read_bytes(), "questions.csv", "spans")
@@ -82,9 +82,9 @@ def benchmark(workspace: Workspace, options: argparse.Namespace) -> dict[str, An
     else:
         sample_runs.load_corpus(workspace)
         corpus_name, question_set = sample.NAME, sample_runs.SAMPLE_QUESTIONS
-    corpus = workspace.store.corpus(corpus_name)
+    corpus = workspace.store.corpora.get(corpus_name)
     indexing.build_index(workspace, corpus, "measured", IndexConfig(chunk_size=options.chunk_size))
-    index, asked = workspace.store.index("measured"), workspace.store.question_set(question_set)
+    index, asked = workspace.store.indexes.get("measured"), workspace.store.sets.get(question_set)
     sets.split(workspace, asked, "stratified", 0.5, 0)
     config, names = RunConfig(index.id, asked.id, k=K, rerank_depth=options.depth), options.rerankers.split(",")
     return {

@@ -64,7 +64,7 @@ def environment(home: Path, server: ModelServer) -> dict[str, str]:
 def fill(home: Path, questions: int) -> None:
     """Make a workspace with the sample's documents and the first of its questions."""
     workspace = Workspace(Settings(_env_file=None, home=home))  # type: ignore[call-arg]
-    corpus = workspace.store.create_corpus("sample")
+    corpus = workspace.store.corpora.add("sample")
     for name, data in sample.documents():
         corpora.add_file(workspace, corpus, name, data)
     rows = b"\n".join(sample.questions().splitlines()[:questions])

@@ -73,7 +73,7 @@ SECTIONS = (
 """The parts of the page, from the top."""
 
 corpus = frame.need_corpus()
-done = [run for run in workspace.store.runs(corpus.id) if run.status == "done"]
+done = [run for run in workspace.store.runs.all(corpus.id) if run.status == "done"]
 pickers = heading.header("Compare", "Which runs are really apart, and what each takes.")
 if len(done) < 2:
     with notices.empty(

@@ -37,7 +37,7 @@ def create_corpus() -> None:
             with notices.errors_shown():
                 if not name.strip():
                     raise UsageError("Give the corpus a name first.")
-                created = store.create_corpus(name)
+                created = store.corpora.add(name)
                 address.put(corpus=created.name, document=None)
                 st.rerun()
 
@@ -176,7 +176,7 @@ def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
 
 def anchored(corpus: Corpus, ids: Sequence[str]) -> list[authoring.Anchored]:
     """Return the questions with evidence in documents, which may be deleted, counted by set."""
-    sets = store.question_sets(corpus.id)
+    sets = store.sets.all(corpus.id)
     return anchored_in(cache.state(corpus.id, *(each.id for each in sets)), tuple(sorted(ids)))
 
 
@@ -212,7 +212,7 @@ def deleted(corpus: Corpus) -> None:
     with st.container(border=True):
         st.markdown(f"**{wording.counted(len(ids), 'document')} deleted**")
         evidence_outcome(corpus, ids, "deleted")
-        if any(set(ids) & set(index.documents) for index in store.indexes(corpus_id)):
+        if any(set(ids) & set(index.documents) for index in store.indexes.all(corpus_id)):
             address.link("index", "Indexes still hold the chunks: update them", corpus=corpus.name)
         if st.button("Close", key="close-deleted"):
             del st.session_state["documents-deleted"]
@@ -320,7 +320,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 + job_panel.stops_jobs(),
                 "Delete all of it",
                 lambda: (deletion.delete_corpus(workspace, corpus), address.put(corpus=None)),
-                notices.leaving(store.indexes(corpus.id)),
+                notices.leaving(store.indexes.all(corpus.id)),
                 lambda: (deletion.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
             )
 
@@ -333,8 +333,8 @@ def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
         st.error(plain(info.error))
         st.caption("Upload a readable file of the same name to replace it.")
         return
-    document = store.document(corpus.id, info.id)
-    indexes = [i for i in store.indexes(corpus.id) if info.id in i.documents and i.build]
+    document = store.documents.get(corpus.id, info.id)
+    indexes = [i for i in store.indexes.all(corpus.id) if info.id in i.documents and i.build]
     left, right = st.columns([3, 1], gap="medium")
     with right:
         facts(info)
@@ -376,7 +376,7 @@ def text(document: Document, index: IndexInfo | None) -> None:
     else:
         part = address.chosen_number("part", 1, len(parts), 1)
         start, end = parts[part - 1]
-    cut_points = store.cuts(index.build, [document.id]).get(document.id) if index else None
+    cut_points = store.indexes.cuts(index.build, [document.id]).get(document.id) if index else None
     chunks = [(int(s), int(e)) for s, e, _ in cut_points] if cut_points is not None else []
     visible_chunks = [(s - start, e - start) for s, e in chunks if e > start and s < end]
     pages = [(p.number, p.start - start) for p in document.pages if start <= p.start < end]
@@ -402,7 +402,7 @@ if corpus is None:
     create_corpus()
     st.caption(f"Its files are added next: {parsing.FORMATS}.")
     st.stop()
-documents = store.documents(corpus.id)
+documents = store.documents.all(corpus.id)
 document_name = st.query_params.get("document")
 if document_name:
     info = next((d for d in documents if d.name == document_name), None)
@@ -415,7 +415,11 @@ with heading.header("Documents", f"The documents of {corpus.name}, and problems 
     with st.popover("New corpus", key=f"new-{corpus.id}"):
         create_corpus()
     readable = any(document.status == "ok" for document in documents)
-    if readable and not store.indexes(corpus.id) and st.button("Next: build an index", type="primary", key="next-step"):
+    if (
+        readable
+        and not store.indexes.all(corpus.id)
+        and st.button("Next: build an index", type="primary", key="next-step")
+    ):
         address.go_to("index", corpus=corpus.name)
 upload(corpus)
 outcomes(corpus)

@@ -22,7 +22,7 @@ NEW = "*"
 workspace = frame.begin()
 store = workspace.store
 corpus = frame.need_corpus()
-experiments = store.experiments(corpus.id)
+experiments = store.experiments.all(corpus.id)
 names = [NEW, *(experiment.name for experiment in experiments)]
 pickers = heading.header(
     "Experiment", "Configurations tried on the same questions, decided by a rule declared before the first result."
@@ -53,12 +53,12 @@ def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> N
 
 def new_experiment() -> None:
     """The form on the left; on the right what it takes, and the button that starts it."""
-    sets = [each for each in store.question_sets(corpus.id) if each.asked]
+    sets = [each for each in store.sets.all(corpus.id) if each.asked]
     if not sets:
         with notices.empty(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):
             address.link("questions", "Generate or import questions")
         return
-    if not any(document.characters for document in store.documents(corpus.id)):
+    if not any(document.characters for document in store.documents.all(corpus.id)):
         with notices.empty(f"{plain(corpus.name)} has no text to index."):
             address.link("documents", "Add documents")
         return
@@ -88,12 +88,12 @@ def new_experiment() -> None:
 if shown == NEW or shown is None:
     new_experiment()
 else:
-    experiment = store.experiment(shown)
+    experiment = store.experiments.get(shown)
     with pickers:
         downloads.experiment_report_button(experiment)
     configs = [cell.run for cell in experiment.cells]
     if len(synthetic.answerers(configs)) > 1 and (
-        note := synthetic.banner(configs, [q for q in store.questions(experiment.questions) if q.asked])
+        note := synthetic.banner(configs, [q for q in store.questions.all(experiment.questions) if q.asked])
     ):
         st.warning(plain(note))
     experiment_view.draw(corpus, experiment)

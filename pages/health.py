@@ -8,14 +8,14 @@ from ragviz.ui.kit import heading, notices
 workspace = frame.begin()
 store = workspace.store
 corpus = frame.need_corpus()
-sets = store.question_sets(corpus.id)
+sets = store.sets.all(corpus.id)
 lead = "What a set of questions is worth: its faults, what it covers, and what it can and cannot notice."
 beside = heading.header("Question set health", lead)
 if not sets:
     with notices.empty(f"{plain(corpus.name)} has no questions yet."):
         address.link("questions", "Generate or import questions")
     st.stop()
-indexes = [info for info in store.indexes(corpus.id) if info.build]
+indexes = [info for info in store.indexes.all(corpus.id) if info.build]
 with beside:
     with st.container(width=280):
         chosen = address.choose("Question set", [each.name for each in sets], "set", within=("question", "check"))

@@ -17,7 +17,7 @@ from ragviz.ui.kit import heading, notices, table, tiles
 workspace = frame.begin()
 store = workspace.store
 corpus = frame.current_corpus()
-runs = store.runs()
+runs = store.runs.all()
 
 ABOUT = (
     "ragviz shows at which step each question of a RAG system is lost, and which sentence of which document would have "
@@ -74,9 +74,9 @@ def first_visit() -> None:
 
 def steps(corpus: Corpus) -> None:
     """Draw the steps, the first one that is not done with the only primary button; when all are done, what is next."""
-    documents = [d for d in store.documents(corpus.id) if d.status == "ok"]
-    indexes = [i for i in store.indexes(corpus.id) if i.status == "ready"]
-    questions = sum(question_set.total for question_set in store.question_sets(corpus.id))
+    documents = [d for d in store.documents.all(corpus.id) if d.status == "ok"]
+    indexes = [i for i in store.indexes.all(corpus.id) if i.status == "ready"]
+    questions = sum(question_set.total for question_set in store.sets.all(corpus.id))
     done = [run for run in runs if run.corpus_id == corpus.id and run.status == "done"]
     path = [
         ("documents", "Documents", "Add documents", wording.counted(len(documents), "document"), bool(documents)),
@@ -111,7 +111,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
         elif st.button("Run another configuration", type="primary", key="next"):
             address.go_to("run")
         address.link("runs", "All runs")
-        if experiments := store.experiments(corpus.id):
+        if experiments := store.experiments.all(corpus.id):
             newest = experiments[0].name
             address.link("experiment", f"Experiment {newest}", experiment=newest)
         judged = next((run for run in done if run.config.answerer != "none"), None)
@@ -124,7 +124,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
 def by_hand() -> list[Run]:
     """Return the runs that no experiment made; all of them where there are no others."""
     of_experiments: set[str] = set()
-    for experiment in store.experiments():
+    for experiment in store.experiments.all():
         of_experiments |= {cell.run_id for cell in experiment.cells}
         if confirmation := experiment.confirmation:
             of_experiments |= {confirmation.baseline_run, confirmation.chosen_run}
@@ -199,15 +199,15 @@ def checklist() -> None:
 
 
 heading.header("Home", ABOUT)
-corpora = store.corpora()
+corpora = store.corpora.all()
 if not corpora:
     first_visit()
 else:
     with tiles.row():
         for name, count in (
             ("Corpora", len(corpora)),
-            ("Indexes", len(store.indexes())),
-            ("Question sets", len(store.question_sets())),
+            ("Indexes", len(store.indexes.all())),
+            ("Question sets", len(store.sets.all())),
             ("Runs", len(runs)),
         ):
             tiles.tile(name, f"{count:,}")

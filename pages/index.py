@@ -118,7 +118,7 @@ def name_of(config: IndexConfig) -> str:
     """Return the name typed, else one made of the choices."""
     made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
     made += "" if config.prefix == prefixes.NONE else f"-{config.prefix}"
-    suggested = wording.free_name(made, {info.name for info in store.indexes()})
+    suggested = wording.free_name(made, {info.name for info in store.indexes.all()})
     return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
 
 
@@ -194,7 +194,7 @@ def cut_only(config: IndexConfig) -> IndexConfig:
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
-    document = store.document(corpus.id, info.id)
+    document = store.documents.get(corpus.id, info.id)
     text = document.text[: cutting.SHOWN]
     visible_chunks = [(c.start, min(c.end, cutting.SHOWN)) for c in chunks if c.start < cutting.SHOWN]
     entries = [("even", "chunk"), ("odd", "next chunk"), ("shared", "overlap of both")]
@@ -253,7 +253,7 @@ def card(info: IndexInfo) -> None:
             f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
-    if paid := indexing.cost_words(*store.paid(info.id)):
+    if paid := indexing.cost_words(*store.payments.of(info.id)):
         st.caption(plain(f"So far {paid}"))
     broken, unknown = damage_of(info)
     if unknown:
@@ -285,7 +285,7 @@ def card(info: IndexInfo) -> None:
 
 def delete_button(info: IndexInfo) -> None:
     if st.button("Delete", key=f"delete-{info.id}", type="tertiary"):
-        runs = [run for run in store.runs(corpus.id) if run.config.index == info.id and run.status == "done"]
+        runs = [run for run in store.runs.all(corpus.id) if run.config.index == info.id and run.status == "done"]
         kept_runs = f" {wording.counted(len(runs), 'run')} on it can still be read." if runs else ""
         notices.confirm(
             f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
@@ -316,7 +316,7 @@ def size(info: IndexInfo) -> str:
 @st.cache_data(show_spinner=False, max_entries=256)
 def bytes_of(of: cache.State) -> int:
     workspace = cache.workspace()
-    return workspace.index(workspace.store.index(of.ids[0])).size()
+    return workspace.index(workspace.store.indexes.get(of.ids[0])).size()
 
 
 def build(button: str, name: str, config: IndexConfig) -> None:
@@ -347,7 +347,7 @@ def last_build() -> None:
 
 def next_step(index: str) -> None:
     """Offer what follows a build: questions where the corpus has none, else a run on this index."""
-    if store.index_named(index) is None:
+    if store.indexes.find(index) is None:
         return
     if not has_questions:
         if st.button("Next: make questions", type="primary", key="next-step"):
@@ -433,7 +433,7 @@ def asks_others(embedder: str) -> str:
 def results(of: cache.State, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
     """Return the hits of a query with their text; `of` is the state of the index and of its corpus."""
     workspace = cache.workspace()
-    return searcher.search(workspace, workspace.store.index(of.ids[0]), query, way, 10, reranker)
+    return searcher.search(workspace, workspace.store.indexes.get(of.ids[0]), query, way, 10, reranker)
 
 
 def hits(matches: Sequence[searcher.ChunkHit]) -> None:
@@ -459,7 +459,7 @@ def new_index() -> None:
             st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
         idle = bool(name) and going is None
         if st.button("Build index", type="primary", disabled=not idle, key=presses.key("build-index")):
-            if store.index_named(name) and job_panel.active_job("index", corpus.id, name=name) is None:
+            if store.indexes.find(name) and job_panel.active_job("index", corpus.id, name=name) is None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build("build-index", name, config)
     with right, notices.errors_shown():
@@ -470,13 +470,13 @@ def new_index() -> None:
 
 corpus = frame.need_corpus()
 heading.header("Index", f"How {corpus.name} is chunked, embedded and searched.")
-documents = [d for d in store.documents(corpus.id) if d.status == "ok" and d.characters]
-indexes = store.indexes(corpus.id)
+documents = [d for d in store.documents.all(corpus.id) if d.status == "ok" and d.characters]
+indexes = store.indexes.all(corpus.id)
 if not documents:
     with notices.empty(f"{plain(corpus.name)} has no text to index yet."):
         address.link("documents", "Add documents")
     st.stop()
-has_questions = any(each.total for each in store.question_sets(corpus.id))
+has_questions = any(each.total for each in store.sets.all(corpus.id))
 last_build()
 ready = [info for info in indexes if info.build]
 if indexes:

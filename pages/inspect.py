@@ -113,7 +113,7 @@ def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:
 
 
 corpus = frame.need_corpus()
-done = [run for run in store.runs(corpus.id) if run.status == "done"]
+done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
 if not done:
     no_run(corpus)
 runs = chosen_runs(done)

@@ -67,7 +67,7 @@ def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
         by_side = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
         neither = question_set.sides.get("", 0)
         note = " · ".join([*by_side, *([f"{neither:,} on neither side"] if neither else []), note])
-    calls, paid = store.paid(question_set.id)
+    calls, paid = store.payments.of(question_set.id)
     note += f" · {wording.counted(calls, 'model call')}" if calls else ""
     note += f", {spending.dollars(paid)} paid" if paid else ""  # none without a price
     said = [f"{by_status[status]:,}\u00a0{status}" for status in ("proposed", "rejected", "quarantined")]
@@ -96,8 +96,8 @@ def next_step(question_set: QuestionSet) -> None:
     """Draw what comes after questions: a run, or the index that it needs; the newest index when none was asked for."""
     if not question_set.total:
         return
-    indexes = [info for info in store.indexes(corpus.id) if info.build]
-    kind = "secondary" if store.runs(corpus.id) else "primary"
+    indexes = [info for info in store.indexes.all(corpus.id) if info.build]
+    kind = "secondary" if store.runs.all(corpus.id) else "primary"
     label = "Next: make a run" if indexes else "Next: build an index"
     if st.button(label, type=kind, key="next-step"):  # type: ignore[arg-type]
         if not indexes:
@@ -153,13 +153,13 @@ def manage(question_set: QuestionSet) -> None:
             f"This deletes the set “{question_set.name}” with {wording.counted(question_set.total, 'question')}. Runs "
             "keep the questions as they were asked." + job_panel.stops_jobs(),
             "Delete",
-            lambda: (store.delete_question_set(question_set.id), address.put(set=None, question=None, tab=None)),
+            lambda: (store.sets.delete(question_set.id), address.put(set=None, question=None, tab=None)),
         )
 
 
 def free_name() -> str:
     """Return a name for another set of the corpus; to be called where one is made: it counts all questions."""
-    return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.question_sets()})
+    return wording.free_name(f"{wording.short_name(corpus.name)}-questions", {s.name for s in store.sets.all()})
 
 
 def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | None:
@@ -180,8 +180,8 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
 if frame.current_corpus() is None:
     unsaved.show_orphaned(store)
 corpus = frame.need_corpus()
-sets = store.question_sets(corpus.id)
-names = {d.id: d.name for d in store.documents(corpus.id) if d.status == "ok"}
+sets = store.sets.all(corpus.id)
+names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
 with heading.header("Questions", f"Questions about {corpus.name} with reference answers and evidence."):
     if sets:
         with st.container(width=280):
@@ -206,7 +206,7 @@ if sets:
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set
-    "Review": lambda: review_tab.show(question_set, questions, store.document_names(corpus.id)),
+    "Review": lambda: review_tab.show(question_set, questions, store.documents.names(corpus.id)),
     "Generate": lambda: generation_tab.show(corpus, question_set if sets else None, free_name()),
     "Write": lambda: question_editor.edit(
         corpus, question_set if sets else None, question_set.name if sets else free_name(), None

@@ -152,7 +152,7 @@ def overview() -> None:
 
 
 corpus = frame.need_corpus()
-all_runs = store.runs(corpus.id)
+all_runs = store.runs.all(corpus.id)
 runs = [run for run in all_runs if run.status == "done"]
 requested_run = st.query_params.get("run")
 if requested_run in {run.name for run in all_runs} - {run.name for run in runs}:

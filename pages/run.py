@@ -377,16 +377,18 @@ def pays_to_rank(values: Mapping[str, Any]) -> bool:
     kind = rerankers.parsed(values.get("reranker", rerankers.NONE))[0]
     if kind in rerankers.RERANKERS and rerankers.RERANKERS[kind].asks:
         return True
-    return "embedder" in needs(values["retriever"]) and store.index(values["index"]).config.embedder.startswith(REMOTE)
+    return "embedder" in needs(values["retriever"]) and store.indexes.get(values["index"]).config.embedder.startswith(
+        REMOTE
+    )
 
 
 def naming(config: RunConfig) -> str:
     """Draw the field for the run's name; it suggests a free one made of index, what ranks and answers, and the side."""
     answerer = "" if config.answerer == "none" else f"-{config.answerer}"
-    taken = {run.name for run in store.runs()}
+    taken = {run.name for run in store.runs.all()}
     reranker = "" if config.reranker == rerankers.NONE else f"-{rerankers.parsed(config.reranker)[0]}"
     side = f"-{config.split}" if config.split else ""
-    made_of = f"{store.index(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
+    made_of = f"{store.indexes.get(config.index).name}-{config.retriever}{reranker}{answerer}{side}"
     suggested = wording.free_name(made_of, taken)
     return inputs.suggested_name("Name", "run-name", suggested, used_by=presses.key("make-run"))
 
@@ -396,7 +398,7 @@ def naming(config: RunConfig) -> str:
 
 def cost(config: RunConfig) -> None:
     """Draw the estimate of a run: what is known at once, and the dry run when it was made."""
-    question_set, index = store.question_set(config.questions), store.index(config.index)
+    question_set, index = store.sets.get(config.questions), store.indexes.get(config.index)
     n = asked_count(question_set, config.split)
     heading.section("Estimate")
     resolved = choices.resolved(workspace, config)
@@ -625,8 +627,8 @@ def awaited_index(built: Collection[str]) -> None:
 corpus = frame.need_corpus()
 heading.header("Run", f"Retrieve, answer and judge the questions about {corpus.name}.")
 imported()
-indexes = [i for i in store.indexes(corpus.id) if i.build]
-sets = [s for s in store.question_sets(corpus.id) if s.total]
+indexes = [i for i in store.indexes.all(corpus.id) if i.build]
+sets = [s for s in store.sets.all(corpus.id) if s.total]
 awaited_index([i.name for i in indexes])
 if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
@@ -637,7 +639,7 @@ if not indexes or not sets:
     bring_in()
     st.stop()
 outcome()
-runs = store.runs(corpus.id)
+runs = store.runs.all(corpus.id)
 left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
@@ -668,9 +670,9 @@ with right:
             resolved = choices.resolved(workspace, config)
             choices.check_run(resolved)
             if resolved.split:
-                question_set = store.question_set(resolved.questions)
+                question_set = store.sets.get(resolved.questions)
                 choices.check_split(question_set, resolved.split, asked_count(question_set, resolved.split))
-            if store.run_named(name) and job_panel.active_job("run", corpus.id, name=name) is None:
+            if store.runs.find(name) and job_panel.active_job("run", corpus.id, name=name) is None:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
             choices.check_budget(workspace, resolved, dollars)
             begin_run("make-run", name, config, dollars)

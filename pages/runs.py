@@ -51,7 +51,7 @@ def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
 
 def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
     """Buttons for the runs that are ticked, and what is missing to compare them."""
-    common = store.common_questions([run.id for run in ticked]) if len(ticked) > 1 else 0
+    common = store.rankings.common([run.id for run in ticked]) if len(ticked) > 1 else 0
     missing = run_table.cannot_compare(ticked, common)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Compare", type="primary", disabled=bool(missing), key="compare-runs"):
@@ -76,7 +76,7 @@ def opened(run: Run) -> None:
 
 
 corpus = frame.need_corpus()
-runs = store.runs(corpus.id)
+runs = store.runs.all(corpus.id)
 heading.header("Runs", f"What the runs of {corpus.name} measured, each at its own k.")
 with notices.errors_shown():
     experiment_view.listed(corpus)

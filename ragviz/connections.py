@@ -31,7 +31,7 @@ class Tried:
 
 def store(workspace: Workspace) -> str:
     """Read something from the store."""
-    corpora, runs = len(workspace.store.corpora()), len(workspace.store.runs())
+    corpora, runs = len(workspace.store.corpora.all()), len(workspace.store.runs.all())
     return f"answers; {corpora} {'corpus' if corpora == 1 else 'corpora'}, {runs} run{'s' * (runs != 1)}"
 
 

@@ -30,7 +30,9 @@ from ragviz.core.progress import Progress
 from ragviz.core.run_info import Run
 from ragviz.core.stopping import SENTENCE, Stopping, following
 from ragviz.store import disk
-from ragviz.store.store import Kind, Store, label, plain_name
+from ragviz.store.named_records import plain_name
+from ragviz.store.store import Store
+from ragviz.store.transactions import Kind, label
 from ragviz.text.keys import without_keys
 from ragviz.workspace import Workspace, open_workspace
 
@@ -63,7 +65,7 @@ def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress:
             "The uploaded files are kept for a day, and deleted when the upload is cancelled: add them again."
         )
     try:
-        corpus = workspace.store.corpus(arguments["corpus"])
+        corpus = workspace.store.corpora.get(arguments["corpus"])
         with staleness.refreshing(workspace.store, corpus, workspace.settings.person):
             outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
     except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
@@ -99,7 +101,7 @@ def _discard_imported(workspace: Workspace, job: Job) -> None:
 def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.index import indexing
 
-    corpus = workspace.store.corpus(arguments["corpus"])
+    corpus = workspace.store.corpora.get(arguments["corpus"])
     config = _config(IndexConfig, arguments["config"])
     fresh = arguments.get("fresh", False)
     return asdict(indexing.build_index(workspace, corpus, arguments["name"], config, fresh=fresh, progress=progress))
@@ -129,7 +131,7 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     if any(not path.exists() for _, path in named):
         raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
     brought = files.from_paths(named)
-    corpus, choices = workspace.store.corpus(arguments["corpus"]), exchange.choices_of(arguments)
+    corpus, choices = workspace.store.corpora.get(arguments["corpus"]), exchange.choices_of(arguments)
     outcome = exchange.import_files(
         workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
     )
@@ -149,8 +151,8 @@ def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
     [(name, path)] = arguments["files"]
     if not Path(path).exists():
         raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
-    question_set = workspace.store.question_set(arguments["questions"])
-    index = workspace.store.index(arguments["index"]) if arguments["index"] else None
+    question_set = workspace.store.sets.get(arguments["questions"])
+    index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
     chosen = {"alike": arguments["alike"], "apply": arguments["apply"], "author": arguments["author"]}
     [file] = files.from_paths([(name, Path(path))])
     read = demand.read_into(workspace, question_set, file, index, **chosen, progress=progress)
@@ -170,9 +172,9 @@ def _index_and_run(workspace: Workspace, arguments: Mapping[str, Any], progress:
     from ragviz.index import indexing
     from ragviz.runs import running
 
-    corpus, cut = workspace.store.corpus(arguments["corpus"]), _config(IndexConfig, arguments["cut"])
+    corpus, cut = workspace.store.corpora.get(arguments["corpus"]), _config(IndexConfig, arguments["cut"])
     built = indexing.build_index(workspace, corpus, arguments["index"], cut, progress=progress)
-    config = _config(RunConfig, {**arguments["config"], "index": workspace.store.index(built.index).id})
+    config = _config(RunConfig, {**arguments["config"], "index": workspace.store.indexes.get(built.index).id})
     run = running.run(workspace, arguments["name"], config, progress=progress)
     return _result_of(workspace, run) | {"index": built.index}
 
@@ -185,14 +187,14 @@ def _failed(workspace: Workspace, run: Run) -> int:
     """Return how many questions of a run were not reranked, answered and judged completely."""
     from ragviz.runs import provenance
 
-    judged = {question_id for question_id, failed in workspace.store.judged_ids(run.id).items() if failed}
-    return len(judged | provenance.not_reranked(workspace.store.run(run.id)).keys())
+    judged = {question_id for question_id, failed in workspace.store.judgements.failed(run.id).items() if failed}
+    return len(judged | provenance.not_reranked(workspace.store.runs.get(run.id)).keys())
 
 
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import running
 
-    run = workspace.store.run(arguments["run"])
+    run = workspace.store.runs.get(arguments["run"])
     judged_ids = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
     return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
 
@@ -200,7 +202,7 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
 def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import replays
 
-    run = workspace.store.run(arguments["run"])
+    run = workspace.store.runs.get(arguments["run"])
     return replays.replay(
         workspace,
         run,
@@ -215,28 +217,28 @@ def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
 def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import searched_again
 
-    run = workspace.store.run(arguments["run"])
+    run = workspace.store.runs.get(arguments["run"])
     return searched_again.search_again(workspace, run, arguments["part"], progress=progress)
 
 
 def _sweep(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.experiments import sweeping
 
-    experiment = workspace.store.experiment(arguments["experiment"])
+    experiment = workspace.store.experiments.get(arguments["experiment"])
     return sweeping.sweep(workspace, experiment, budget=arguments.get("budget"), progress=progress)
 
 
 def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.experiments import confirming
 
-    experiment = workspace.store.experiment(arguments["experiment"])
+    experiment = workspace.store.experiments.get(arguments["experiment"])
     return confirming.confirm(workspace, experiment, budget=arguments.get("budget"), progress=progress)
 
 
 def _again(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import competition
 
-    earlier = workspace.store.run(arguments["run"])
+    earlier = workspace.store.runs.get(arguments["run"])
     return _result_of(workspace, competition.run_again(workspace, earlier, arguments["name"], progress))
 
 
@@ -244,7 +246,7 @@ def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
     from ragviz.health import drill
 
     chosen, store = dict(arguments), workspace.store
-    question_set, info = store.question_set(chosen.pop("questions")), store.index(chosen.pop("index"))
+    question_set, info = store.sets.get(chosen.pop("questions")), store.indexes.get(chosen.pop("index"))
     drill.drill(workspace, question_set, info, **chosen, progress=progress)
     return {"questions": question_set.name, "index": info.name}
 
@@ -252,8 +254,8 @@ def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
 def _health(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.health import examination
 
-    question_set, index = workspace.store.question_set(arguments["questions"]), arguments.get("index")
-    info = workspace.store.index(index) if index else None
+    question_set, index = workspace.store.sets.get(arguments["questions"]), arguments.get("index")
+    info = workspace.store.indexes.get(index) if index else None
     made = examination.examine(workspace, question_set, info, progress)
     return {"questions": question_set.name, "found": {key: len(found.findings) for key, found in made.found.items()}}
 
@@ -376,7 +378,7 @@ def submit_once(
             _refuse_other_choices(kind, arguments, alive)
         return same
 
-    job, is_new = workspace.store.create_job_once(kind, title, corpus_id, arguments, duplicate, key, since)
+    job, is_new = workspace.store.jobs.add_once(kind, title, corpus_id, arguments, duplicate, key, since)
     return (start(workspace, job) if is_new else job), is_new
 
 
@@ -406,17 +408,17 @@ def start(workspace: Workspace, job: Job) -> Job:
         StorageError: its log cannot be written; the job has failed, and can be started again.
 
     """
-    _note_interrupted(workspace.store, workspace.store.job(job.id))
-    if not workspace.store.queue_job(job.id):
-        raise _not_free(workspace.store.job(job.id))
+    _note_interrupted(workspace.store, workspace.store.jobs.get(job.id))
+    if not workspace.store.jobs.queue(job.id):
+        raise _not_free(workspace.store.jobs.get(job.id))
     try:
         process = _process(job, workspace.log_of(job.id), workspace.settings.home)
     except OSError as error:
         refused = disk.explained(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
-        workspace.store.update_job(job.id, status="failed", error=str(refused), finished=time.time())
+        workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
         raise refused from None
     threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
-    return workspace.store.job(job.id)
+    return workspace.store.jobs.get(job.id)
 
 
 def _process(job: Job, log: Path, home: Path) -> subprocess.Popen[bytes]:
@@ -435,7 +437,7 @@ def _process(job: Job, log: Path, home: Path) -> subprocess.Popen[bytes]:
 def _note_interrupted(store: Store, job: Job) -> None:
     """Record that the process of a job has ended, so that another can do it."""
     if refreshed(job).status == "interrupted":
-        store.update_job(job.id, status="interrupted")
+        store.jobs.update(job.id, status="interrupted")
 
 
 def _not_free(job: Job) -> UsageError:
@@ -450,18 +452,18 @@ def cancel(workspace: Workspace, job: Job) -> None:
     from ragviz.documents import corpora
 
     if refreshed(job).status in ("queued", "interrupted"):
-        workspace.store.update_job(job.id, status="cancelled", cancel=True, finished=time.time())
+        workspace.store.jobs.update(job.id, status="cancelled", cancel=True, finished=time.time())
         if job.kind == "documents":
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
     else:
-        workspace.store.update_job(job.id, cancel=True)
+        workspace.store.jobs.update(job.id, cancel=True)
 
 
 def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
     """Return the newest jobs first, with their current status, and delete old uploads. The store is only read."""
     from ragviz.documents import corpora
 
-    newest = [refreshed(job) for job in workspace.store.jobs(limit)]
+    newest = [refreshed(job) for job in workspace.store.jobs.all(limit)]
     folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ACTIVE}
     corpora.discard_old_staged(workspace, UPLOADS_KEPT, folders_in_use)
     return newest
@@ -470,7 +472,7 @@ def jobs(workspace: Workspace, limit: int = 100) -> list[Job]:
 def active_runs(workspace: Workspace) -> set[str]:
     """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
     active = [job for job in jobs(workspace) if job.status in ACTIVE]
-    swept = [workspace.store.experiment_named(_experiment_of(job)) for job in active if _experiment_of(job)]
+    swept = [workspace.store.experiments.find(_experiment_of(job)) for job in active if _experiment_of(job)]
     names = {e.run_name(cell.name, side) for e in swept if e is not None for cell in e.cells for side in ("", "test")}
     return names | {_run_of(job) for job in active} - {""}
 
@@ -579,15 +581,15 @@ def is_mended(workspace: Workspace, job: Job) -> bool:
     if job.corpus_id and store.ids_of([("corpus", job.corpus_id)]) == [None]:
         return True
     if job.kind == "index":
-        info = store.index_named(str(job.arguments.get("name")))
+        info = store.indexes.find(str(job.arguments.get("name")))
         return info is not None and info.corpus_id == job.corpus_id and bool(info.build) and (info.built or 0) > ended
     if job.kind in ("run", "index-run", "again", "rejudge"):
-        run = store.run_named(_run_of(job))
+        run = store.runs.find(_run_of(job))
         if run is None:
             return job.kind == "rejudge"
         return run.corpus_id == job.corpus_id and run.status == "done" and (run.finished or 0) > ended
     if job.kind in ("sweep", "confirm"):
-        experiment = store.experiment_named(_experiment_of(job))
+        experiment = store.experiments.find(_experiment_of(job))
         if experiment is None:
             return True
         return experiment.confirmation is not None or (
@@ -619,33 +621,33 @@ def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) ->
 
     """
     store = workspace.store
-    job = store.job(job_id)
+    job = store.jobs.get(job_id)
     me = processes.this_process()
     place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
     clock = {"started": time.time(), "heartbeat": time.time()}
     _note_interrupted(store, job)
     first = {"done": 0, "total": None, "unit": "", "message": FIRST[job.kind]}
-    if not store.claim_job(job_id, error="", **place, **clock, **first):
-        raise _not_free(store.job(job_id))
+    if not store.jobs.claim(job_id, error="", **place, **clock, **first):
+        raise _not_free(store.jobs.get(job_id))
     with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
         try:
-            _refuse_second(workspace, store.job(job_id))
+            _refuse_second(workspace, store.jobs.get(job_id))
             result = _result_before_kill(workspace, job) or KINDS[job.kind](workspace, job.arguments, beat)
             beat.refuse_deleted()
         except BaseException as error:
             if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
-                store.delete_job(job_id)
+                store.jobs.delete(job_id)
                 workspace.log_of(job.id).unlink(missing_ok=True)
                 raise Deleted(beat.deleted or str(error)) from error
             reached = beat.values()
             end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
             with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
-                store.update_job(job_id, **end, **reached, finished=time.time())
+                store.jobs.update(job_id, **end, **reached, finished=time.time())
             if isinstance(error, Cancelled | KeyboardInterrupt):
                 raise type(error)(end["error"]) from error
             raise
-    store.update_job(job_id, status="done", result=result, **beat.values(), finished=time.time())
-    job = store.job(job_id)
+    store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    job = store.jobs.get(job_id)
     if job.kind == "documents":
         _discard_read(workspace, job)
     if job.kind in ("import", "asked") and job.arguments.get("folder"):
@@ -665,11 +667,11 @@ def perform_new(
 
     After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
     """
-    job = workspace.store.create_job(kind, title, corpus_id, arguments)
+    job = workspace.store.jobs.add(kind, title, corpus_id, arguments)
     try:
         return perform(workspace, job.id, watch)
     except UsageError:
-        workspace.store.delete_job(job.id)
+        workspace.store.jobs.delete(job.id)
         raise
 
 
@@ -679,7 +681,7 @@ def _result_before_kill(workspace: Workspace, job: Job) -> dict[str, Any] | None
 
     if job.kind != "run" or job.started is None:
         return None
-    run = workspace.store.run_named(_run_of(job))
+    run = workspace.store.runs.find(_run_of(job))
     if run is None or run.status != "done" or (run.finished or 0) < job.started:
         return None
     config = _config(RunConfig, job.arguments["config"])
@@ -696,7 +698,7 @@ def _refuse_second(workspace: Workspace, job: Job) -> None:
     made = _run_of(job), _experiment_of(job)
     if not any(made):
         return
-    for other in map(refreshed, workspace.store.jobs()):
+    for other in map(refreshed, workspace.store.jobs.all()):
         earlier = (other.started or 0, other.id) < (job.started or 0, job.id)
         same = (_run_of(other), _experiment_of(other)) == made
         if other.status == "running" and other.id != job.id and same and earlier:
@@ -766,7 +768,7 @@ class _Heartbeat:
         self._thread.join()
 
     def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
-        if message != self._latest[3] and self._store.cancelled(self._job_id):
+        if message != self._latest[3] and self._store.jobs.is_cancelled(self._job_id):
             self.stopping.drop(0)
         self._latest = (done, total, unit, message)
         if self.deleted:
@@ -803,7 +805,7 @@ class _Heartbeat:
             try:
                 if time.monotonic() - written >= BEAT or stage != self._stage:  # a new stage is shown at once
                     stage = self._stage
-                    self._store.update_job(self._job_id, **self.values(), heartbeat=time.time())
+                    self._store.jobs.update(self._job_id, **self.values(), heartbeat=time.time())
                     written = time.monotonic()
                 self._look()
             except RagvizError as error:  # a store that cannot be reached now may be reachable at the next check
@@ -811,7 +813,7 @@ class _Heartbeat:
 
     def _look(self) -> None:
         """Check whether to stop, in two queries."""
-        stops = self._store.cancelled(self._job_id)
+        stops = self._store.jobs.is_cancelled(self._job_id)
         ids = self._store.ids_of([(kind, self._ids.get((kind, name), name)) for kind, name in self._subjects])
         for (kind, name), current in zip(self._subjects, ids, strict=True):
             noted_id = self._ids.get((kind, name))

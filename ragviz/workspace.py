@@ -117,7 +117,7 @@ class Workspace:
         """
         from ragviz.models.spending import Spending
 
-        return Spending(partial(self.store.pay, owner_id), budget, lambda: current().is_set())
+        return Spending(partial(self.store.payments.add, owner_id), budget, lambda: current().is_set())
 
     @property
     def model(self) -> ModelClient:

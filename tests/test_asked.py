@@ -223,11 +223,11 @@ def workspace(tmp_path, monkeypatch):
 @pytest.fixture
 def asked_set(workspace):
     """A set of two questions with evidence, five more, and five unanswerable ones, with an index of BM25."""
-    corpus = workspace.store.create_corpus("rules")
+    corpus = workspace.store.corpora.add("rules")
     filler = "".join(f"\n\nThe garden of house {n} has {n} trees and a gate of type {n}." for n in range(3, 8))
     corpora.add_file(workspace, corpus, "rules.md", (TEXT + filler).encode())
-    info = workspace.store.document_named(corpus.id, "rules.md")
-    text = workspace.store.document(corpus.id, info.id).text
+    info = workspace.store.documents.find(corpus.id, "rules.md")
+    text = workspace.store.documents.get(corpus.id, info.id).text
 
     def span(words):
         start = text.index(words)
@@ -245,8 +245,8 @@ def asked_set(workspace):
     ]
     unknown = ["zebra", "unicorn", "submarine", "volcano", "telescope"]
     questions += [Question(f"u{n}", f"Who paints the {word} blue?", "", (), "hand") for n, word in enumerate(unknown)]
-    question_set = workspace.store.create_question_set(corpus.id, "s")
-    workspace.store.put_questions(question_set.id, questions)
+    question_set = workspace.store.sets.add(corpus.id, "s")
+    workspace.store.questions.put(question_set.id, questions)
     indexing.build_index(workspace, corpus, "terms", IndexConfig(chunk_size=30, embedder=""))
     return question_set
 
@@ -255,7 +255,7 @@ LOGGED = texts([*LOG, ("What does a parking permit cost a month?", 12), ("Is the
 
 
 def examined(workspace, question_set, log=LOGGED, index="terms"):
-    found = workspace.store.index(index) if index else None
+    found = workspace.store.indexes.get(index) if index else None
     return demand.examine(workspace, question_set, log, "log.csv", 0.0, found)
 
 
@@ -280,16 +280,16 @@ def test_a_log_is_set_against_the_set_and_its_documents(workspace, asked_set):
 def test_what_the_set_asks_word_for_word_is_held_by_its_evidence_and_not_by_a_score(workspace, asked_set):
     """Of 21 questions of the log, 20 are those of the set: 15 with evidence, eight of them in words of no chunk."""
     store = workspace.store
-    evidence = store.questions(asked_set.id)[0].evidence
+    evidence = store.questions.all(asked_set.id)[0].evidence
     hard = ["abacus", "bassoon", "cactus", "dulcimer", "eggplant", "flamingo", "glacier", "harpoon"]
-    store.put_questions(
+    store.questions.put(
         asked_set.id,
         [Question(w, f"Which {w} would a stranger mention?", "One.", evidence, "hand", "accepted") for w in hard],
     )
-    log = texts([(q.text, 2) for q in store.questions(asked_set.id)] + [("Is the swimming hall heated?", 3)])
+    log = texts([(q.text, 2) for q in store.questions.all(asked_set.id)] + [("Is the swimming hall heated?", 3)])
     found = {each.text: each for each in examined(workspace, asked_set, log).clusters}
     threshold = examined(workspace, asked_set, log).threshold
-    for question in store.questions(asked_set.id):
+    for question in store.questions.all(asked_set.id):
         assert found[question.text].question == question.id
         assert found[question.text].held is bool(question.evidence)
     by_score = [each for each in found.values() if each.score >= threshold.value]
@@ -304,20 +304,20 @@ def test_without_evidence_that_exists_the_score_decides(workspace, asked_set):
     text = "What does a parking permit cost a month?"
     gone = ((Span("d", 0, 4, "gone", stale=True),),)
     stale = Question("stale", text, "20 euros.", gone, "hand", "accepted")
-    workspace.store.put_questions(asked_set.id, [stale])
+    workspace.store.questions.put(asked_set.id, [stale])
     held = {each.text: (each.question, each.held) for each in examined(workspace, asked_set).clusters}
     assert held[text] == ("stale", True)  # its chunk is above the threshold
     dog = "Can I bring my dog?"
-    workspace.store.put_questions(asked_set.id, [replace(stale, id="dog", text=dog)])
+    workspace.store.questions.put(asked_set.id, [replace(stale, id="dog", text=dog)])
     assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
     reference = Question("dog", dog, "Yes.", (), "hand", "accepted")  # where its answer stands is not known
-    workspace.store.put_questions(asked_set.id, [reference])
+    workspace.store.questions.put(asked_set.id, [reference])
     assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
 
 
 def test_where_no_threshold_can_be_learnt_only_what_the_set_asks_is_known(workspace, asked_set):
-    rejected = [replace(q, status="rejected") for q in workspace.store.questions(asked_set.id) if q.id[0] in "gu"]
-    workspace.store.put_questions(asked_set.id, rejected)
+    rejected = [replace(q, status="rejected") for q in workspace.store.questions.all(asked_set.id) if q.id[0] in "gu"]
+    workspace.store.questions.put(asked_set.id, rejected)
     read_demand = examined(workspace, asked_set)
     assert read_demand.threshold is None
     assert [each.held for each in read_demand.clusters if each.question] == [True, True]
@@ -327,7 +327,7 @@ def test_where_no_threshold_can_be_learnt_only_what_the_set_asks_is_known(worksp
 
 def test_an_index_of_another_corpus_is_refused(workspace, asked_set, command_line, monkeypatch, tmp_path):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    other = workspace.store.create_corpus("other")
+    other = workspace.store.corpora.add("other")
     corpora.add_file(workspace, other, "other.md", TEXT.encode())
     indexing.build_index(workspace, other, "elsewhere", IndexConfig(chunk_size=30, embedder=""))
     words = "Index 'elsewhere' and question set 's' are of different corpora."
@@ -341,7 +341,7 @@ def test_an_index_of_another_corpus_is_refused(workspace, asked_set, command_lin
 
 
 def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set):
-    corpus = workspace.store.corpus("rules")
+    corpus = workspace.store.corpora.get("rules")
     indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
     log = texts([("Is there a dog rule?", 9), ("When may I enter the reading room?", 6), ("Lost my code", 4)])
     by_words = examined(workspace, asked_set, log)
@@ -354,10 +354,10 @@ def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set
 
 
 def test_an_embedder_of_another_language_is_not_asked(workspace, asked_set, monkeypatch):
-    corpus = workspace.store.corpus("rules")
+    corpus = workspace.store.corpora.get("rules")
     indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
     monkeypatch.setattr(Directions, "embed", lambda *_: pytest.fail("asked"))
-    vectors = log_clusters.Vectors(workspace, asked_set, workspace.store.index("vectors"), lambda *_: None)
+    vectors = log_clusters.Vectors(workspace, asked_set, workspace.store.indexes.get("vectors"), lambda *_: None)
     assert not vectors.fits("zh")
     assert vectors.fits("en")
 
@@ -400,7 +400,7 @@ def test_what_is_learnt_is_kept_with_the_set_and_small(workspace, asked_set):
     beyond = examined(workspace, asked_set, texts(more), index="")
     assert beyond.unlisted_matched == {"pass": 1} == beyond.matched()
     assert demand.shares(beyond)["asked"] == pytest.approx(1 / beyond.asked)
-    weights = demand.weights_of(beyond, workspace.store.questions(asked_set.id))
+    weights = demand.weights_of(beyond, workspace.store.questions.all(asked_set.id))
     assert weights["pass"] == pytest.approx(2 * weights["lib"], rel=1e-4)
     demand.store(workspace, asked_set, beyond)
     assert demand.stored(workspace, asked_set) == beyond
@@ -416,7 +416,7 @@ def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
     assert (dog.status, dog.kind, dog.type) == ("proposed", "unanswerable", "unanswerable")
     assert demand.add(workspace, asked_set, wanted) == []
     assert {each.text for each in demand.stored(workspace, asked_set).unasked}.isdisjoint(wanted)
-    assert workspace.store.history.versions(asked_set.id)[0].action == "added from what people ask"
+    assert workspace.store.versions.all(asked_set.id)[0].action == "added from what people ask"
 
 
 def test_where_nobody_looked_an_added_question_is_set_aside(workspace, asked_set):
@@ -430,36 +430,36 @@ def test_where_nobody_looked_an_added_question_is_set_aside(workspace, asked_set
 
 def test_weights_are_counts_plus_one_with_a_mean_of_one(workspace, asked_set):
     read_demand = examined(workspace, asked_set)
-    questions = workspace.store.questions(asked_set.id)
+    questions = workspace.store.questions.all(asked_set.id)
     weights = demand.weights_of(read_demand, questions)
     assert weights["pass"] / weights["g3"] == pytest.approx(76, rel=1e-4)  # asked 75 times, and never
     assert weights["lib"] / weights["g3"] == pytest.approx(31, rel=1e-4)
     assert sum(weights.values()) == pytest.approx(len(questions), rel=1e-4)
-    before = workspace.store.question_set(asked_set.id).version
+    before = workspace.store.sets.get(asked_set.id).version
     assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == len(questions)
-    assert {q.id: q.weight for q in workspace.store.questions(asked_set.id)} == weights
+    assert {q.id: q.weight for q in workspace.store.questions.all(asked_set.id)} == weights
     assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == 0
-    assert workspace.store.question_set(asked_set.id).version == before + 1
+    assert workspace.store.sets.get(asked_set.id).version == before + 1
 
 
 def test_a_log_that_asks_no_question_of_the_set_changes_no_weight(
     workspace, asked_set, command_line, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    store, version = workspace.store, lambda: workspace.store.question_set(asked_set.id).version
-    lib = next(q for q in store.questions(asked_set.id) if q.id == "lib")
-    store.put_questions(asked_set.id, [replace(lib, weight=3.0)])
-    before, at = store.questions(asked_set.id), version()
+    store, version = workspace.store, lambda: workspace.store.sets.get(asked_set.id).version
+    lib = next(q for q in store.questions.all(asked_set.id) if q.id == "lib")
+    store.questions.put(asked_set.id, [replace(lib, weight=3.0)])
+    before, at = store.questions.all(asked_set.id), version()
     (tmp_path / "log.txt").write_text("Is the swimming hall heated?\n", encoding="utf-8")
     code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
     assert code == 0, err
     assert "Nothing changed. The log asks no question of the set: it changes no weight." in " ".join(out.split())
-    assert (store.questions(asked_set.id), version()) == (before, at)
+    assert (store.questions.all(asked_set.id), version()) == (before, at)
     (tmp_path / "log.txt").write_text("How do I reset my password?\n", encoding="utf-8")
     code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
     rule = "12 of 12 questions have another weight now: weight = 1 + times asked, scaled to a mean of 1."
     assert rule in " ".join(out.split())
-    weights = {q.id: q.weight for q in store.questions(asked_set.id)}
+    weights = {q.id: q.weight for q in store.questions.all(asked_set.id)}
     assert weights["pass"] == pytest.approx(2 * 12 / 13, abs=1e-6)  # 1 + 1 of 13 in all, of 12 questions
     assert weights["lib"] == pytest.approx(12 / 13, abs=1e-6)
     code, out, err = command_line("questions", "asked", "s", "--apply-weights")
@@ -549,7 +549,7 @@ def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line
     assert body["shares"]["asked"] == pytest.approx(105 / 139)
     assert body["run"] == "r"
     assert "ada" not in out.replace("read", "")
-    assert {q.id: q.weight for q in workspace.store.questions(asked_set.id)}["pass"] > 5
+    assert {q.id: q.weight for q in workspace.store.questions.all(asked_set.id)}["pass"] > 5
     code, out, _ = command_line("questions", "asked", "s")
     assert code == 0
     assert "Asked, and answered by no document" in out
@@ -569,7 +569,7 @@ def test_a_log_that_cannot_be_read_changes_nothing(workspace, asked_set, command
 def test_a_question_whose_wording_changed_keeps_its_demand(workspace, asked_set):
     read_demand = examined(workspace, asked_set)
     questions = [
-        replace(q, text="Other words?") if q.id == "pass" else q for q in workspace.store.questions(asked_set.id)
+        replace(q, text="Other words?") if q.id == "pass" else q for q in workspace.store.questions.all(asked_set.id)
     ]
     assert demand.weights_of(read_demand, questions)["pass"] > 5
     rejected = [replace(q, status="rejected") if q.id == "pass" else q for q in questions]

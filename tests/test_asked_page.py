@@ -17,8 +17,8 @@ LOG = "question,count\nHow much does pump 2 move?,40\nWhere is the canteen <b>?,
 def with_log() -> None:
     workspace = open_workspace()
     [file] = files.from_bytes("log.csv", LOG.encode())
-    question_set = workspace.store.question_set("asked")
-    demand.read_into(workspace, question_set, file, workspace.store.index("small"))
+    question_set = workspace.store.sets.get("asked")
+    demand.read_into(workspace, question_set, file, workspace.store.indexes.get("small"))
 
 
 def tab() -> AppTest:
@@ -26,7 +26,7 @@ def tab() -> AppTest:
 
 
 def test_a_log_is_read_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.job(job.id))
+    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
     app = tab()
     assert "No log yet" in words(app)
     uploader = next(each for each in app.get("file_uploader") if "Log" in each.proto.label)
@@ -35,13 +35,13 @@ def test_a_log_is_read_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     button(app, "Read the log").click()
     checked(app.run())
     workspace = open_workspace()
-    job = workspace.store.jobs()[0]
+    job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["index"]) == ("asked", "small")
     done = jobs.perform(workspace, job.id)
     assert done.result["asked"] == 52
     assert not Path(job.arguments["folder"]).exists()
     assert "2 questions people ask" in words(tab())
-    assert demand.stored(workspace, workspace.store.question_set("asked")).asked == 52
+    assert demand.stored(workspace, workspace.store.sets.get("asked")).asked == 52
 
 
 def test_what_the_set_lacks_is_listed_and_added(home: Path) -> None:  # noqa: F811
@@ -53,7 +53,7 @@ def test_what_the_set_lacks_is_listed_and_added(home: Path) -> None:  # noqa: F8
     button(app, "Add the 2 most asked").click()
     app = checked(app.run())
     store = open_workspace().store
-    added = [q for q in store.questions(store.question_set("asked").id) if q.generator == "log"]
+    added = [q for q in store.questions.all(store.sets.get("asked").id) if q.generator == "log"]
     assert [q.text for q in added] == ["Where is the canteen <b>?", "Who repairs the roof?"]
     table = [d.value for d in app.dataframe if "Also asked as" in d.value]
     assert not table  # nothing is left to be added
@@ -68,7 +68,7 @@ def test_scores_are_weighted_and_weights_are_stored(home: Path) -> None:  # noqa
     button(app, "Store as the questions' weights").click()
     checked(app.run())
     store = open_workspace().store
-    weights = {q.id: q.weight for q in store.questions(store.question_set("asked").id)}
+    weights = {q.id: q.weight for q in store.questions.all(store.sets.get("asked").id)}
     assert weights["q2"] == pytest.approx(41 * weights["q3"], rel=1e-3)
     assert "The questions of the set have these weights." in words(tab())
 
@@ -83,7 +83,7 @@ def test_the_filter_is_in_the_address(home: Path) -> None:  # noqa: F811
 def test_a_log_that_asks_no_question_of_the_set_has_no_weights_to_store(home: Path) -> None:  # noqa: F811
     workspace = open_workspace()
     [file] = files.from_bytes("log.csv", b"question\nWhere is the canteen?\n")
-    demand.read_into(workspace, workspace.store.question_set("asked"), file, workspace.store.index("small"))
+    demand.read_into(workspace, workspace.store.sets.get("asked"), file, workspace.store.indexes.get("small"))
     app = tab()
     assert button(app, "Store as the questions' weights").disabled
     assert "The log asks no question of the set: it changes no weight." in words(app)

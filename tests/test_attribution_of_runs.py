@@ -17,15 +17,15 @@ RULES = [f"Rule {n} of the {name} office holds on day {n}." for n, name in enume
 def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line, monkeypatch):
     store = workspace.store
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    corpus = store.corpus_called("rules")
+    corpus = store.corpora.ensure("rules")
     for name in ("one.md", "two.md"):
         corpora.add_file(workspace, corpus, name, "\n\n".join(RULES).encode())
-    document = store.document(corpus.id, store.document_named(corpus.id, "one.md").id)
-    question_set = store.create_question_set(corpus.id, "asked")
+    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "one.md").id)
+    question_set = store.sets.add(corpus.id, "asked")
     places = [
         Span(document.id, document.text.index(rule), document.text.index(rule) + len(rule), rule) for rule in RULES
     ]
-    store.put_questions(
+    store.questions.put(
         question_set.id,
         [Question(f"q{n}-{m}", rule, "day", ((place,),), "hand", status="accepted")
          for n, (rule, place) in enumerate(zip(RULES, places, strict=True)) for m in range(2)],
@@ -34,7 +34,7 @@ def test_a_run_on_an_index_behind_its_documents_says_so(workspace, command_line,
     indexing.build_index(workspace, corpus, "index", config)
     with staleness.refreshing(store, corpus):
         corpora.add_file(workspace, corpus, "one.md", "\n\n".join(["Preface.", *RULES]).encode(), replace=True)
-    choice = RunConfig(store.index("index").id, question_set.id, "bm25", k=2)
+    choice = RunConfig(store.indexes.get("index").id, question_set.id, "bm25", k=2)
     behind = running.run(workspace, "behind", choice)
     assert set(judgements.judgement_of(workspace, behind).causes.values()) == {"not_indexed"}
     code, out, err = command_line("results", "behind")
@@ -71,9 +71,9 @@ def test_a_judged_document_is_not_lost_by_chunking(workspace, command_line, monk
     code, _, err = command_line("questions", "import", "beir", folder, "--name", "judged", "--format", "beir")
     assert code == 0, err
     store = workspace.store
-    corpus, question_set = store.corpus("beir"), store.question_set("judged")
+    corpus, question_set = store.corpora.get("beir"), store.sets.get("judged")
     indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=16, chunker="sentences"))
-    cuts = store.cuts(store.index("index").build, store.index("index").documents)
+    cuts = store.indexes.cuts(store.indexes.get("index").build, store.indexes.get("index").documents)
     assert {len(of) for of in cuts.values()} == {2}, "each document is two chunks"
-    run = running.run(workspace, "run", RunConfig(store.index("index").id, question_set.id, "bm25", k=1))
+    run = running.run(workspace, "run", RunConfig(store.indexes.get("index").id, question_set.id, "bm25", k=1))
     assert set(judgements.judgement_of(workspace, run).causes.values()) == {"fine"}

@@ -151,21 +151,21 @@ def workspace(tmp_path, monkeypatch) -> Workspace:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "pumps.md", PUMPS.encode())
     corpora.add_file(workspace, corpus, "阀门.txt", VALVES.encode())
     return workspace
 
 
 def stored_questions(workspace: Workspace, name: str = "q"):
-    return workspace.store.questions(workspace.store.question_set(name).id)
+    return workspace.store.questions.all(workspace.store.sets.get(name).id)
 
 
 def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
     store = workspace.store
-    question_set = store.create_question_set(store.corpus("notes").id, "q")
+    question_set = store.sets.add(store.corpora.get("notes").id, "q")
     first, second = (authoring.written(f"What moves {n}?", "a pump", ()) for n in (1, 2))
-    store.put_questions(question_set.id, [first, second])
+    store.questions.put(question_set.id, [first, second])
     shown = codecs.version_of(first)
     theirs = replace(first, answer="two pumps")
     authoring.save(store, question_set, theirs, shown)
@@ -174,7 +174,7 @@ def test_a_question_is_saved_only_over_the_version_that_was_shown(workspace):
     assert conflict.value.current == theirs
     assert stored_questions(workspace) == [theirs, second], "nothing was saved, and the order stays"
     authoring.save(store, question_set, replace(first, text="What is moved?"), codecs.version_of(theirs))
-    store.delete_questions(question_set.id, [first.id])
+    store.questions.delete(question_set.id, [first.id])
     with pytest.raises(authoring.Conflict, match="deleted"):
         authoring.save(store, question_set, first, shown)
 
@@ -252,7 +252,7 @@ def test_what_cannot_be_added_leaves_no_set_behind(ragviz, workspace, words, mes
     code, out, err = ragviz("questions", "add", *words)
     assert (code, out) == (2, "")
     assert message in err
-    assert workspace.store.question_sets() == []
+    assert workspace.store.sets.all() == []
 
 
 def test_an_edit_names_what_changes_and_can_name_the_version(ragviz, workspace):
@@ -281,7 +281,7 @@ def test_an_edit_names_what_changes_and_can_name_the_version(ragviz, workspace):
 def test_stale_evidence_is_listed_and_mended_by_proposal_or_quote(ragviz, workspace):
     quotes = ("--quote", "The south pump was repaired in June 2022.", "--quote", "It moves 40 litres a minute.")
     ragviz("questions", "add", "q", "--corpus", "notes", "--question", "Which?", *quotes, "--document", "pumps.md")
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     new = PUMPS.replace("repaired in June 2022", "repaired in July 2022").replace("40 litres a minute", "plenty")
     corpora.add_file(workspace, corpus, "pumps.md", new.encode(), replace=True)
     listed = json.loads(ragviz("questions", "mend", "q", "--json")[1])

@@ -51,9 +51,9 @@ def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fiel
 @pytest.mark.parametrize("count", [1, 2, 3])
 @pytest.mark.parametrize("fields", [set(), JUDGE_FIELDS], ids=["nothing", "answers only"])
 def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count, fields, monkeypatch):  # noqa: F811
-    question_set = workspace.store.question_set("q")
-    questions = workspace.store.questions(question_set.id)
-    workspace.store.put_questions(question_set.id, [replace(q, status="rejected") for q in questions[count:]])
+    question_set = workspace.store.sets.get("q")
+    questions = workspace.store.questions.all(question_set.id)
+    workspace.store.questions.put(question_set.id, [replace(q, status="rejected") for q in questions[count:]])
     running.run(workspace, "good", config())
     normal = chat_calls(server)
     talk(monkeypatch, fields)
@@ -118,7 +118,7 @@ def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_goo
     assert ended.value.code == 1
     assert re.search("(calls for 'control items' gave nothing usable|gave nothing usable: Model 'loopback')", stderr)
     assert "resume" in stderr
-    [job] = workspace.store.jobs(10)
+    [job] = workspace.store.jobs.all(10)
     assert (job.status, "gave nothing usable" in job.error) == ("failed", True)
     stopped = chat_calls(server)
 
@@ -129,7 +129,7 @@ def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_goo
     monkeypatch.setattr(model_server, "complete", good)
     before = chat_calls(server)
     running.rejudge(workspace, again)
-    assert judgements.judgement_of(workspace, workspace.store.run("r")).failed == []
+    assert judgements.judgement_of(workspace, workspace.store.runs.get("r")).failed == []
     assert stopped <= 2 * (chat_calls(server) - before)
 
 
@@ -138,7 +138,7 @@ def test_questions_by_a_model_that_never_gives_json_stop_and_continue(workspace,
     talk(monkeypatch)
     workspace.client("loopback")._backoff = 0.001
     small = IndexConfig(chunk_size=25, embedder="openai:bags", chunker="sentences")
-    assert indexing.build_index(workspace, workspace.store.corpus("pumps"), "small", small).chunks == 8
+    assert indexing.build_index(workspace, workspace.store.corpora.get("pumps"), "small", small).chunks == 8
 
     def make() -> pipeline.Generated:
         return pipeline.generate_questions(workspace, "small", "made", generator="model", limit=8)

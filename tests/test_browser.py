@@ -577,9 +577,9 @@ def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
 def rich(server: Server, judged: dict[str, Any]) -> str:
     """A question with a long reference, whose second claim the last passage and the reference's end support."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    run = store.run("judged")
-    stored = store.evaluated_answers(run.id)
-    question = max((q for q in store.run_questions(run.id) if q.language == "en"), key=lambda q: len(q.answer))
+    run = store.runs.get("judged")
+    stored = store.judgements.all(run.id)
+    question = max((q for q in store.rankings.questions(run.id) if q.language == "en"), key=lambda q: len(q.answer))
     evaluated = stored[question.id]
     chunks, reference = (
         evaluated.answer.context,
@@ -587,7 +587,7 @@ def rich(server: Server, judged: dict[str, Any]) -> str:
     )
     last = [Chunk.parse_id(chunk_id) for chunk_id in chunks][-1]
     assert last is not None
-    passage = store.document(run.corpus_id, last[0]).text[last[1] : last[2]]
+    passage = store.documents.get(run.corpus_id, last[0]).text[last[1] : last[2]]
     by_last = (*(ClaimVerdict("absent") for _ in chunks[1:]), ClaimVerdict("supported", len(sentences_of(passage)) - 1))
     text = "One thing is said here. Another thing is said after it."
     matrix = Matrix(
@@ -602,7 +602,7 @@ def rich(server: Server, judged: dict[str, Any]) -> str:
         )
     database.close()
     changed = replace(evaluated, answer=replace(evaluated.answer, text=text), matrix=matrix)
-    store.put_evaluated(run.id, [(changed, answer_metrics.scores(changed, run.config.metrics))])
+    store.judgements.put(run.id, [(changed, answer_metrics.scores(changed, run.config.metrics))])
     return question.id
 
 
@@ -772,9 +772,9 @@ def choose(page: Page, label: str, option: str) -> None:
 
 def going_elsewhere(store: Store, corpus: str) -> Job:
     """The row of the job "Build elsewhere", which a process of another machine is doing: pages poll often meanwhile."""
-    job = store.create_job("questions", "Build elsewhere", store.corpus(corpus).id, {"name": "elsewhere"})
+    job = store.jobs.add("questions", "Build elsewhere", store.corpora.get(corpus).id, {"name": "elsewhere"})
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(job.id, status="running", total=9, unit="chunks", **place)
+    store.jobs.update(job.id, status="running", total=9, unit="chunks", **place)
     return job
 
 
@@ -829,7 +829,7 @@ def test_a_job_that_ends_while_a_search_is_on_its_way_does_not_undo_it(server, p
     page.get_by_label("Query").fill("lodge")
     page.get_by_label("Query").press("Enter")
     page.wait_for_timeout(4000)  # the search is through, the browser does not know of it
-    store.update_job(going.id, status="done", finished=time.time())
+    store.jobs.update(going.id, status="done", finished=time.time())
     page.wait_for_timeout(4000)  # two polls
     line.release()
     page.wait_for_url(has_param("query", "lodge"))
@@ -845,7 +845,7 @@ def test_a_job_that_ends_while_a_search_is_on_its_way_does_not_undo_it(server, p
 def views(server: Server) -> list[tuple[str, str, str]]:
     """Name and link of every page and of the cases that open within them, and a tab to open there."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    several = next(q.id for q in store.run_questions(store.run("sample-knn").id) if q.kind == "multi")
+    several = next(q.id for q in store.rankings.questions(store.runs.get("sample-knn").id) if q.kind == "multi")
     here = {"corpus": sample.NAME}
     run, runs = here | {"run": "sample-knn"}, here | {"runs": "sample-knn,sample-hybrid"}
     return [

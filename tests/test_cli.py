@@ -132,7 +132,7 @@ def test_a_chunkers_own_parameters_are_options(ragviz, notes, monkeypatch):
     code, out, _ = ragviz(*build, "characters=400", "--json")
     assert (code, json.loads(out)["chunks"]) == (0, 2)
     workspace = open_workspace()
-    offered = damage.build_command(workspace, workspace.store.index("cut"))
+    offered = damage.build_command(workspace, workspace.store.indexes.get("cut"))
     assert offered == "ragviz index build notes --name cut --chunker characters --chunker-option characters=400"
     code, out, _ = ragviz(
         "index", "preview", "notes", "--chunker", "characters", "--chunker-option", "characters=20", "--json"
@@ -163,7 +163,7 @@ def test_building_an_index_again_keeps_the_choices_that_are_not_given(ragviz, no
     code, _, err = ragviz(*build, "--chunk-size", "20", "--json")
     told = "Index 'i' is built anew, with chunk size 20 instead of 40; the rest as it was built."
     assert (code, err.strip()) == (0, told)
-    config = open_workspace().store.index("i").config
+    config = open_workspace().store.indexes.get("i").config
     assert (config.chunker, config.chunk_size, config.embedder) == ("sentences", 20, "")
 
 

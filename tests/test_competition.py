@@ -32,7 +32,7 @@ def put(workspace, corpus, name, text, *, replace=False):
 
 
 def corpus_of(workspace, texts):
-    corpus = workspace.store.corpus_called("corpus")
+    corpus = workspace.store.corpora.ensure("corpus")
     for name, text in texts.items():
         put(workspace, corpus, name, text)
     return corpus
@@ -41,14 +41,14 @@ def corpus_of(workspace, texts):
 def asking(workspace, corpus, asked):
     """A set with a question for each (document, quote): its quote, asked for."""
     store = workspace.store
-    question_set = store.create_question_set(corpus.id, "asked")
+    question_set = store.sets.add(corpus.id, "asked")
     questions = []
     for number, (name, quote) in enumerate(asked):
-        document = store.document(corpus.id, store.document_named(corpus.id, name).id)
+        document = store.documents.get(corpus.id, store.documents.find(corpus.id, name).id)
         start = document.text.index(quote)
         evidence = ((Span(document.id, start, start + len(quote), quote),),)
         questions.append(Question(f"q{number}", quote, quote, evidence, "hand", status="accepted"))
-    store.put_questions(question_set.id, questions)
+    store.questions.put(question_set.id, questions)
     return question_set
 
 
@@ -60,7 +60,7 @@ def asked(workspace):
     question_set = asking(
         workspace, corpus, [("a.md", "Alpha beta"), ("b.md", "Gamma delta"), ("d.md", "Epsilon zeta")]
     )
-    config = RunConfig(workspace.store.index("index").id, question_set.id, "bm25", k=1, depth=10)
+    config = RunConfig(workspace.store.indexes.get("index").id, question_set.id, "bm25", k=1, depth=10)
     return workspace, corpus, question_set, running.run(workspace, "first", config)
 
 
@@ -73,10 +73,10 @@ def change_documents(workspace, corpus):
 def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others(asked):
     workspace, corpus, _, first = asked
     change_documents(workspace, corpus)
-    results = workspace.store.results(first.id)
+    results = workspace.store.rankings.all(first.id)
     job = jobs.perform_new(workspace, "again", "Again", corpus.id, {"run": first.id, "name": "second"})
     assert job.result["run"] == "second"
-    found = competition.competition(workspace, first, workspace.store.run("second"))
+    found = competition.competition(workspace, first, workspace.store.runs.get("second"))
     assert (found.added, found.chunks, found.exact) == (("new.md",), 1, True)
     assert found.total == competition.Row("", 3, 1.0, 1 / 3, 2 / 3, 2, 1, 0)
     assert found.rows == (
@@ -93,9 +93,9 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
         "It is 0.667 when the 1 chunk of 1 new document is left out.",
         "2 questions find less than before: 1 lost to the competition of the new chunks, 1 for other reasons.",
     ]
-    at_two = competition.competition(workspace, first, workspace.store.run("second"), 2)
+    at_two = competition.competition(workspace, first, workspace.store.runs.get("second"), 2)
     assert (at_two.total.after, at_two.lost) == (1.0, ())
-    assert workspace.store.results(first.id) == results  # the earlier run stays as it was, and readable
+    assert workspace.store.rankings.all(first.id) == results  # the earlier run stays as it was, and readable
     assert measurements.summary_of(workspace, first).metrics["recall@1"].mean == 1.0
 
 
@@ -108,7 +108,7 @@ def test_an_index_updated_by_hand_is_told_by_when_documents_were_added(asked):
     found = competition.competition(workspace, first, later)
     assert found.added == ("e.md", "new.md")
     assert (found.total.lost, found.total.to_competition) == (2, 2)
-    assert workspace.store.set_fact(question_set.id, f"{competition.INDEXED}{first.id}") is None
+    assert workspace.store.sets.fact(question_set.id, f"{competition.INDEXED}{first.id}") is None
 
 
 def test_a_run_again_that_was_interrupted_after_the_update_still_knows_what_is_new(asked, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_run_again_that_was_interrupted_after_the_update_still_knows_what_is_n
         patch.setattr(running, "run", killed)
         with pytest.raises(KeyboardInterrupt):
             competition.run_again(workspace, first, "second")
-    assert workspace.store.run_named("second") is None
+    assert workspace.store.runs.find("second") is None
     later = competition.run_again(workspace, first, "second")
     assert competition.competition(workspace, first, later).added == ("new.md",)
 
@@ -143,7 +143,7 @@ def test_without_the_added_documents_every_question_is_as_before(workspace):
     corpus = corpus_of(workspace, texts)
     indexing.build_index(workspace, corpus, "index", PLAIN)
     question_set = asking(workspace, corpus, [(name, " ".join(text.split()[5:9])) for name, text in texts.items()])
-    config = RunConfig(workspace.store.index("index").id, question_set.id, "bm25", k=3, depth=20)
+    config = RunConfig(workspace.store.indexes.get("index").id, question_set.id, "bm25", k=3, depth=20)
     first = running.run(workspace, "first", config)
     for number in range(40):
         put(workspace, corpus, f"new{number}.md", " ".join(draw.choices(vocabulary, k=20)))
@@ -172,7 +172,7 @@ def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line,
     code, out, _ = command_line("runs", "again", "first", "--json")
     body = json.loads(out)
     assert (code, body["later"], body["total"]["to_competition"]) == (0, "first, again", 1)
-    runs = len(workspace.store.runs())
+    runs = len(workspace.store.runs.all())
     code, out, _ = command_line("runs", "again", "first")
     assert code == 0
     assert "1 lost to the competition of the new chunks" in out
@@ -180,7 +180,7 @@ def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line,
     assert documents == ["a.md", "d.md"]  # of b.md, nothing changed
     assert "Unchanged: 1 document, which --json lists too." in out
     assert [row["document"] for row in body["rows"]] == ["a.md", "d.md", "b.md"]
-    assert len(workspace.store.runs()) == runs  # it is not made a second time
+    assert len(workspace.store.runs.all()) == runs  # it is not made a second time
 
 
 def test_an_index_that_was_cut_in_another_way_since_is_told(asked, command_line, monkeypatch):

@@ -150,29 +150,29 @@ def test_without_a_comparison_it_says_what_is_missing(states, sentence):
 
 def test_an_experiment_is_stored_as_it_was_declared(workspace):
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     declared = replace(
         experiment("knn", "hybrid", states=["waiting"] * 2, guardrails=[Guardrail("tokens", 2.0, relative=True)]),
         corpus_id=corpus.id,
         left_out={"knn on words": "no vectors"},
         seen=None,
     )
-    assert store.create_experiment(declared) == declared == store.experiment("chunks") == store.experiments()[0]
+    assert store.experiments.add(declared) == declared == store.experiments.get("chunks") == store.experiments.all()[0]
     with pytest.raises(UsageError, match="already an experiment"):
-        store.create_experiment(replace(declared, id="f"))
+        store.experiments.add(replace(declared, id="f"))
     other = replace(declared, rule=replace(declared.rule, minimum_effect=0.1), cells=declared.cells[:1])
-    assert store.replace_experiment(other) == other
+    assert store.experiments.replace(other) == other
     before = store.revisions("e")
-    store.put_cell("e", replace(declared.cells[0], state="failed", reason="No disk."))
-    assert store.experiment("e").seen is None, "a failure is no result"
-    store.put_cell("e", replace(declared.cells[0], state="done", run_id="r"))
-    seen = store.experiment("e")
+    store.experiments.put_cell("e", replace(declared.cells[0], state="failed", reason="No disk."))
+    assert store.experiments.get("e").seen is None, "a failure is no result"
+    store.experiments.put_cell("e", replace(declared.cells[0], state="done", run_id="r"))
+    seen = store.experiments.get("e")
     assert (seen.cells[0].run_id, seen.seen is None, store.revisions("e") > before) == ("r", False, True)
     with pytest.raises(UsageError, match="its rule stays"):
-        store.replace_experiment(declared)
+        store.experiments.replace(declared)
     confirmation = Confirmation("hybrid", "b", "w", 5.0)
-    assert store.confirm_experiment("e", confirmation)
-    assert not store.confirm_experiment("e", replace(confirmation, chosen="knn"))
-    assert store.experiment("e").confirmation == confirmation
-    store.delete_corpus(corpus.id)
-    assert (store.experiments(), store.revisions("e")) == ([], (0,))
+    assert store.experiments.confirm("e", confirmation)
+    assert not store.experiments.confirm("e", replace(confirmation, chosen="knn"))
+    assert store.experiments.get("e").confirmation == confirmation
+    store.corpora.delete(corpus.id)
+    assert (store.experiments.all(), store.revisions("e")) == ([], (0,))

@@ -16,7 +16,7 @@ from ragviz.index import indexing
 
 @pytest.fixture
 def corpus(workspace):
-    return workspace.store.create_corpus("notes")
+    return workspace.store.corpora.add("notes")
 
 
 def test_same_bytes_are_recognised_and_other_bytes_need_replace(workspace, corpus):
@@ -24,52 +24,52 @@ def test_same_bytes_are_recognised_and_other_bytes_need_replace(workspace, corpu
     again = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in May.")
     other = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.")
     assert [first.status, again.status, other.status] == ["added", "same", "exists"]
-    assert workspace.store.documents(corpus.id)[0].characters == len("The pump was replaced in May.")
+    assert workspace.store.documents.all(corpus.id)[0].characters == len("The pump was replaced in May.")
     replacing = corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced in June.", replace=True)
     assert replacing.status == "replaced"
-    [info] = workspace.store.documents(corpus.id)
-    assert workspace.store.document(corpus.id, info.id).text.endswith("June.")
+    [info] = workspace.store.documents.all(corpus.id)
+    assert workspace.store.documents.get(corpus.id, info.id).text.endswith("June.")
 
 
 def test_evidence_moves_with_its_words_or_turns_stale(workspace, corpus):
     text = "The pump was replaced in May. The valve leaks. The pump was replaced in May."
     corpora.add_file(workspace, corpus, "a.txt", text.encode())
-    [info] = workspace.store.documents(corpus.id)
+    [info] = workspace.store.documents.all(corpus.id)
     leak, pump = "The valve leaks.", "The pump was replaced in May."
     at, second = text.index(leak), text.rindex(pump)
     spans = [Span(info.id, at, at + len(leak), leak), Span(info.id, second, second + len(pump), pump)]
     store = workspace.store
-    question_set = store.create_question_set(corpus.id, "set")
-    store.put_questions(
+    question_set = store.sets.add(corpus.id, "set")
+    store.questions.put(
         question_set.id, [Question(f"q{n}", "?", "!", ((span,),), "hand") for n, span in enumerate(spans)]
     )
 
     new_text = "A note. " + text.replace(leak, "")
     corpora.add_file(workspace, corpus, "a.txt", new_text.encode(), replace=True)
-    [info] = store.documents(corpus.id)
-    lost, moved = (question.evidence[0][0] for question in store.questions(question_set.id))
+    [info] = store.documents.all(corpus.id)
+    lost, moved = (question.evidence[0][0] for question in store.questions.all(question_set.id))
     assert lost.stale
     assert (moved.document_id, moved.stale) == (info.id, False)
     assert moved.start == new_text.rindex(pump), "of two places, the one nearest to where it was"
     assert new_text[moved.start : moved.end] == pump
 
     corpora.delete_documents(workspace, corpus, [info.id])
-    assert all(question.evidence[0][0].stale for question in store.questions(question_set.id))
+    assert all(question.evidence[0][0].stale for question in store.questions.all(question_set.id))
 
 
 def test_an_index_counts_a_replaced_document_as_changed_only(workspace, corpus):
     for name in ("a.txt", "b.txt", "c.txt"):
         corpora.add_file(workspace, corpus, name, f"The pump of {name} was replaced in May.".encode())
     indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
-    _, replaced, deleted = workspace.store.documents(corpus.id)
+    _, replaced, deleted = workspace.store.documents.all(corpus.id)
     corpora.add_file(workspace, corpus, "b.txt", b"The pump was replaced in June.", replace=True)
     corpora.delete_documents(workspace, corpus, [deleted.id])
     corpora.add_file(workspace, corpus, "d.txt", b"The valve leaks.")
-    new, changed, removed = indexing.stale(workspace, workspace.store.index("words"))
+    new, changed, removed = indexing.stale(workspace, workspace.store.indexes.get("words"))
     assert ([d.name for d in new], [d.name for d in changed], removed) == (["d.txt"], ["b.txt"], [deleted.id])
     assert replaced.id not in {d.id for d in changed}
     corpora.delete_documents(workspace, corpus, [changed[0].id])
-    removed = indexing.stale(workspace, workspace.store.index("words"))[2]
+    removed = indexing.stale(workspace, workspace.store.indexes.get("words"))[2]
     assert sorted(removed) == sorted([replaced.id, deleted.id]), "its successor was deleted"
 
 
@@ -87,7 +87,7 @@ def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
     assert {o.name: o.status for o in outcomes} == {"a.md": "added", "empty.txt": "unreadable", "sub/中文.txt": "added"}
     assert reports == sorted(reports)
     assert (reports[0], reports[-1], {done for done, _ in reports}) == ((0, 3), (3, 3), {0, 1, 2, 3})
-    by_name = {d.name: d for d in workspace.store.documents(corpus.id)}
+    by_name = {d.name: d for d in workspace.store.documents.all(corpus.id)}
     assert by_name["empty.txt"].status == "error"
     assert by_name["empty.txt"].error
     assert by_name["sub/中文.txt"].language == "zh"
@@ -96,7 +96,7 @@ def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
 def test_names_cannot_leave_their_place(workspace, corpus):
     outcome = corpora.add_file(workspace, corpus, "../../etc/passwd.txt", b"some text here")
     assert ".." not in outcome.name
-    assert [d.name for d in workspace.store.documents(corpus.id)] == [outcome.name]
+    assert [d.name for d in workspace.store.documents.all(corpus.id)] == [outcome.name]
 
 
 def test_a_file_over_the_limit_is_not_even_read(workspace, corpus, tmp_path):
@@ -134,7 +134,7 @@ def test_files_of_one_name_are_taken_in_their_order(workspace, corpus, tmp_path)
     assert [o.status for o in outcomes] == ["added", "added", "exists", "same", "added"]
     outcomes = corpora.add_files(workspace, corpus, files, replace=True)
     assert [o.status for o in outcomes] == ["same", "same", "replaced", "replaced", "same"]
-    assert [d.name for d in workspace.store.documents(corpus.id)] == ["a.txt", "b.txt", "c.txt"]
+    assert [d.name for d in workspace.store.documents.all(corpus.id)] == ["a.txt", "b.txt", "c.txt"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
@@ -166,7 +166,7 @@ def test_other_things_in_a_folder_have_a_message_each(workspace, corpus, tmp_pat
         "pipe.txt": "This is a named pipe, not a file: leave it out.",
         "socket.txt": "This is a socket, not a file: leave it out.", "sub/a.txt": "",
     }  # fmt: skip
-    assert [d.name for d in workspace.store.documents(corpus.id)] == ["b.txt", "sub/a.txt"]
+    assert [d.name for d in workspace.store.documents.all(corpus.id)] == ["b.txt", "sub/a.txt"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
@@ -220,8 +220,8 @@ def test_a_page_with_a_number_of_5000_digits_is_read(workspace, corpus, tmp_path
     (tmp_path / "b.txt").write_text("The pump was replaced.", encoding="utf-8")
     outcomes = corpora.add_files(workspace, corpus, corpora.files_under([tmp_path / "a.html", tmp_path / "b.txt"]))
     assert [o.status for o in outcomes] == ["added", "added"]
-    [page, _] = workspace.store.documents(corpus.id)
-    assert workspace.store.document(corpus.id, page.id).text == "valve\ufffd"
+    [page, _] = workspace.store.documents.all(corpus.id)
+    assert workspace.store.documents.get(corpus.id, page.id).text == "valve\ufffd"
 
 
 def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):

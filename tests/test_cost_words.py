@@ -25,10 +25,10 @@ def test_the_cost_of_a_kind(calls: int, dollars: float, said: str) -> None:
     ],
 )
 def test_what_a_set_has_cost(workspace: Workspace, calls: int, dollars: float, said: str) -> None:
-    corpus = workspace.store.create_corpus("notes")
-    question_set = workspace.store.create_question_set(corpus.id, "made")
+    corpus = workspace.store.corpora.add("notes")
+    question_set = workspace.store.sets.add(corpus.id, "made")
     if calls:
-        workspace.store.pay(question_set.id, calls, dollars)
+        workspace.store.payments.add(question_set.id, calls, dollars)
     assert generate._paid_words(workspace, corpus, "made") == said
 
 

@@ -82,20 +82,20 @@ def filled(request, workspace, monkeypatch):
     """Three documents of one chunk each, two of them asked about; one of these is missed at k = 1."""
     monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
     store = workspace.store
-    corpus = store.create_corpus("plant")
+    corpus = store.corpora.add("plant")
     texts = {"a.txt": "The pump leaks oil.", "b.txt": "The pump of the pump house drips.", "c.txt": "Tea at noon."}
     for name, text in texts.items():
         corpora.add_file(workspace, corpus, name, text.encode())
     name = "all-MiniLM-L6-v2" if request.param else ""
     indexing.build_index(workspace, corpus, "index", IndexConfig(chunk_size=40, embedder=name))
-    owners = {name: store.document_named(corpus.id, name).id for name in texts}
+    owners = {name: store.documents.find(corpus.id, name).id for name in texts}
 
     def asked(number, name, words):
         text = texts[name]
         return Question(f"q{number}", words, "yes", ((Span(owners[name], 0, len(text), text),),), "hand", "accepted")
 
     questions = [asked(0, "a.txt", "pump pump house?"), asked(1, "b.txt", "What drips in the pump house?")]
-    store.put_questions(store.create_question_set(corpus.id, "asked").id, questions)
+    store.questions.put(store.sets.add(corpus.id, "asked").id, questions)
     config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
     running.run(workspace, "words", config)
     ids = {name: Chunk.make_id(owners[name], 0, len(text)) for name, text in texts.items()}
@@ -105,7 +105,7 @@ def filled(request, workspace, monkeypatch):
 def test_chunks_are_asked_about_missed_or_neither(filled):
     workspace, questions, ids, has_vectors = filled
     store = workspace.store
-    index, run = store.index("index"), store.run("words")
+    index, run = store.indexes.get("index"), store.runs.get("words")
     coverage = coverage_map.coverage_map(workspace, index, questions, run)
     states = dict(zip(coverage.ids, coverage.states.tolist(), strict=True))
     assert states == {ids["a.txt"]: MISSED, ids["b.txt"]: FOUND, ids["c.txt"]: NEVER}
@@ -123,7 +123,7 @@ def test_chunks_are_asked_about_missed_or_neither(filled):
 
 def test_of_many_chunks_some_are_left_out_and_that_is_said(filled):
     workspace, questions, ids, _ = filled
-    index, run = workspace.store.index("index"), workspace.store.run("words")
+    index, run = workspace.store.indexes.get("index"), workspace.store.runs.get("words")
     coverage = coverage_map.coverage_map(workspace, index, questions, run, most=2)
     assert set(coverage.ids) == {ids["a.txt"], ids["b.txt"]}
     assert coverage.total == (1, 1, 1), "all are counted"

@@ -28,7 +28,7 @@ from ragviz.index import damage, deletion, indexing
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import running
-from ragviz.store.store import Store
+from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.ui import cache
 from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace
@@ -58,7 +58,7 @@ def workspace(
         for name, value in home.items():
             monkeypatch.setenv(name, value)
         workspace = Workspace(Settings(_env_file=None))
-        corpus = workspace.store.create_corpus("pumps")
+        corpus = workspace.store.corpora.add("pumps")
         corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
         build(workspace, backend)
         exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
@@ -72,11 +72,11 @@ def workspace(
 
 def build(workspace: Workspace, backend: str, name: str = "my pumps") -> indexing.Built:
     config = IndexConfig("sentences", 16, embedder="openai:bags", backend=backend)
-    return indexing.build_index(workspace, workspace.store.corpus("pumps"), name, config)
+    return indexing.build_index(workspace, workspace.store.corpora.get("pumps"), name, config)
 
 
 def index_of(workspace: Workspace) -> LocalIndex | ElasticIndex:
-    return workspace.index(workspace.store.index("my pumps"))
+    return workspace.index(workspace.store.indexes.get("my pumps"))
 
 
 def folder_of(workspace: Workspace) -> Path:
@@ -113,7 +113,7 @@ def flip(workspace: Workspace, pattern: str) -> None:
 
 def older_content(workspace: Workspace) -> None:
     """What a backup of the folder alone brings back: a whole index, of as many chunks, that the store does not know."""
-    folder, corpus = index_of(workspace).folder, workspace.store.corpus("pumps")
+    folder, corpus = index_of(workspace).folder, workspace.store.corpora.get("pumps")
     shutil.copytree(folder, folder.with_name("kept"))
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.replace("pump", "pipe").encode(), replace=True)
     assert build(workspace, "local").added == len(PLACES)
@@ -267,29 +267,29 @@ DAMAGES = [pytest.param("local", *each, id=what) for what, each in LOCAL.items()
 def test_damage_is_told_and_mended(
     workspace: Workspace, backend: str, broken: Callable[[Workspace], None], reason: str
 ):
-    info = workspace.store.index("my pumps")
+    info = workspace.store.indexes.get("my pumps")
     assert damage.damage(workspace, info) == ""
     broken(workspace)
-    info = workspace.store.index("my pumps")
-    config = RunConfig(info.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5)
+    info = workspace.store.indexes.get("my pumps")
+    config = RunConfig(info.id, workspace.store.sets.get("q").id, "bm25", k=3, depth=5)
     message = f"Index 'my pumps' is damaged: .*{reason}.*`ragviz index build pumps --name 'my pumps'"
     for way in ("knn", "bm25", "hybrid"):
         with pytest.raises(SearchError, match=message):
             search.search(workspace, info, "east pump", way, 3)
     with pytest.raises(SearchError, match=message):
         running.run(workspace, "r", config)
-    assert not workspace.store.runs()
+    assert not workspace.store.runs.all()
 
     built = build(workspace, backend)
     assert (built.chunks, built.embedded) == (8, 0)
-    info = workspace.store.index("my pumps")
+    info = workspace.store.indexes.get("my pumps")
     assert damage.damage(workspace, info) == ""
     assert "east" in search.search(workspace, info, "east", "bm25", 3)[0].chunk.text
     running.run(workspace, "r", config)
 
 
 def test_an_index_that_vanishes_during_a_run_ends_it(workspace: Workspace):
-    info = workspace.store.index("my pumps")
+    info = workspace.store.indexes.get("my pumps")
     for way in ("knn", "bm25", "hybrid"):
         ranked = search.retriever(workspace, info, way)
         assert ranked(["east pump"], 3)[0].ids
@@ -297,12 +297,12 @@ def test_an_index_that_vanishes_during_a_run_ends_it(workspace: Workspace):
         with pytest.raises(SearchError, match="is damaged: it was removed from"):
             ranked(["east pump"], 3)
         build(workspace, info.config.backend)
-        info = workspace.store.index("my pumps")
+        info = workspace.store.indexes.get("my pumps")
 
 
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
 def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Workspace, command_line):
-    before = workspace.store.index("my pumps")
+    before = workspace.store.indexes.get("my pumps")
     shutil.rmtree(index_of(workspace).folder)
     command = damage.build_command(workspace, before)
     assert command == "ragviz index build pumps --name 'my pumps' --chunker sentences --chunk-size 16"
@@ -315,12 +315,12 @@ def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Work
     assert json.loads(ragviz("index", "list", "--json"))[0]["damage"].startswith("it was removed from")
     ragviz("index", "build", "pumps", "--name", "my pumps", "--chunker", "sentences", "--chunk-size", "16")
     assert json.loads(ragviz("index", "list", "--json"))[0]["damage"] == ""
-    assert workspace.store.index("my pumps").config == before.config
+    assert workspace.store.indexes.get("my pumps").config == before.config
 
 
 @pytest.mark.parametrize("backend", ["local"], indirect=True)
 def test_unchanged_files_are_read_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    info = workspace.store.index("my pumps")
+    info = workspace.store.indexes.get("my pumps")
     monkeypatch.setattr(checksums, "_compared", {})
     read: list[str] = []
     sum_of = checksums._sum_of
@@ -338,7 +338,7 @@ def test_an_index_of_an_earlier_version_is_searched_as_before(workspace: Workspa
     meta = json.loads((folder / "meta.json").read_text())
     del meta["content"]
     (folder / "meta.json").write_text(json.dumps(meta))
-    info: IndexInfo = workspace.store.index("my pumps")
+    info: IndexInfo = workspace.store.indexes.get("my pumps")
     assert damage.damage(workspace, info) == ""
     np.save(folder / "ids.npy", np.load(folder / "ids.npy")[:-1])
     assert "7 ids, 8 vectors and 8 texts" in damage.damage(workspace, info)
@@ -348,18 +348,20 @@ def test_an_index_of_an_earlier_version_is_searched_as_before(workspace: Workspa
 def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Thread, Event]]:
     """A build of more documents, as another process makes it, paused after publishing and before its row is written."""
     published, written = Event(), Event()
-    update = Store.update_index
+    update = StoredIndexes.update
 
-    def paused_update(store: Store, info: IndexInfo, cuts: Any = None) -> None:
+    def paused_update(store: StoredIndexes, info: IndexInfo, cuts: Any = None) -> None:
         if cuts is not None:
             published.set()
             written.wait(30)
         update(store, info, cuts)
 
-    corpora.add_file(workspace, workspace.store.corpus("pumps"), "pipes.txt", TEXT.replace("pump", "pipe").encode())
-    monkeypatch.setattr(Store, "update_index", paused_update)
+    corpora.add_file(
+        workspace, workspace.store.corpora.get("pumps"), "pipes.txt", TEXT.replace("pump", "pipe").encode()
+    )
+    monkeypatch.setattr(StoredIndexes, "update", paused_update)
     other = Workspace(workspace.settings)
-    building = Thread(target=build, args=(other, workspace.store.index("my pumps").config.backend))
+    building = Thread(target=build, args=(other, workspace.store.indexes.get("my pumps").config.backend))
     building.start()
     assert published.wait(30)
     yield building, written
@@ -369,17 +371,15 @@ def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, stretched: tuple[Thread, Event]):
     building, written = stretched
-    before = workspace.store.index("my pumps")
+    before = workspace.store.indexes.get("my pumps")
     Timer(0.5, written.set).start()
     assert damage.damage(workspace, before) == ""
     building.join()
     assert [f.chunk.text for f in search.search(workspace, before, "east pipe", "bm25", 2)] == [
         "The east pipe costs 42 euros a year.", "The east pump costs 42 euros a year."
     ]  # fmt: skip
-    current = running.run(
-        workspace, "r", RunConfig(before.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5)
-    )
-    assert [r.gold for r in workspace.store.results(current.id)] != [()]
+    current = running.run(workspace, "r", RunConfig(before.id, workspace.store.sets.get("q").id, "bm25", k=3, depth=5))
+    assert [r.gold for r in workspace.store.rankings.all(current.id)] != [()]
     with pytest.raises(SearchError, match="'my pumps' was rebuilt meanwhile, so the results are discarded: start"):
         search.retriever(workspace, before, "bm25")(["east"], 3)
 
@@ -388,7 +388,7 @@ def test_a_build_that_was_killed_after_it_published_is_damage(
     workspace: Workspace, stretched: tuple[Thread, Event], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(damage, "PUBLISHING_SECONDS", 0.2)
-    info = workspace.store.index("my pumps")
+    info = workspace.store.indexes.get("my pumps")
     with pytest.raises(SearchError, match=r"is damaged: its chunks are those of another build.*ragviz index build"):
         search.search(workspace, info, "east", "bm25", 3)
 
@@ -405,11 +405,11 @@ def test_what_is_in_the_place_of_all_indexes_is_told_and_left(workspace: Workspa
     with pytest.raises(SearchError, match=is_there):
         build(workspace, "local")
     with pytest.raises(SearchError, match=is_there):
-        deletion.delete_index(workspace, workspace.store.index("my pumps"))
+        deletion.delete_index(workspace, workspace.store.indexes.get("my pumps"))
     assert os.path.lexists(place)
     place.unlink()
     kept.rename(place)
-    assert damage.damage(workspace, workspace.store.index("my pumps")) == ""
+    assert damage.damage(workspace, workspace.store.indexes.get("my pumps")) == ""
 
 
 NOBODY = "http://elastic:hunter2@127.0.0.1:9"
@@ -422,11 +422,11 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
     build(workspace, "elasticsearch", "second")
     index = index_of(workspace)
     alias, left = index.alias, list(index.concretes())
-    second = workspace.index(workspace.store.index("second"))
+    second = workspace.index(workspace.store.indexes.get("second"))
     for url in (NOBODY, None):
         home = Settings(_env_file=None).model_copy(update={"elasticsearch_url": url})
         lost = Workspace(home)
-        info = lost.store.index("my pumps")
+        info = lost.store.indexes.get("my pumps")
         reason = r"127\.0\.0\.1:9 cannot be reached" if url else "set ELASTICSEARCH_URL"
         with pytest.raises(
             SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box"
@@ -434,8 +434,8 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
             deletion.delete_index(lost, info)
         assert "hunter2" not in str(error.value)
         with pytest.raises(SearchError, match=reason):
-            deletion.delete_corpus(lost, lost.store.corpus("pumps"))
-        assert lost.store.documents(info.corpus_id)
+            deletion.delete_corpus(lost, lost.store.corpora.get("pumps"))
+        assert lost.store.documents.all(info.corpus_id)
     monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
     printed = []
     for noun, name in (("index", "my pumps"), ("corpus", "pumps")):
@@ -447,7 +447,7 @@ def test_what_is_on_a_server_that_is_gone_can_be_deleted(
         f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in output
     )
     assert output.count("Left behind") == 2
-    assert workspace.store.corpora() == []
+    assert workspace.store.corpora.all() == []
     assert list(index.concretes()) == left
     index.drop()
     second.drop()
@@ -469,8 +469,8 @@ def markup_undone(text: str) -> str:
 
 
 def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backend: str):
-    info = workspace.store.index("my pumps")
-    running.run(workspace, "r", RunConfig(info.id, workspace.store.question_set("q").id, "bm25", k=3, depth=5))
+    info = workspace.store.indexes.get("my pumps")
+    running.run(workspace, "r", RunConfig(info.id, workspace.store.sets.get("q").id, "bm25", k=3, depth=5))
     shutil.rmtree(index_of(workspace).folder) if backend == "local" else closed(workspace)
     reason = "it was removed from" if backend == "local" else "it is closed on Elasticsearch at"
     for page in PAGES:
@@ -486,7 +486,7 @@ def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backe
 
 @pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
 def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    info, index = workspace.store.index("my pumps"), index_of(workspace)
+    info, index = workspace.store.indexes.get("my pumps"), index_of(workspace)
     monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
     text, errors = opened("index", query="west pump")
     unreachable = re.compile(r"Elasticsearch at \S*••••@127\.0\.0\.1:9 cannot be reached")
@@ -505,7 +505,7 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
     app.checkbox(key="confirm-box").check().run()
     app.button(key="confirm-do").click().run()
     assert not app.exception
-    assert workspace.store.indexes() == []
+    assert workspace.store.indexes.all() == []
     index.drop()
     cache.workspace.clear()
 
@@ -515,7 +515,7 @@ def question_of_deletion() -> None:
     from ragviz.ui import cache
 
     workspace = cache.workspace()
-    for info in workspace.store.indexes():
+    for info in workspace.store.indexes.all():
         delete = deletion.delete_index
         ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
         notices.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), notices.leaving([info]), ticked)  # noqa: B023

@@ -46,19 +46,19 @@ def text_of(number):
 def filled(workspace, texts, questions):
     """A corpus of these texts by name, an index by words, and a set of questions made of (document, quote, answer)."""
     store = workspace.store
-    corpus = store.corpus_called("corpus")
+    corpus = store.corpora.ensure("corpus")
     for name, text in texts.items():
         corpora.add_file(workspace, corpus, name, text.encode())
     indexing.build_index(workspace, corpus, "index", PLAIN)
-    question_set = store.create_question_set(corpus.id, "set")
+    question_set = store.sets.add(corpus.id, "set")
     made = []
     for number, (name, quote, answer) in enumerate(questions):
-        document = store.document(corpus.id, store.document_named(corpus.id, name).id)
+        document = store.documents.get(corpus.id, store.documents.find(corpus.id, name).id)
         start = document.text.index(quote)
         evidence = ((Span(document.id, start, start + len(quote), quote),),)
         made.append(Question(f"q{number:02d}", f"{quote}?", answer, evidence, "hand", status="accepted"))
-    store.put_questions(question_set.id, made)
-    return store.question_set("set"), store.index("index")
+    store.questions.put(question_set.id, made)
+    return store.sets.get("set"), store.indexes.get("index")
 
 
 @pytest.fixture
@@ -110,10 +110,10 @@ def test_near_copies_of_another_year_win_where_a_question_names_that_year(forty)
     workspace, question_set, info = forty
     named = [
         replace(question, text=f"{unique(n)} in 2020, 2021 or 2022?")
-        for n, question in enumerate(workspace.store.questions(question_set.id))
+        for n, question in enumerate(workspace.store.questions.all(question_set.id))
     ]
-    workspace.store.put_questions(question_set.id, named)
-    fact = drilled(workspace, workspace.store.question_set("set"), info)
+    workspace.store.questions.put(question_set.id, named)
+    fact = drilled(workspace, workspace.store.sets.get("set"), info)
     assert fact["baseline"] == 1.0
     lost = [1, 2, 4]  # of 40: a lost question for each copy, at k = 1
     assert [each["change"] for each in cells(fact, "copies")] == pytest.approx([-n / N for n in lost])
@@ -126,15 +126,15 @@ def test_what_the_gate_says_of_a_planted_fault_is_what_it_says_of_such_runs(fort
     config = RunConfig(info.id, question_set.id, "bm25", k=1, depth=5)
     base = running.run(workspace, "base", config)
     other = running.run(workspace, "other", replace(config, seed=1))
-    questions, results = workspace.store.run_questions(other.id), workspace.store.results(other.id)
+    questions, results = workspace.store.rankings.questions(other.id), workspace.store.rankings.all(other.id)
     verdicts = []
     for losses in range(1, 13):
         lost = [
             (place, question, replace(result, ranking=Ranking((), ())) if place < losses else result)
             for place, (question, result) in enumerate(zip(questions, results, strict=True))
         ]
-        workspace.store.replace_results(other.id, lost)
-        checked = acceptance.check(workspace, workspace.store.run("other"), acceptance.Demands(baseline=base))
+        workspace.store.rankings.replace(other.id, lost)
+        checked = acceptance.check(workspace, workspace.store.runs.get("other"), acceptance.Demands(baseline=base))
         column = np.array([[-1.0] if place < losses else [0.0] for place in range(N)])
         _, [stopped] = drill.decided(column, apart(N), "recall@1")
         assert stopped == (not checked.outcomes[-1].passed)
@@ -276,7 +276,7 @@ def test_false_alarms_are_near_their_nominal_rate(workspace):
 def test_without_noise_an_unaltered_index_raises_no_alarm(forty):
     workspace, question_set, info = forty
     chunks = read(workspace, info)
-    index = AlteredIndex(info, chunks, "bm25", [q.text for q in workspace.store.questions(question_set.id)], 3)
+    index = AlteredIndex(info, chunks, "bm25", [q.text for q in workspace.store.questions.all(question_set.id)], 3)
     assert all(np.array_equal(*pair) for pair in zip(index.ranked(), index.ranked(UNCHANGED), strict=True))
 
 
@@ -285,7 +285,7 @@ def test_without_noise_an_unaltered_index_raises_no_alarm(forty):
 
 def test_the_unaltered_index_in_memory_ranks_as_the_index_does(workspace):
     question_set, info = noisy_set(workspace)
-    texts = [q.text for q in workspace.store.questions(question_set.id)]
+    texts = [q.text for q in workspace.store.questions.all(question_set.id)]
     chunks = read(workspace, info)
     ranked = AlteredIndex(info, chunks, "bm25", texts, 10).ranked()
     assert_as_ranked([[chunks.ids[row] for row in rows] for rows in ranked], workspace, info, texts)
@@ -302,11 +302,11 @@ def assert_as_ranked(mine, workspace, info, texts, name=lambda chunk_id: chunk_i
 def test_an_altered_index_ranks_as_one_that_was_built_so(workspace):
     """Documents removed, replaced and added: the index in memory against an index built of the altered documents."""
     question_set, info = noisy_set(workspace)
-    store, corpus = workspace.store, workspace.store.corpus("corpus")
-    texts = [q.text for q in store.questions(question_set.id)]
+    store, corpus = workspace.store, workspace.store.corpora.get("corpus")
+    texts = [q.text for q in store.questions.all(question_set.id)]
     chunks = read(workspace, info)
     altered = AlteredIndex(info, chunks, "bm25", texts, 5)
-    names = {d.id: d.name for d in store.documents(corpus.id)}
+    names = {d.id: d.name for d in store.documents.all(corpus.id)}
     row_of = {names[document_id]: row for row, document_id in enumerate(chunks.documents)}
     removed, changed = [f"{n:03d}.md" for n in range(30)], [f"{n:03d}.md" for n in range(30, 45)]
     other = {name: " ".join(reversed(chunks.texts[row_of[name]].split()[:12])) for name in changed}
@@ -315,13 +315,13 @@ def test_an_altered_index_ranks_as_one_that_was_built_so(workspace):
         frozenset(row_of[name] for name in removed), {row_of[name]: text for name, text in other.items()}, tuple(copies)
     )
     mine = [[change.text(chunks, row) for row in rows] for rows in altered.ranked(change)]
-    corpora.delete_documents(workspace, corpus, [d.id for d in store.documents(corpus.id) if d.name in removed])
+    corpora.delete_documents(workspace, corpus, [d.id for d in store.documents.all(corpus.id) if d.name in removed])
     for name, text in other.items():
         corpora.add_file(workspace, corpus, name, text.encode(), replace=True)
     for number, (_, text) in enumerate(copies):
         corpora.add_file(workspace, corpus, f"copy{number}.md", text.encode())
     indexing.build_index(workspace, corpus, "built", PLAIN)
-    built = store.index("built")
+    built = store.indexes.get("built")
     text_at = dict(zip((rebuilt := read(workspace, built)).ids, rebuilt.texts, strict=True))
     assert_as_ranked(mine, workspace, built, texts, text_at.__getitem__)
 
@@ -329,11 +329,11 @@ def test_an_altered_index_ranks_as_one_that_was_built_so(workspace):
 @pytest.mark.model
 def test_by_vectors_and_both_ways_the_index_in_memory_ranks_as_the_index_does(workspace):
     texts = {f"{n}.md": f"{text_of(n)}\n\n{text_of(n + 20)}" for n in range(12)}
-    store, corpus = workspace.store, workspace.store.corpus_called("corpus")
+    store, corpus = workspace.store, workspace.store.corpora.ensure("corpus")
     for name, text in texts.items():
         corpora.add_file(workspace, corpus, name, text.encode())
     indexing.build_index(workspace, corpus, "index", IndexConfig(chunk_size=20, prefix="title"))
-    info, queries = store.index("index"), [unique(n) for n in range(8)]
+    info, queries = store.indexes.get("index"), [unique(n) for n in range(8)]
     chunks, embedder = read(workspace, info), workspace.embedder(info.config.embedder)
     for retriever in ("knn", "hybrid"):
         index = AlteredIndex(info, chunks, retriever, queries, 4, embedder=embedder)
@@ -396,11 +396,11 @@ def test_answers_notice_swapped_numbers_which_rankings_do_not(forty):
         (replace(span, end=span.end + len(more), text=span.text + more),)
         for span, more in (
             (question.evidence[0][0], f" costs {1000 + 7 * number}")
-            for number, question in enumerate(workspace.store.questions(question_set.id))
+            for number, question in enumerate(workspace.store.questions.all(question_set.id))
         )
     ]
-    questions = workspace.store.questions(question_set.id)
-    workspace.store.put_questions(
+    questions = workspace.store.questions.all(question_set.id)
+    workspace.store.questions.put(
         question_set.id, [replace(q, evidence=(spans,)) for q, spans in zip(questions, evidence, strict=True)]
     )
     fact = drilled(workspace, question_set, info, answerer="extractive")
@@ -448,8 +448,8 @@ class Obedient:
 def test_an_injected_instruction_is_noticed_where_the_model_follows_it(forty, monkeypatch, obeys):
     """Through the real client and over HTTP nothing else would differ: what the model says is planted, too."""
     workspace, question_set, info = forty
-    questions = [replace(q, answer=text_of(n)) for n, q in enumerate(workspace.store.questions(question_set.id))]
-    workspace.store.put_questions(question_set.id, questions)
+    questions = [replace(q, answer=text_of(n)) for n, q in enumerate(workspace.store.questions.all(question_set.id))]
+    workspace.store.questions.put(question_set.id, questions)
     model = Obedient(obeys)
 
     def of(_workspace, _choices, _spending):
@@ -476,7 +476,7 @@ def test_a_models_answers_are_paid_once(forty):
         settings = workspace.settings.model_copy(update={"openai_base_url": server.url, "model": "loopback"})
         opened = Workspace(settings)
         drill.drill(opened, question_set, info, k=1, repetitions=1, answerer="model")
-        paid = opened.store.paid(question_set.id)[0]
+        paid = opened.store.payments.of(question_set.id)[0]
         assert paid == len(server.bodies) > N  # every question on the unaltered index, and what reads otherwise
         drill.drill(opened, question_set, info, k=1, repetitions=1, answerer="model", seed=1)
         first = [body["messages"] for body in server.bodies[:paid]]
@@ -504,16 +504,16 @@ def test_what_the_set_asks_nothing_about_is_said(workspace):
         any(each.startswith("It asks nothing that the documents do not answer") for each in words) is False
     )  # no types
     assert "Its questions do not say of which type they are: what it asks no question of cannot be told." in words
-    typed = [replace(q, type="fact") for q in workspace.store.questions(question_set.id)]
-    workspace.store.put_questions(question_set.id, typed)
+    typed = [replace(q, type="fact") for q in workspace.store.questions.all(question_set.id)]
+    workspace.store.questions.put(question_set.id, typed)
     about = Question("t", "In the table?", "4", (), "hand", status="accepted", type="unanswerable", unanswerable=True)
-    row = workspace.store.document(info.corpus_id, workspace.store.document_named(info.corpus_id, "tables.md").id)
+    row = workspace.store.documents.get(info.corpus_id, workspace.store.documents.find(info.corpus_id, "tables.md").id)
     start = row.text.index(unique(3))
     place = Span(row.id, start, start + len(unique(3)), unique(3))
-    workspace.store.put_questions(
+    workspace.store.questions.put(
         question_set.id, [about, replace(typed[0], id="c", evidence=((place,),), type="table")]
     )
-    words = drill_words(drilled(workspace, workspace.store.question_set("set"), info))
+    words = drill_words(drilled(workspace, workspace.store.sets.get("set"), info))
     assert not any("cannot notice anything" in each for each in words)
     assert any(each.startswith("It has no questions of these types: number or date, definition") for each in words)
     assert not any("made up" in each for each in words)
@@ -522,8 +522,10 @@ def test_what_the_set_asks_nothing_about_is_said(workspace):
 def test_a_set_that_finds_nothing_cannot_be_drilled_and_says_so(workspace):
     texts = {"a.md": text_of(1), "b.md": text_of(2)}
     question_set, info = filled(workspace, texts, [("a.md", unique(1), "")])
-    [question] = workspace.store.questions(question_set.id)
-    workspace.store.put_question(question_set.id, replace(question, text="other words entirely"), version_of(question))
+    [question] = workspace.store.questions.all(question_set.id)
+    workspace.store.questions.replace(
+        question_set.id, replace(question, text="other words entirely"), version_of(question)
+    )
     fact = drilled(workspace, question_set, info)
     assert noticed_words(fact) == [
         "No regression of 5 points can be planted: no question finds its evidence without a fault."
@@ -536,8 +538,8 @@ def test_what_cannot_be_drilled_is_refused(forty):
         drilled(workspace, question_set, info, answerer="oracle")
     with pytest.raises(UsageError, match="give numbers from 1 on"):
         drilled(workspace, question_set, info, repetitions=0)
-    rejected = [replace(q, status="rejected") for q in workspace.store.questions(question_set.id)]
-    workspace.store.put_questions(question_set.id, rejected)
+    rejected = [replace(q, status="rejected") for q in workspace.store.questions.all(question_set.id)]
+    workspace.store.questions.put(question_set.id, rejected)
     with pytest.raises(UsageError, match="no question with evidence that is asked"):
         drilled(workspace, question_set, info)
 
@@ -553,13 +555,19 @@ def test_nothing_of_the_persons_is_changed(forty):
     def state():
         files = {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         owners = store.revisions(info.corpus_id, info.id)
-        return files, owners, store.index("index"), store.documents(info.corpus_id), store.questions(question_set.id)
+        return (
+            files,
+            owners,
+            store.indexes.get("index"),
+            store.documents.all(info.corpus_id),
+            store.questions.all(question_set.id),
+        )
 
     before = state()
     drilled(workspace, question_set, info, answerer="extractive")
     assert state() == before
-    assert store.question_set("set").version == question_set.version
-    assert store.runs() == []
+    assert store.sets.get("set").version == question_set.version
+    assert store.runs.all() == []
 
 
 def test_a_drill_that_was_stopped_goes_on_where_it_was(forty, monkeypatch):

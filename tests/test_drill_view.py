@@ -16,7 +16,7 @@ def opened(home):  # noqa: F811
 
 
 def test_a_drill_is_shown_with_its_figure_its_tables_and_what_it_cannot_notice(opened):
-    asked, index = opened.store.question_set("asked"), opened.store.index("small")
+    asked, index = opened.store.sets.get("asked"), opened.store.indexes.get("small")
     fact = drill.drill(opened, asked, index, retriever="bm25", repetitions=2)
     app = show("health", set="asked", index="small", tab="Drill")
     said = words(app)
@@ -45,15 +45,15 @@ def test_a_drill_is_shown_with_its_figure_its_tables_and_what_it_cannot_notice(o
 
 def test_new_documents_are_offered_and_what_they_did_is_shown_by_document(opened):
     store = opened.store
-    asked, index = store.question_set("asked"), store.index("small")
+    asked, index = store.sets.get("asked"), store.indexes.get("small")
     first = running.run(opened, "before", RunConfig(index.id, asked.id, "bm25", k=1, depth=20))
     app = show("health", set="asked", tab="New documents", earlier="before")
     button(app, "Update the index and run again").click().run()
-    [job] = [job for job in store.jobs() if job.kind == "again"]
+    [job] = [job for job in store.jobs.all() if job.kind == "again"]
     assert job.arguments == {"run": first.id, "name": "before, again"}
-    store.update_job(job.id, status="cancelled")
-    corpus = store.corpus(asked.corpus_id)
-    rival = "\n\n".join(question.text for question in store.run_questions(first.id))
+    store.jobs.update(job.id, status="cancelled")
+    corpus = store.corpora.get(asked.corpus_id)
+    rival = "\n\n".join(question.text for question in store.rankings.questions(first.id))
     corpora.add_file(opened, corpus, "rival.md", rival.encode())
     later = competition.run_again(opened, first, "after")
     found = competition.competition(opened, first, later)
@@ -71,8 +71,8 @@ def test_new_documents_are_offered_and_what_they_did_is_shown_by_document(opened
 
 
 def test_without_a_run_the_tab_says_so(opened):
-    for run in opened.store.runs():
-        opened.store.delete_run(run.id)
+    for run in opened.store.runs.all():
+        opened.store.runs.delete(run.id)
     app = show("health", set="asked", tab="New documents")
     assert "No run has asked this set yet" in words(app)
     assert not app.exception

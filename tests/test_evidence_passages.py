@@ -33,12 +33,12 @@ WRONG = "The Kestrel pump was designed by Orla Brandt."
 
 def indexed(opened: Workspace, texts: Mapping[str, str], size: int = 200) -> dict[str, Document]:
     """Index documents by name as corpus and index "town", so that each of these short ones is one chunk."""
-    corpus = opened.store.create_corpus("town")
+    corpus = opened.store.corpora.add("town")
     for name, text in texts.items():
         corpora.add_file(opened, corpus, name, text.encode())
     indexing.build_index(opened, corpus, "town", IndexConfig(chunk_size=size, embedder=""))
-    ids = [info.id for info in opened.store.documents(corpus.id)]
-    return {document.name: document for document in opened.store.document_texts(corpus.id, ids)}
+    ids = [info.id for info in opened.store.documents.all(corpus.id)]
+    return {document.name: document for document in opened.store.documents.texts(corpus.id, ids)}
 
 
 def quoting(document: Document, *quotes: str, text: str = ASKED, answer: str = "9 bar", **more: object) -> Question:
@@ -48,11 +48,11 @@ def quoting(document: Document, *quotes: str, text: str = ASKED, answer: str = "
 
 
 def context_of(opened: Workspace, *asked: Question) -> Context:
-    return verifying.contexts_of(opened, opened.store.index("town"))(asked)[asked[0].id]
+    return verifying.contexts_of(opened, opened.store.indexes.get("town"))(asked)[asked[0].id]
 
 
 def checked(opened: Workspace, *asked: Question, by: str = "rules") -> list[Question]:
-    contexts = verifying.contexts_of(opened, opened.store.index("town"))
+    contexts = verifying.contexts_of(opened, opened.store.indexes.get("town"))
     if by == "rules":
         return list(verified_by_rules.verify(asked, contexts))
     return list(verification.verify(asked, contexts, opened.model))
@@ -210,7 +210,7 @@ POLICIES = {
 def test_a_question_which_version_holds_is_kept_and_one_with_a_needless_passage_is_not(workspace, server, knows, lang):  # noqa: F811
     documents = indexed(workspace, POLICIES[lang])
     made = pipeline.generate_questions(workspace, "town", "v", kinds={"version": 20})
-    kept = workspace.store.questions(workspace.store.question_set("v").id)
+    kept = workspace.store.questions.all(workspace.store.sets.get("v").id)
     assert made.rejected == 0
     assert len(kept) >= 2
     assert {q.verified_by for q in kept} == {"rules"}
@@ -283,12 +283,12 @@ def test_what_names_nothing_is_not_understood(text, unclear):
 
 def test_what_one_retriever_alone_was_asked_is_told(workspace, server):  # noqa: F811
     indexed(workspace, {"pumps.md": PUMPS})
-    corpus = workspace.store.corpus("town")
+    corpus = workspace.store.corpora.get("town")
     store = workspace.store
     none = Question(
         "n", "Who designed the Egret pump of Ardel?", "", (), "hand", unanswerable=True, type="unanswerable"
     )
-    store.put_questions(store.create_question_set(corpus.id, "t").id, [none])
+    store.questions.put(store.sets.add(corpus.id, "t").id, [none])
     result = verifying.verify_questions(workspace, "t", "town", verifier="rules")
     assert (result.verified, result.by_words_alone) == (1, 1)
     told = "1 unanswerable question was judged by the 20 best chunks of BM25 alone: the index has no vectors."

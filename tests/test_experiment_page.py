@@ -19,7 +19,7 @@ def workspace(bare):  # noqa: F811
 
 @pytest.fixture
 def question_set(workspace):
-    return workspace.store.question_set("asked")
+    return workspace.store.sets.get("asked")
 
 
 def test_one_click_starts_what_is_chosen_at_first(workspace):
@@ -28,7 +28,7 @@ def test_one_click_starts_what_is_chosen_at_first(workspace):
     assert [metric.value for metric in app.metric][:3] == ["6", "6", "2"]
     assert "No model is asked: nothing to pay." in said
     button(app, "Start").click().run()
-    experiment = workspace.store.experiment("experiment-1")
+    experiment = workspace.store.experiments.get("experiment-1")
     assert [cell.name for cell in experiment.cells] == [
         f"{size} {retriever}" for size in (100, 200) for retriever in ("knn", "bm25", "hybrid")
     ]
@@ -37,7 +37,7 @@ def test_one_click_starts_what_is_chosen_at_first(workspace):
         "100 knn",
         "validation",
     )
-    (job,) = workspace.store.jobs()
+    (job,) = workspace.store.jobs.all()
     assert (job.kind, job.arguments) == ("sweep", {"experiment": experiment.id, "budget": None})
     assert address(app)["experiment"] == "experiment-1"
     assert "No cell is done yet" in words(app)
@@ -76,7 +76,7 @@ def test_cells_are_shown_with_their_states_and_failures_and_can_be_tried_again(w
     assert table["Why"].tolist()[1].startswith("No room for forty")
     assert "every cell but the baseline failed" in words(app)
     button(app, "Try 1 failed cell again").click().run()
-    (job,) = workspace.store.jobs()
+    (job,) = workspace.store.jobs.all()
     jobs.perform(workspace, job.id)
     app = show("experiment", experiment="chunks")
     assert "2 of 2 cells done" in words(app)
@@ -92,7 +92,7 @@ def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_se
     app = show("experiment", experiment="chunks")
     assert "Chosen on the questions that it is reported on" in words(app)
     button(app, "Confirm on test").click().run()
-    jobs.perform(workspace, workspace.store.jobs()[0].id)
+    jobs.perform(workspace, workspace.store.jobs.all()[0].id)
     app = show("experiment", experiment="chunks")
     assert "On test, once:" in words(app)
     assert "Confirmed on test. Ship k 1" in words(app)
@@ -108,7 +108,7 @@ def test_every_pair_is_tested_of_a_few_cells_only(workspace, question_set, monke
     shown = words(show("experiment", experiment="chunks"))
     assert "Difference from k 3" in shown
     assert "Leaderboard" not in shown
-    assert findings.outcome_of(workspace, workspace.store.experiment("chunks")).apart == ""
+    assert findings.outcome_of(workspace, workspace.store.experiments.get("chunks")).apart == ""
 
 
 def test_experiments_are_listed_above_the_runs(workspace, question_set):
@@ -121,5 +121,5 @@ def test_experiments_are_listed_above_the_runs(workspace, question_set):
 
 
 def test_a_set_that_is_not_split_cannot_be_confirmed_and_says_so(workspace, question_set):
-    workspace.store.put_split(question_set.id, None, {})
+    workspace.store.sets.put_split(question_set.id, None, {})
     assert "This set is not split" in words(show("experiment"))

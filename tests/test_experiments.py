@@ -30,7 +30,7 @@ TOPICS = ("pump", "valve", "boiler", "filter", "turbine", "sensor", "gearbox", "
 
 def filled(workspace):
     """A corpus of eight documents with three questions about each, split into validation and test."""
-    corpus = workspace.store.create_corpus("plant")
+    corpus = workspace.store.corpora.add("plant")
     lines = []
     for number, topic in enumerate(TOPICS):
         facts = [
@@ -52,7 +52,7 @@ def filled(workspace):
             lines.append({"question": question, "answer": fact, "document": f"{topic}.txt", "quote": fact})
     data = "\n".join(map(json.dumps, lines)).encode()
     exchange.import_data(workspace, corpus, data, "q.jsonl", "asked")
-    return sets.split(workspace, workspace.store.question_set("asked"), "stratified")
+    return sets.split(workspace, workspace.store.sets.get("asked"), "stratified")
 
 
 @pytest.fixture
@@ -113,13 +113,13 @@ def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_s
         experiment = declaring.declare(opened, "prompts", question_set, planned, rule, "validation")
         sweeping.sweep(opened, experiment)
         systems = [body["messages"][0]["content"] for body in server.bodies if "messages" in body]
-    runs = findings.runs_of(opened, opened.store.experiment(experiment.id))
+    runs = findings.runs_of(opened, opened.store.experiments.get(experiment.id))
     assert [run.config.instructions for run in runs.values()] == ["", "", texts[1]]
-    asked = len(opened.store.results(runs["model answers"].id))
+    asked = len(opened.store.rankings.all(runs["model answers"].id))
     assert sum(system.endswith(texts[1]) for system in systems) == asked == len(systems) / 2, "and nothing is judged"
     assert len({run.config.hash() for run in runs.values()}) == 3
     takes = estimating.takes(
-        opened, opened.store.corpora()[0], question_set, [replace(c, state="waiting") for c in planned.cells]
+        opened, opened.store.corpora.all()[0], question_set, [replace(c, state="waiting") for c in planned.cells]
     )
     forecast = json.loads(json.dumps(estimating.to_json(takes)))["forecast"]
     assert forecast["calls"] == {"answer": 2 * asked}
@@ -129,9 +129,9 @@ def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_s
         note.startswith("2 of these runs are cells of the experiment 'prompts', which tries 3") for note in notes
     )
     assert not any(
-        "are cells of" in note for note in findings.comparison_of(opened, opened.store.experiment("prompts")).notes
+        "are cells of" in note for note in findings.comparison_of(opened, opened.store.experiments.get("prompts")).notes
     )
-    assert findings.outcome_of(opened, opened.store.experiment("prompts")).scope.startswith("12 questions on ")
+    assert findings.outcome_of(opened, opened.store.experiments.get("prompts")).scope.startswith("12 questions on ")
     (differs,) = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).settings
     assert (differs.key, differs.values) == ("instructions", ("", texts[1]))
 
@@ -221,10 +221,10 @@ def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(wo
     monkeypatch.setattr(running, "retriever_of", lambda *a, **k: _counting(single(*a, **k), asked))
     experiment = declared(workspace, question_set, chunk_size=[20, 40], retriever=["bm25"], k=[1, 2])
     assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 0}
-    indexes = workspace.store.indexes()
+    indexes = workspace.store.indexes.all()
     assert [info.name for info in indexes] == ["plant tokens 20 no embedder", "plant tokens 40 no embedder"]
     assert len(asked) == 2 * 12, "each of the 12 validation questions once in each index: no k is a re-run"
-    outcome = findings.outcome_of(workspace, workspace.store.experiment("chunks"))
+    outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
     alone = RunConfig(indexes[1].id, question_set.id, "bm25", k=1, split="validation")
     summary = findings.summaries.stored(workspace, running.run(workspace, "alone", alone))
     row = next(row for row in outcome.rows if row.cell.name == "40 k 1")
@@ -247,20 +247,20 @@ def _counting(retrieve, asked):
 def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, question_set):
     experiment = declared(workspace, question_set, chunk_size=[20, 40])
     sweeping.sweep(workspace, experiment)
-    run = workspace.store.run(workspace.store.experiment("chunks").cells[0].run_id)
-    index = workspace.store.index(run.config.index)
-    questions = workspace.store.run_questions(run.id)
+    run = workspace.store.runs.get(workspace.store.experiments.get("chunks").cells[0].run_id)
+    index = workspace.store.indexes.get(run.config.index)
+    questions = workspace.store.rankings.questions(run.id)
 
     def taken(**changes):
         config = RunConfig(**{"index": index.id, "questions": question_set.id, "retriever": "bm25"} | changes)
-        fresh = workspace.store.create_run(f"r{changes}", run.corpus_id, config, "f", run.provenance)
+        fresh = workspace.store.runs.add(f"r{changes}", run.corpus_id, config, "f", run.provenance)
         return pooling.take_rankings(workspace, fresh, index, questions)
 
     assert taken(k=5, split="validation") == len(questions)
     assert taken(k=5, split="validation", rrf_constant=3) == len(questions), "bm25 fuses nothing"
     assert taken(depth=10, split="validation") == taken() == taken(reranker="maxsim", split="validation") == 0
     rebuilt = sweeping.replace(index, built=time.time())
-    fresh = workspace.store.create_run("again", run.corpus_id, run.config, "f", run.provenance)
+    fresh = workspace.store.runs.add("again", run.corpus_id, run.config, "f", run.provenance)
     assert pooling.take_rankings(workspace, fresh, rebuilt, questions) == 0, "the index was built since"
 
 
@@ -275,12 +275,12 @@ def test_a_cell_that_fails_tells_why_the_others_go_on_and_it_can_be_tried_again(
 
     monkeypatch.setattr(sweeping.indexing, "build_index", broken)
     assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 2}
-    outcome = findings.outcome_of(workspace, workspace.store.experiment("chunks"))
+    outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
     assert {row.cell.reason for row in outcome.rows} == {"", "Its index could not be built: No room for forty."}
     assert "40 k 1, 40 k 2 failed: Its index could not be built: No room for forty." in outcome.conclusion.notes
     assert outcome.conclusion.final
     monkeypatch.undo()
-    again = workspace.store.experiment("chunks")
+    again = workspace.store.experiments.get("chunks")
     assert sweeping.sweep(workspace, again) == {"experiment": "chunks", "done": 6, "failed": 0}
 
 
@@ -295,7 +295,7 @@ def test_a_defect_in_a_cell_does_not_stop_the_sweep(workspace, question_set, mon
 
     monkeypatch.setattr(sweeping.running, "run", defective)
     assert sweeping.sweep(workspace, experiment)["failed"] == 1
-    cell = workspace.store.experiment("chunks").cells[0]
+    cell = workspace.store.experiments.get("chunks").cells[0]
     assert (cell.state, cell.reason) == (
         "failed",
         "A defect in ragviz: ZeroDivisionError. Report it with the job's log.",
@@ -312,23 +312,23 @@ def test_a_cancelled_sweep_goes_on_where_it_was(workspace, question_set):
 
     with pytest.raises(Cancelled):
         sweeping.sweep(workspace, experiment, progress=stop)
-    states = [cell.state for cell in workspace.store.experiment("chunks").cells]
+    states = [cell.state for cell in workspace.store.experiments.get("chunks").cells]
     assert states[0] == "done"
     assert "done" not in states[1:]
-    first = workspace.store.experiment("chunks").cells[0].run_id
-    assert sweeping.sweep(workspace, workspace.store.experiment("chunks"))["done"] == 3
-    assert workspace.store.experiment("chunks").cells[0].run_id == first
+    first = workspace.store.experiments.get("chunks").cells[0].run_id
+    assert sweeping.sweep(workspace, workspace.store.experiments.get("chunks"))["done"] == 3
+    assert workspace.store.experiments.get("chunks").cells[0].run_id == first
 
 
 def test_a_run_that_was_deleted_is_made_again(workspace, question_set):
     sweeping.sweep(workspace, declared(workspace, question_set, chunk_size=[20, 40]))
-    experiment = workspace.store.experiment("chunks")
-    workspace.store.delete_run(experiment.cells[1].run_id)
+    experiment = workspace.store.experiments.get("chunks")
+    workspace.store.runs.delete(experiment.cells[1].run_id)
     outcome = findings.outcome_of(workspace, experiment)
     assert [row.cell.state for row in outcome.rows] == ["done", "waiting"]
     assert outcome.conclusion.sentence == "Only the baseline is done: there is nothing to compare it with yet."
     sweeping.sweep(workspace, experiment)
-    assert findings.outcome_of(workspace, workspace.store.experiment("chunks")).conclusion.final
+    assert findings.outcome_of(workspace, workspace.store.experiments.get("chunks")).conclusion.final
 
 
 # Confirmation
@@ -339,7 +339,7 @@ def test_the_test_side_is_asked_once(workspace, question_set):
     with pytest.raises(UsageError, match="has not chosen a configuration yet"):
         confirming.check(workspace, experiment)
     sweeping.sweep(workspace, experiment)
-    experiment = workspace.store.experiment("chunks")
+    experiment = workspace.store.experiments.get("chunks")
     conclusion = findings.conclusion_of(workspace, experiment)
     assert (conclusion.decision, conclusion.chosen, conclusion.choice.by) == ("ship", "k 1", "tokens")
     assert confirming.confirm(workspace, experiment) == {
@@ -347,22 +347,22 @@ def test_the_test_side_is_asked_once(workspace, question_set):
         "baseline": "chunks · test · k 2",
         "chosen": "chunks · test · k 1",
     }
-    experiment = workspace.store.experiment("chunks")
-    chosen = workspace.store.run(experiment.confirmation.chosen_run)
+    experiment = workspace.store.experiments.get("chunks")
+    chosen = workspace.store.runs.get(experiment.confirmation.chosen_run)
     assert (chosen.config.split, chosen.provenance["n"]) == ("test", 12)
     comparison, on_test = findings.confirmed(workspace, experiment)
     assert (comparison.runs, on_test.same_questions, on_test.final) == (("k 2", "k 1"), False, True)
     with pytest.raises(UsageError, match="was confirmed on test already"):
         confirming.confirm(workspace, experiment)
-    workspace.store.delete_run(chosen.id)
+    workspace.store.runs.delete(chosen.id)
     assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
 
 
 def test_a_confirmed_choice_that_would_not_be_made_again_is_said_so(workspace, question_set):
     experiment = declared(workspace, question_set, k=["3", "2", "1"], rule={"primary": "hit@1"})
     sweeping.sweep(workspace, experiment)
-    confirming.confirm(workspace, workspace.store.experiment(experiment.id))
-    experiment = workspace.store.experiment(experiment.id)
+    confirming.confirm(workspace, workspace.store.experiments.get(experiment.id))
+    experiment = workspace.store.experiments.get(experiment.id)
     outcome = findings.outcome_of(workspace, experiment)
     assert (experiment.confirmation.chosen, outcome.conclusion.chosen) == ("k 1", "k 1")
     other = replace(experiment, confirmation=replace(experiment.confirmation, chosen="k 2"))
@@ -374,7 +374,9 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     project = Project(workspace)
     tried = project.sweep("asked", "chunks", embedder=["none"], k=[2, 1], primary="recall@1", guardrails=["tokens=2x"])
     assert (tried.conclusion.chosen, list(tried.cells()["state"])) == ("k 1", ["done", "done"])
-    baseline, chosen = (workspace.store.run(cell.run_id) for cell in workspace.store.experiment("chunks").cells)
+    baseline, chosen = (
+        workspace.store.runs.get(cell.run_id) for cell in workspace.store.experiments.get("chunks").cells
+    )
     said = "Experiment 'chunks' chose this configuration on the questions of this run"
     assert measurements.chosen_words(chosen).startswith(said)
     assert measurements.chosen_words(baseline) == ""
@@ -397,7 +399,7 @@ def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(worksp
     assert said in repr(project.open_run(chosen.name))
     assert any(said in note for note in comparisons.compare_runs(workspace, [baseline, chosen]).notes)
     assert "Confirmed on test. Ship k 1" in repr(project.confirm(tried))
-    on_test = workspace.store.run(workspace.store.experiment("chunks").confirmation.chosen_run)
+    on_test = workspace.store.runs.get(workspace.store.experiments.get("chunks").confirmation.chosen_run)
     assert measurements.chosen_words(on_test) == ""
     with pytest.raises(UsageError, match="chunks is no choice"):
         project.sweep("asked", "other", chunks=[1])
@@ -415,7 +417,7 @@ def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, com
     takes = json.loads(out)
     assert (code, takes["cells"], takes["rankings"], takes["to_build"], takes["questions"]) == (0, 4, 2, 2, 12)
     assert (takes["chunks"], takes["forecast"]["total"]) == (0, 0), "BM25 embeds nothing"
-    assert workspace.store.experiments() == workspace.store.indexes() == []
+    assert workspace.store.experiments.all() == workspace.store.indexes.all() == []
     code, out, err = command_line(*SWEEP.split(), "--guardrail", "tokens=1.5x", "--json")
     assert (code, err) == (0, "")
     body = json.loads(out)
@@ -436,8 +438,8 @@ def test_the_command_line_sweeps_shows_and_confirms(workspace, question_set, com
     code, _, err = command_line("sweep", "plant", "--questions", "asked", "--name", "x", "-k", "1", "--cells", "c.json")
     assert (code, "Give either --cells or values of choices (--k)" in err) == (2, True)
     assert command_line("experiments", "delete", "chunks", "--yes")[0] == 0
-    assert workspace.store.experiments() == []
-    assert len(workspace.store.runs()) == 4
+    assert workspace.store.experiments.all() == []
+    assert len(workspace.store.runs.all()) == 4
 
 
 # Killed and resumed, paid once

@@ -37,7 +37,7 @@ def written(*results) -> bytes:
 
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
     foreign_run = ragchecker.read(written(result()), "out.json")
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
+    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", foreign_run)
     judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
     assert values["faithfulness"] == 0.5
@@ -53,7 +53,7 @@ def test_passages_that_nobody_judged_are_no_evidence(workspace):
     foreign_run = ragchecker.read(written(result()), "out.json")
     (answer,) = foreign_run.answers
     unjudged = replace(answer, matrix=replace(answer.matrix, useful=None, reference_by_chunk=None))
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     run = foreign.import_run(workspace, corpus, "r", replace(foreign_run, answers=(unjudged,)))
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.scores["faithfulness"]["7"].value == 0.5
@@ -61,7 +61,7 @@ def test_passages_that_nobody_judged_are_no_evidence(workspace):
 
 
 def test_a_second_import_leaves_the_passages_of_the_first(workspace):
-    corpus, store = workspace.store.create_corpus("c"), workspace.store
+    corpus, store = workspace.store.corpora.add("c"), workspace.store
     other = result(
         retrieved_context=[{"doc_id": "a", "text": "Another text."}, {"doc_id": "b", "text": "1998: Miller."}]
     )
@@ -71,10 +71,10 @@ def test_a_second_import_leaves_the_passages_of_the_first(workspace):
     ]
     texts = [texts_of(workspace, run) for run in runs]
     assert texts == [{"Dogs stay outside.", "1998: Harlow."}, {"Another text.", "1998: Miller."}]
-    assert store.documents(corpus.id) == [], "passages belong to their run, not to the corpus"
-    store.settle(corpus.id)
-    store.delete_run(runs[0].id)
-    assert {d.name for d in store.documents(corpus.id, replaced=True)} == {"second/7-a.txt", "second/7-b.txt"}
+    assert store.documents.all(corpus.id) == [], "passages belong to their run, not to the corpus"
+    store.evidence.settle(corpus.id)
+    store.runs.delete(runs[0].id)
+    assert {d.name for d in store.documents.all(corpus.id, replaced=True)} == {"second/7-a.txt", "second/7-b.txt"}
     assert texts_of(workspace, runs[1]) == texts[1]
 
 
@@ -85,7 +85,7 @@ def texts_of(workspace, run) -> set[str]:
 def test_what_an_import_cannot_know_is_not_shown(workspace):
     """Its gold chunks would be what the system itself retrieved, and every question a hit."""
     run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(written(result()), "out.json")
+        workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(written(result()), "out.json")
     )
     summary = measurements.summary_of(workspace, run)
     assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
@@ -100,18 +100,18 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
 
 def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
     run = foreign.import_run(
-        workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(written(result()), "out.json")
+        workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(written(result()), "out.json")
     )
-    results = workspace.store.results(run.id)
+    results = workspace.store.rankings.all(run.id)
     stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in results]
-    workspace.store.results = lambda *_: stored
+    workspace.store.rankings.all = lambda *_: stored
     assert measurements.summary_of(workspace, run).n == 0
     assert measurements.results_of(workspace, run) == results
 
 
 def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
     data = written(result(response=" ", response_claims=[], answer2response=[], retrieved2response=[]))
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", ragchecker.read(data, "o.json"))
+    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(data, "o.json"))
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.abstention.refused == 0
     answer = judgement.evaluated["7"].answer
@@ -122,7 +122,7 @@ def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
 
 
 def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspace):
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     better = result(answer2response=["Entailment", "Entailment"])
     runs = [
         foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
@@ -157,29 +157,29 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     assert "with the id" in foreign_run.problems[0]
     assert "no verdict 'Failed to parse'" in foreign_run.problems[1]
     assert "same passage" in foreign_run.problems[2]
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "r", foreign_run)
+    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", foreign_run)
     assert len(judgements.judgement_of(workspace, run).evaluated) == 2
     with pytest.raises(InputError, match="no output of RAGChecker"):
         ragchecker.read(b"[" * 100_000, "out.json")
 
 
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     foreign_run = ragchecker.read(written(result()), "out.json")
     monkeypatch.setattr(workspace.store, "put_evaluated", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         foreign.import_run(workspace, corpus, "r", foreign_run)
-    assert not workspace.store.runs()
-    assert not workspace.store.question_sets()
+    assert not workspace.store.runs.all()
+    assert not workspace.store.sets.all()
 
 
 def test_a_taken_name_leaves_nothing_behind(workspace):
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     foreign_run = ragchecker.read(written(result()), "out.json")
     foreign.import_run(workspace, corpus, "r", foreign_run)
     with pytest.raises(UsageError, match="already a question set called 'r'"):
         foreign.import_run(workspace, corpus, "r", foreign_run)
-    assert len(workspace.store.runs()) == len(workspace.store.question_sets()) == 1
+    assert len(workspace.store.runs.all()) == len(workspace.store.sets.all()) == 1
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file,
     data = file.read_bytes()
     output = ragchecker.read(data, file.name)
     assert (len(output.answers), output.problems) == (results, ())
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", output)
+    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "imported", output)
     scores = judgements.judgement_of(workspace, run).scores
     theirs = {
         "factual_precision": "precision",

@@ -70,14 +70,14 @@ def workspace(tmp_path):
 
 @pytest.fixture
 def corpus(workspace):
-    return workspace.store.create_corpus("harbour")
+    return workspace.store.corpora.add("harbour")
 
 
 def bring(workspace, corpus, data, name="f", into="s", **options):
     given_files = files.from_bytes(name, data)
     outcome = exchange.import_files(workspace, corpus, given_files, into, **options)
-    found = workspace.store.question_set_named(into)
-    questions = workspace.store.questions(found.id) if found else []
+    found = workspace.store.sets.find(into)
+    questions = workspace.store.questions.all(found.id) if found else []
     return outcome, {question.id: question for question in questions}
 
 
@@ -87,8 +87,8 @@ def told(workspace, outcome):
 
 def add(workspace, corpus, name, text):
     corpora.add_file(workspace, corpus, name, text.encode())
-    info = workspace.store.document_named(corpus.id, name)
-    return workspace.store.document(corpus.id, info.id)
+    info = workspace.store.documents.find(corpus.id, name)
+    return workspace.store.documents.get(corpus.id, info.id)
 
 
 # BEIR
@@ -97,7 +97,10 @@ def add(workspace, corpus, name, text):
 def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
     outcome, questions = bring(workspace, corpus, zipped(beir("set/")))
     assert (outcome.format, outcome.documents, outcome.imported, outcome.problems) == ("beir", 3, 5, 0)
-    texts = {info.name: workspace.store.document(corpus.id, info.id) for info in workspace.store.documents(corpus.id)}
+    texts = {
+        info.name: workspace.store.documents.get(corpus.id, info.id)
+        for info in workspace.store.documents.all(corpus.id)
+    }
     assert texts["d1"].text == "Harbour\n\nThe harbour opens at six. Boats leave hourly."
     assert (texts["d2"].text, texts["d3"].language) == ("The ferry carries forty cars.", "zh")
     [group] = questions["q1"].evidence  # any relevant entry suffices, each with its grade
@@ -111,7 +114,7 @@ def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
     }  # fmt: skip
     assert (questions["q4"].kind, questions["q4"].type) == ("unanswerable", "unanswerable")
     assert questions["q6"].kind == "reference"
-    assert workspace.store.question_set("s").split.kind == "imported"
+    assert workspace.store.sets.get("s").split.kind == "imported"
     assert any("1 query has no relevant document and no answer" in note for note in outcome.notes)  # q5
     assert any("1 judgement of “not relevant”" in note for note in outcome.notes)
     assert any("several reference answers: the first was kept" in note for note in outcome.notes)
@@ -202,40 +205,40 @@ def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
             bring(workspace, corpus, zipped(beir(**{missing: None})), file_format="beir")
     with pytest.raises(InputError, match="no judgements"):
         bring(workspace, corpus, zipped({n: d for n, d in beir().items() if "qrels" not in n}))
-    assert workspace.store.documents(corpus.id) == []
-    assert workspace.store.question_sets() == []
+    assert workspace.store.documents.all(corpus.id) == []
+    assert workspace.store.sets.all() == []
 
 
 def test_documents_and_questions_are_stored_together_or_not_at_all(workspace, corpus, monkeypatch):
     """The last statement of the transaction fails: neither documents nor set nor questions are there."""
-    from ragviz.store import changes
+    from ragviz.store import stored_questions
 
     def fail(*_):
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(changes, "record_version", fail)
+        patch.setattr(stored_questions, "record_version", fail)
         with pytest.raises(RuntimeError):
             bring(workspace, corpus, zipped(beir()))
-    assert workspace.store.documents(corpus.id) == []
-    assert workspace.store.question_sets() == []
+    assert workspace.store.documents.all(corpus.id) == []
+    assert workspace.store.sets.all() == []
     outcome, questions = bring(workspace, corpus, zipped(beir()))
     again, same = bring(workspace, corpus, zipped(beir()))
     assert (outcome.documents, again.documents, same) == (3, 0, questions)
-    assert workspace.store.question_set("s").version == 1  # the second one changed nothing
+    assert workspace.store.sets.get("s").version == 1  # the second one changed nothing
 
 
 def test_a_set_of_another_corpus_is_refused(workspace, corpus):
-    workspace.store.create_question_set(workspace.store.create_corpus("other").id, "taken")
+    workspace.store.sets.add(workspace.store.corpora.add("other").id, "taken")
     with pytest.raises(UsageError, match="belongs to another corpus"):
         bring(workspace, corpus, zipped(beir()), into="taken")
-    assert workspace.store.documents(corpus.id) == []
+    assert workspace.store.documents.all(corpus.id) == []
 
 
 def test_beir_goes_out_as_it_came_in(workspace, corpus):
     _, questions = bring(workspace, corpus, zipped(beir()))
-    written = exchange.export_set(workspace, workspace.store.question_set("s"), "beir")
-    other = workspace.store.create_corpus("again")
+    written = exchange.export_set(workspace, workspace.store.sets.get("s"), "beir")
+    other = workspace.store.corpora.add("again")
     outcome, again = bring(workspace, other, written.data, into="again")
     assert outcome.problems == 0
     strip = lambda q: (q.text, q.answer, q.kind, q.split, [(s.text, s.grade) for g in q.evidence for s in g])  # noqa: E731
@@ -245,9 +248,9 @@ def test_beir_goes_out_as_it_came_in(workspace, corpus):
 def test_what_beir_cannot_carry_is_told(workspace, corpus):
     document = add(workspace, corpus, "a b.md", "One fact here. Another fact there.")
     spans = [Span(document.id, 0, 8, "One fact", grade=1.5), Span(document.id, 15, 22, "Another")]
-    stored = workspace.store.create_question_set(corpus.id, "two")
+    stored = workspace.store.sets.add(corpus.id, "two")
     both = Question("two", "Both?", "Yes", tuple((span,) for span in spans), "hand", "accepted")
-    workspace.store.put_questions(stored.id, [both, Question("no", "No?", "", (), "hand", "rejected", "why")])
+    workspace.store.questions.put(stored.id, [both, Question("no", "No?", "", (), "hand", "rejected", "why")])
     notes = " ".join(exchange.export_set(workspace, stored, "beir").notes)
     assert "1 question has several pieces of evidence" in notes
     assert "rounded up" in notes
@@ -263,7 +266,7 @@ def test_public_beir_folders_have_the_scores_that_others_measured(workspace, nam
     """One BM25 run by bm25s, with jieba for Chinese, is named in the data's README."""
     if not PUBLIC.exists():
         pytest.skip("needs ../shared/data/retrieval")
-    corpus = workspace.store.create_corpus(name)
+    corpus = workspace.store.corpora.add(name)
     brought = files.from_paths([(name, PUBLIC / name)])
     outcome = exchange.import_files(workspace, corpus, brought, name)
     assert outcome.problems == 0
@@ -323,7 +326,7 @@ def test_squad_in_chinese_counts_characters(workspace, corpus, given_row):
     assert (outcome.format, outcome.problems, outcome.repaired) == ("squad", 0, 0)
     assert PIER[span.start : span.end] == span.text == given_row["answers"][0]["text"] == questions["s1"].answer
     assert questions["s1"].language == "zh"
-    assert [info.name for info in workspace.store.documents(corpus.id)] == ["Ferries/001"]
+    assert [info.name for info in workspace.store.documents.all(corpus.id)] == ["Ferries/001"]
 
 
 def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once(workspace, corpus):
@@ -374,7 +377,7 @@ def test_all_answers_and_titles_of_squad_come_back(workspace, corpus):
     data = {"version": "v2.0", "data": [first | {"paragraphs": [*first["paragraphs"], second]}, other]}
     outcome, _ = bring(workspace, corpus, json.dumps(data).encode())
     assert (outcome.imported, outcome.repaired) == (3, 0)
-    written = json.loads(exchange.export_set(workspace, workspace.store.question_set("s"), "squad").data)
+    written = json.loads(exchange.export_set(workspace, workspace.store.sets.get("s"), "squad").data)
     assert {article["title"]: [p["context"] for p in article["paragraphs"]] for article in written["data"]} == {
         "Ferries": [FERRY, PIER], "Piers": ["Pier two is long."],
     }  # fmt: skip
@@ -388,7 +391,7 @@ def test_squad_goes_out_as_it_came_in(workspace, corpus):
         row(1, "When?", "nine", 20), {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True}
     )
     _, questions = bring(workspace, corpus, json.dumps(data).encode())
-    written = exchange.export_set(workspace, workspace.store.question_set("s"), "squad")
+    written = exchange.export_set(workspace, workspace.store.sets.get("s"), "squad")
     article = json.loads(written.data)["data"][0]
     assert article["paragraphs"][0]["context"] == FERRY
     assert article["paragraphs"][0]["qas"] == [
@@ -404,7 +407,7 @@ def test_squad_goes_out_as_it_came_in(workspace, corpus):
 def test_what_is_no_squad_is_refused_whole(workspace, corpus, data):
     with pytest.raises(InputError):
         bring(workspace, corpus, data, "x.json", file_format="squad")
-    assert workspace.store.question_sets() == []
+    assert workspace.store.sets.all() == []
 
 
 # Ragas
@@ -440,7 +443,7 @@ def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
     assert [number for _, number, _ in told(workspace, outcome)] == [3, 4, 5, 6]
     assert (outcome.repaired, outcome.problems, outcome.reference_only) == (1, 3, 1)
     assert "'response'" in outcome.notes[0]
-    written = exchange.export_set(workspace, workspace.store.question_set("s"), "ragas")
+    written = exchange.export_set(workspace, workspace.store.sets.get("s"), "ragas")
     again, same = bring(workspace, corpus, written.data, "out.jsonl", into="again")
     assert (again.problems, [q.evidence for q in same.values()]) == (0, [q.evidence for q in questions.values()])
 
@@ -584,7 +587,7 @@ def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command
     assert (code, sentence in " ".join(err.split())) == (2, True)
     code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
     assert (code, "cannot be opened" in err) == (2, True)
-    assert workspace.store.corpora() == []
+    assert workspace.store.corpora.all() == []
 
 
 def test_an_import_that_is_stopped_says_that_nothing_was_imported(command_line, monkeypatch, tmp_path):

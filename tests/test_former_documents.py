@@ -29,15 +29,15 @@ NOTES = {
 @pytest.fixture
 def asked(workspace: Workspace) -> Workspace:
     """A run of a question about each of three files, the first of which is replaced, the second removed since."""
-    store, corpus = workspace.store, workspace.store.create_corpus("notes")
+    store, corpus = workspace.store, workspace.store.corpora.add("notes")
     for name, text in NOTES.items():
         corpora.add_file(workspace, corpus, name, text.encode())
     indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
-    info = store.index("words")
-    question_set = store.create_question_set(corpus.id, "asked")
-    spans = {d.name: Span(d.id, 0, 10, NOTES[d.name][:10]) for d in store.documents(corpus.id)}
+    info = store.indexes.get("words")
+    question_set = store.sets.add(corpus.id, "asked")
+    spans = {d.name: Span(d.id, 0, 10, NOTES[d.name][:10]) for d in store.documents.all(corpus.id)}
     questions = [Question(name, f"What of {name}?", "It moves.", ((span,),), "hand") for name, span in spans.items()]
-    store.put_questions(question_set.id, [replace(each, status="accepted") for each in questions])
+    store.questions.put(question_set.id, [replace(each, status="accepted") for each in questions])
     running.run(workspace, "earlier", RunConfig(info.id, question_set.id, retriever="bm25", depth=5, k=3))
     corpora.add_file(workspace, corpus, "north.md", f"Of late. {NOTES['north.md']}".encode(), replace=True)
     corpora.delete_documents(workspace, corpus, [spans["south.md"].document_id])
@@ -46,7 +46,7 @@ def asked(workspace: Workspace) -> Workspace:
 
 
 def test_the_parts_and_cases_of_an_earlier_run_name_its_documents(asked):
-    run = asked.store.run("earlier")
+    run = asked.store.runs.get("earlier")
     by_document = [part.name for part in exports.breakdown_of(asked, run) if part.by == "document"]
     assert sorted(by_document) == ["east.md", "north.md (replaced since)", "south.md (removed since)"]
     found = {case.question.id: case for case in exports.cases_of(asked, run)}
@@ -61,8 +61,8 @@ def test_the_parts_and_cases_of_an_earlier_run_name_its_documents(asked):
 
 def test_a_difference_of_versions_names_what_was_replaced_and_removed(asked):
     store = asked.store
-    question_set = store.question_set("asked")
-    names = store.document_names(question_set.corpus_id)
+    question_set = store.sets.get("asked")
+    names = store.documents.names(question_set.corpus_id)
     told = [
         versions.value_words(change["field"], change["before"])
         for each in versions.differences(store, question_set, 1)
@@ -107,5 +107,5 @@ def test_the_results_of_a_run_name_the_version_of_the_questions_it_asked(asked, 
 
 
 def test_the_results_page_names_the_version_of_the_questions_a_run_asked(home):  # noqa: F811
-    version = open_workspace().store.run("told").provenance["questions_version"]
+    version = open_workspace().store.runs.get("told").provenance["questions_version"]
     assert f"questions told, version {version}" in words(show("results", run="told"))

@@ -47,59 +47,59 @@ def content_of(app: AppTest) -> list[object]:
 
 
 def replaced(workspace: Workspace) -> None:
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     text = "\n\n".join(f"# Pump {n}\n\nPump {n} moves {n * 11} gallons an hour." for n in range(60))
     corpora.add_file(workspace, corpus, MARKED, text.encode(), replace=True)
 
 
 def rebuilt(workspace: Workspace) -> None:
     replaced(workspace)
-    info = workspace.store.index("small")
-    indexing.build_index(workspace, workspace.store.corpus("notes"), "small", info.config)
+    info = workspace.store.indexes.get("small")
+    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "small", info.config)
 
 
 def cut_anew(workspace: Workspace) -> None:
-    info = workspace.store.index("small")
-    indexing.build_index(workspace, workspace.store.corpus("notes"), "small", replace(info.config, chunk_size=60))
+    info = workspace.store.indexes.get("small")
+    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "small", replace(info.config, chunk_size=60))
 
 
 def deleted(workspace: Workspace) -> None:
-    corpus = workspace.store.corpus("notes")
-    document = workspace.store.document_named(corpus.id, MARKED)
+    corpus = workspace.store.corpora.get("notes")
+    document = workspace.store.documents.find(corpus.id, MARKED)
     assert document is not None
     corpora.delete_documents(workspace, corpus, [document.id])
 
 
 def judged_again(workspace: Workspace) -> None:
     """Other answers and scores, while what failed and when the run ended stay as they were."""
-    run = workspace.store.run("told")
-    evaluated = workspace.store.evaluated_answers(run.id)
+    run = workspace.store.runs.get("told")
+    evaluated = workspace.store.judgements.all(run.id)
     new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in evaluated.values()]
     zero = [answer_metrics.scores(each, tuple(run.config.metrics)) for each in new]
     scores = [[s if s.value is None else replace(s, value=0.25) for s in mine] for mine in zero]
-    workspace.store.put_evaluated(run.id, list(zip(new, scores, strict=True)))
-    assert workspace.store.run("told").finished == run.finished
+    workspace.store.judgements.put(run.id, list(zip(new, scores, strict=True)))
+    assert workspace.store.runs.get("told").finished == run.finished
 
 
 def asked_more(workspace: Workspace) -> None:
     """A further question in a run, whose evidence was missed."""
     store = workspace.store
     question = Question(
-        "more", "What else is there?", "Nothing.", store.questions(store.question_set("asked").id)[0].evidence, "hand"
+        "more", "What else is there?", "Nothing.", store.questions.all(store.sets.get("asked").id)[0].evidence, "hand"
     )
     for name in ("words", "vectors"):
-        run = store.run(name)
-        store.put_results(run.id, [(99, question, Retrieved("more", Ranking((), ()), (("gone",),)))])
+        run = store.runs.get(name)
+        store.rankings.put(run.id, [(99, question, Retrieved("more", Ranking((), ()), (("gone",),)))])
 
 
 def edited(workspace: Workspace) -> None:
-    question_set = workspace.store.question_set("asked")
-    first = workspace.store.questions(question_set.id)[0]
-    workspace.store.put_questions(question_set.id, [replace(first, text="Edited elsewhere?", status="rejected")])
+    question_set = workspace.store.sets.get("asked")
+    first = workspace.store.questions.all(question_set.id)[0]
+    workspace.store.questions.put(question_set.id, [replace(first, text="Edited elsewhere?", status="rejected")])
 
 
 def run_deleted(workspace: Workspace) -> None:
-    workspace.store.delete_run(workspace.store.run("words").id)
+    workspace.store.runs.delete(workspace.store.runs.get("words").id)
 
 
 CASES: list[tuple[str, dict[str, str], Callable[[Workspace], None]]] = [

@@ -54,7 +54,7 @@ def workspace(server, tmp_path, monkeypatch) -> Workspace:
 
 def build(workspace: Workspace, name: str, documents: dict[str, list[str]]) -> None:
     """An index with about one chunk a paragraph."""
-    corpus = workspace.store.corpus_named(name) or workspace.store.create_corpus(name)
+    corpus = workspace.store.corpora.find(name) or workspace.store.corpora.add(name)
     for file, paragraphs in documents.items():
         corpora.add_file(workspace, corpus, file, "\n\n".join(paragraphs).encode())
     config = IndexConfig(chunk_size=30, embedder="openai:bags", chunker="sentences")
@@ -85,11 +85,11 @@ def make_others(workspace: Workspace, count: int) -> None:
 
 
 def questions_of(workspace: Workspace, name: str = "q") -> list[Question]:
-    return workspace.store.questions(workspace.store.question_set(name).id)
+    return workspace.store.questions.all(workspace.store.sets.get(name).id)
 
 
 def record_of(workspace: Workspace, name: str = "q") -> PlanRecord:
-    [record] = plan_record.records_of(workspace.store, workspace.store.question_set(name).id)
+    [record] = plan_record.records_of(workspace.store, workspace.store.sets.get(name).id)
     return record
 
 
@@ -115,7 +115,7 @@ def is_writing(body) -> bool:
 def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(workspace, server):
     workspace.set_prices({"loopback": (10.0, 20.0)})
     estimate = foreseen(workspace)
-    assert (requests_to(server), workspace.store.question_sets()) == ([], [])
+    assert (requests_to(server), workspace.store.sets.all()) == ([], [])
     assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 15), "12 ÷ 0.8"
     assert len(estimate.calls) == 3, "two checks of a question of one passage"
     assert estimate.total <= 3 * 15
@@ -210,7 +210,7 @@ def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
 def test_contradictory_choices_are_told_and_make_no_set(workspace, choices, said):
     with pytest.raises(UsageError, match=said):
         pipeline.generate_questions(workspace, "pumps", "q", **choices)
-    assert workspace.store.question_sets() == []
+    assert workspace.store.sets.all() == []
 
 
 # What is made
@@ -233,34 +233,34 @@ def test_quotas_are_met_and_counted(workspace):
 
 def test_all_questions_of_a_generation_make_one_version(workspace):
     facts(workspace, 8, author="ann")
-    question_set = workspace.store.question_set("q")
-    [version] = workspace.store.history.versions(question_set.id)
+    question_set = workspace.store.sets.get("q")
+    [version] = workspace.store.versions.all(question_set.id)
     assert (version.author, version.questions) == ("ann", question_set.total)
     facts(workspace, 8, author="ann")
-    assert len(workspace.store.history.versions(question_set.id)) == 1, "nothing was made"
+    assert len(workspace.store.versions.all(question_set.id)) == 1, "nothing was made"
     facts(workspace, 10, author="ann")
-    assert len(workspace.store.history.versions(question_set.id)) == 2
+    assert len(workspace.store.versions.all(question_set.id)) == 2
 
 
 def test_what_is_taken_back_or_rejected_later_is_not_counted_as_made(workspace):
     facts(workspace, kinds={"fact": 4, "number": 2})
-    store, question_set = workspace.store, workspace.store.question_set("q")
+    store, question_set = workspace.store, workspace.store.sets.get("q")
 
     def counted():
-        made = plan_record.shown(store, store.question_set("q"))
+        made = plan_record.shown(store, store.sets.get("q"))
         cells = [sum(row[name] for row in made.cells) for name in ("planned", "made", "elsewhere", "missing")]
         return cells, {row["type"]: row["kept"] for row in made.yields}
 
     whole = ([6, 6, 0, 0], {"fact": 4, "number": 2})
     assert counted() == whole
     number = next(question for question in questions_of(workspace) if question.type == "number" and question.asked)
-    store.put_questions(question_set.id, [replace(number, status="rejected", reason="too vague: which pump?")])
+    store.questions.put(question_set.id, [replace(number, status="rejected", reason="too vague: which pump?")])
     assert counted() == ([6, 5, 0, 1], {"fact": 4, "number": 1})
     [told] = [row for row in plan_record.shown(store, question_set).cells if row["missing"]]
     assert "too vague" in told["reasons"]
-    versions.undo(store, store.question_set("q"))
+    versions.undo(store, store.sets.get("q"))
     assert counted() == whole, "what is taken back is not rejected"
-    versions.undo(store, store.question_set("q"))
+    versions.undo(store, store.sets.get("q"))
     assert questions_of(workspace) == []
     assert counted() == ([6, 0, 0, 6], {"fact": 0, "number": 0})
     rows = {row["type"]: row["reasons"] for row in plan_record.shown(store, question_set).yields}
@@ -289,7 +289,7 @@ def test_what_a_place_does_not_yield_is_made_elsewhere_with_the_reason(workspace
     replying(monkeypatch, lambda body: nothing if is_writing(body) and "Nothing stands" in json.dumps(body) else None)
     made = facts(workspace, 5, index="works")
     assert (made.usable, made.limit, made.short) == (5, 5, {})
-    workspace_names = {d.id: d.name for d in workspace.store.documents(workspace.store.corpus("works").id)}
+    workspace_names = {d.id: d.name for d in workspace.store.documents.all(workspace.store.corpora.get("works").id)}
     rows = plan_record.cell_rows([record_of(workspace)], workspace_names)
     [bad] = [row for row in rows if row["document"] == "bad.txt"]
     assert (bad["planned"], bad["made"], bad["elsewhere"], bad["missing"]) == (1, 0, 1, 0)
@@ -310,7 +310,7 @@ def test_fewer_questions_than_planned_are_explained(workspace, monkeypatch):
 
 
 def test_every_chunk_is_asked_about(workspace):
-    chunks = workspace.store.index("pumps").chunks
+    chunks = workspace.store.indexes.get("pumps").chunks
     made = facts(workspace, kinds={"fact": None, "number": None}, every_chunk=True)
     assert made.limit == chunks
     asked = {question.source_chunks[0] for question in questions_of(workspace) if question.asked}
@@ -333,7 +333,9 @@ def test_only_what_has_no_questions_is_filled(workspace, server):
     made = facts(workspace, 3, fill=True)
     fresh = [question for question in questions_of(workspace) if question.id not in before and question.asked]
     assert made.proposed == len(fresh) == 3
-    [added] = [d.id for d in workspace.store.documents(workspace.store.corpus("pumps").id) if d.name == "valves.txt"]
+    [added] = [
+        d.id for d in workspace.store.documents.all(workspace.store.corpora.get("pumps").id) if d.name == "valves.txt"
+    ]
     assert {span.document_id for question in fresh for [span] in question.evidence} == {added}
     assert {i: q for q in questions_of(workspace) if (i := q.id) in before} == before
     calls = len(requests_to(server))
@@ -361,13 +363,13 @@ The visitor desk of the northern hall opens at 9 am. Visitors pay Ann Lee for th
 
 
 def sections_of(workspace: Workspace, questions: list[Question], index: str) -> set[str]:
-    documents = IndexedDocuments(workspace, workspace.store.index(index))
+    documents = IndexedDocuments(workspace, workspace.store.indexes.get(index))
     spans = [span for question in questions for group in question.evidence for span in group]
     return {documents.section_of(span.document_id, span.start) for span in spans}
 
 
 def replaced(workspace: Workspace, name: str, file: str, text: str) -> None:
-    corpora.add_file(workspace, workspace.store.corpus(name), file, text.encode(), replace=True)
+    corpora.add_file(workspace, workspace.store.corpora.get(name), file, text.encode(), replace=True)
     build(workspace, name, {})
 
 
@@ -411,12 +413,12 @@ def test_a_model_fills_no_gap_with_what_is_asked_about(workspace, monkeypatch):
     """One chunk holds both sections; what the model writes about the second is of the first, which has a question."""
     text = "# North\n\nPump 1 is red.\n\n# South\n\nPump 2 is blue."
     build(workspace, "two", {"two.md": [text]})
-    [document] = workspace.store.documents(workspace.store.corpus("two").id)
+    [document] = workspace.store.documents.all(workspace.store.corpora.get("two").id)
     start = text.index("Pump 1")
     evidence = ((Span(document.id, start, start + 14, "Pump 1 is red."),),)
-    question_set = workspace.store.create_question_set(document.corpus_id, "q")
+    question_set = workspace.store.sets.add(document.corpus_id, "q")
     own = Question("own", "Which colour has pump 1?", "red", evidence, "hand", "accepted")
-    workspace.store.put_questions(question_set.id, [own])
+    workspace.store.questions.put(question_set.id, [own])
     wrong = {"claims": [{"passage": 1, "quote": "Pump 1 is red.", "statement": "Pump 1 is red."}]}
     wrong |= {"question": "What is the colour of the first pump?", "answer": "red"}
     right = {"claims": [{"passage": 1, "quote": "Pump 2 is blue.", "statement": "Pump 2 is blue."}]}
@@ -443,7 +445,7 @@ def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch
     truth = {(q.id, q.text, q.status, q.verified_by) for q in questions_of(workspace, "whole")}
     paid = len(requests_to(server))
     store, times = workspace.store, 0
-    original = store.put_questions
+    original = store.questions.put
 
     def dying(*args, **more):
         nonlocal times
@@ -499,9 +501,9 @@ def test_more_are_added_and_others_drawn_by_another_seed(workspace):
 
 def test_what_a_person_rejected_is_made_up_for(workspace):
     facts(workspace, 4)
-    question_set = workspace.store.question_set("q")
+    question_set = workspace.store.sets.get("q")
     [first, *_] = questions_of(workspace)
-    workspace.store.put_questions(question_set.id, [replace(first, status="rejected", reason="rejected by hand")])
+    workspace.store.questions.put(question_set.id, [replace(first, status="rejected", reason="rejected by hand")])
     made = facts(workspace, 4)
     assert (made.proposed, made.usable) == (1, 4)
     assert next(q for q in questions_of(workspace) if q.id == first.id).reason == "rejected by hand"
@@ -561,8 +563,8 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     whole = foreseen(workspace).cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         facts(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
-    q = workspace.store.question_set("q")
-    calls, paid = workspace.store.paid(q.id)
+    q = workspace.store.sets.get("q")
+    calls, paid = workspace.store.payments.of(q.id)
     assert 0 < calls == len(requests_to(server)) < 36
     assert 0 < paid <= whole / 3 + 0.04
     assert q.total == calls, "what was paid for is kept, what was in flight at the end too"
@@ -572,10 +574,10 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     made = facts(workspace, budget=3 * whole)
     assert made.total == 12
     assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls, "no call was paid twice"
-    assert made.dollars == pytest.approx(workspace.store.paid(q.id)[1])
+    assert made.dollars == pytest.approx(workspace.store.payments.of(q.id)[1])
     assert {q.verified_by for q in questions_of(workspace)} == {"loopback"}, "those written before are verified too"
-    workspace.store.delete_question_set(q.id)
-    assert workspace.store.paid(q.id) == (0, 0.0)
+    workspace.store.sets.delete(q.id)
+    assert workspace.store.payments.of(q.id) == (0, 0.0)
 
 
 def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, server, monkeypatch):
@@ -591,7 +593,7 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
         facts(workspace, 120, index="many")
     questions = questions_of(workspace)
     assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
-    calls, _ = workspace.store.paid(workspace.store.question_set("q").id)
+    calls, _ = workspace.store.payments.of(workspace.store.sets.get("q").id)
     assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
 
 
@@ -713,16 +715,16 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
     assert (made.usable, list(made.nothing), made.unplanned) == (4, ["menu.txt"], 0)
     assert reason.startswith("yields no claim: 3 lines, no sentence; planned: ")
     assert pipeline.unasked_words(asdict(made)) == [f"No question is about menu.txt: {reason}."]
-    shown = plan_record.shown(workspace.store, workspace.store.question_set("q"))
+    shown = plan_record.shown(workspace.store, workspace.store.sets.get("q"))
     assert shown.nothing == made.nothing
     code, out, err = command_line("questions", "generate", "--index", "menu", "--name", "q", "--limit", "4")
     assert (code, f"No question is about menu.txt: {reason}." in " ".join(err.split())) == (0, True), err
     code, out, err = command_line("questions", "plan", "q", "--json")
     assert (code, json.loads(out)["nothing"]) == (0, made.nothing), err
-    info = workspace.store.question_set("q")
-    menu = next(d for d in workspace.store.documents(info.corpus_id) if d.name == "menu.txt")
+    info = workspace.store.sets.get("q")
+    menu = next(d for d in workspace.store.documents.all(info.corpus_id) if d.name == "menu.txt")
     written = Question("own", "Where does one begin?", "Home", ((Span(menu.id, 0, 4, "Home"),),), "person", "accepted")
-    workspace.store.put_questions(info.id, [written])
+    workspace.store.questions.put(info.id, [written])
     assert plan_record.shown(workspace.store, info).nothing == {}, "a person's question has its evidence there"
     one = pipeline.generate_questions(workspace, "menu", "one", kinds={"table": 1})
     assert (one.unplanned, one.nothing) == (1, {})
@@ -773,7 +775,7 @@ def test_doubtful_questions_are_made_last_and_verified_by_no_rule(workspace, com
 
 def put(workspace: Workspace, set_id: str, record: PlanRecord) -> None:
     fact = plan_record.fact_with(workspace.store, set_id, record)
-    workspace.store.put_set_fact(set_id, plan_record.FACT, fact)
+    workspace.store.sets.put_fact(set_id, plan_record.FACT, fact)
 
 
 def cell(document: str = "d", kind: str = "fact", style: str = "colleague", count: int = 1, section: str = "s") -> Cell:
@@ -807,7 +809,7 @@ def test_more_questions_than_are_planned_are_beyond_the_plan():
 
 
 def test_records_are_kept_with_the_set_and_read_as_they_were(workspace):
-    question_set = workspace.store.create_question_set(workspace.store.corpus("pumps").id, "kept")
+    question_set = workspace.store.sets.add(workspace.store.corpora.get("pumps").id, "kept")
     record = planned(fresh(), [cell(count=2), cell("b")], None, ())
     record.count("q1", 0, record.rows[1].cell)
     record.rows[0].reasons["asked already"] += 2
@@ -915,7 +917,7 @@ def test_the_command_line_tells_wrong_quotas(workspace, command_line):
         code, out, err = command_line(*command, *more)
         assert (code, out) == (2, "")
         assert said in " ".join(err.split())
-    workspace.store.create_question_set(workspace.store.corpus("pumps").id, "blank")
+    workspace.store.sets.add(workspace.store.corpora.get("pumps").id, "blank")
     code, out, err = command_line("questions", "plan", "blank")
     assert code == 2
     assert "Nothing was generated into 'blank'" in err

@@ -61,7 +61,7 @@ def write(folder, count: int, text: str = "Note {n}: the pump was replaced.", st
 
 
 def test_the_last_document_costs_what_the_first_did(workspace, steps, tmp_path):
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     files = write(tmp_path / "in", 600)
     rounds = [
         steps.of(lambda part=files[at : at + 100]: corpora.add_files(workspace, corpus, part))
@@ -72,30 +72,30 @@ def test_the_last_document_costs_what_the_first_did(workspace, steps, tmp_path):
 
 def test_evidence_is_moved_in_one_reading_of_the_questions(workspace, steps, tmp_path):
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     corpora.add_files(workspace, corpus, write(tmp_path / "in", 60))
-    question_set = store.create_question_set(corpus.id, "set")
-    infos = store.documents(corpus.id)
+    question_set = store.sets.add(corpus.id, "set")
+    infos = store.documents.all(corpus.id)
     quote = "the pump was replaced"
-    store.put_questions(question_set.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
+    store.questions.put(question_set.id, [question(info, 8 + len(info.name) - 8, quote) for info in infos])
     files = write(tmp_path / "in", 60, "A line before. Note {n}: the pump was replaced.")
     steps.statements.clear()
     outcomes = corpora.add_files(workspace, corpus, files, replace=True)
     assert {outcome.status for outcome in outcomes} == {"replaced"}
     readings = [s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]
     assert len(readings) == 1
-    names = {d.id: d.name for d in store.documents(corpus.id)}
-    for asked_question in store.questions(question_set.id):
+    names = {d.id: d.name for d in store.documents.all(corpus.id)}
+    for asked_question in store.questions.all(question_set.id):
         [[span]] = asked_question.evidence
         assert not span.stale
-        document = store.document(corpus.id, span.document_id)
+        document = store.documents.get(corpus.id, span.document_id)
         assert document.text[span.start : span.end] == quote
         assert names[span.document_id] == asked_question.id
 
     steps.statements.clear()
     corpora.delete_documents(workspace, corpus, [*names])
     assert len([s for s in steps.statements if s.startswith("SELECT") and "questions.body" in s]) == 1
-    assert all(q.evidence[0][0].stale for q in store.questions(question_set.id))
+    assert all(q.evidence[0][0].stale for q in store.questions.all(question_set.id))
 
 
 def question(info: DocumentInfo, start: int, quote: str) -> Question:
@@ -105,10 +105,10 @@ def question(info: DocumentInfo, start: int, quote: str) -> Question:
 
 def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     corpora.add_files(workspace, corpus, write(tmp_path / "in", 20))
-    question_set = store.create_question_set(corpus.id, "set")
-    store.put_questions(question_set.id, [question(info, 9, "the pump") for info in store.documents(corpus.id)])
+    question_set = store.sets.add(corpus.id, "set")
+    store.questions.put(question_set.id, [question(info, 9, "the pump") for info in store.documents.all(corpus.id)])
     files = write(tmp_path / "in", 20, "A line before. Note {n}: the pump was replaced.")
 
     def stopping(done: int, *_: object) -> None:
@@ -117,27 +117,27 @@ def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         corpora.add_files(workspace, corpus, files, replace=True, progress=stopping)
-    document_ids = {d.id for d in store.documents(corpus.id)}
-    spans = [q.evidence[0][0] for q in store.questions(question_set.id)]
+    document_ids = {d.id for d in store.documents.all(corpus.id)}
+    spans = [q.evidence[0][0] for q in store.questions.all(question_set.id)]
     assert {span.document_id for span in spans} == document_ids
     assert not any(span.stale for span in spans)
 
 
 def test_a_question_costs_the_same_in_a_long_set(workspace, steps):
-    question_set = workspace.store.create_question_set(workspace.store.create_corpus("notes").id, "set")
+    question_set = workspace.store.sets.add(workspace.store.corpora.add("notes").id, "set")
 
     def put(start: int) -> None:
         for n in range(start, start + 50):
-            workspace.store.put_questions(question_set.id, [Question(f"q{n}", "?", "!", (), "hand")])
+            workspace.store.questions.put(question_set.id, [Question(f"q{n}", "?", "!", (), "hand")])
 
     rounds = [steps.of(lambda start=start: put(start)) for start in range(0, 500, 50)]
     assert rounds[-1] < 1.5 * rounds[1], rounds
-    assert [q.id for q in workspace.store.questions(question_set.id)] == [f"q{n}" for n in range(500)]
+    assert [q.id for q in workspace.store.questions.all(question_set.id)] == [f"q{n}" for n in range(500)]
 
 
 def test_a_name_is_found_without_reading_the_others(workspace, steps):
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
 
     def make(numbers: range) -> None:
         """Add so many rows like the existing ones."""
@@ -147,13 +147,13 @@ def test_a_name_is_found_without_reading_the_others(workspace, steps):
                 rows = [row | {"id": f"{letter}-{n}", "name": f"{letter}{n}"} for n in numbers]
                 connection.execute(table.insert(), rows)
 
-    store.create_index(corpus.id, "i", IndexConfig())
-    store.create_question_set(corpus.id, "s")
-    store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
+    store.indexes.add(corpus.id, "i", IndexConfig())
+    store.sets.add(corpus.id, "s")
+    store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {})
     tables = schema.metadata.tables
 
     def look() -> None:
-        for kind in (store.index, store.index_named, store.question_set, store.run, store.run_named):
+        for kind in (store.indexes.get, store.indexes.find, store.sets.get, store.runs.get, store.runs.find):
             kind({"index": "i", "question_set": "s", "run": "r"}[kind.__name__.removesuffix("_named")] + "7")
 
     make(range(20))
@@ -167,13 +167,13 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     ids = tuple(f"d{n}" for n in range(20_000))
     infos = [DocumentInfo(i, "c", f"{i}.txt", "ok", 0, 9, "en", "", "", 9, (), "", 0.0) for i in ids]
     store = workspace.store
-    corpus = store.create_corpus("notes")
-    info = store.create_index(corpus.id, "i", IndexConfig())
+    corpus = store.corpora.add("notes")
+    info = store.indexes.add(corpus.id, "i", IndexConfig())
     monkeypatch.setattr(store, "documents", lambda *_, **__: infos)
     gc.disable()
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
-    question_set = store.create_question_set(corpus.id, "s")
+    question_set = store.sets.add(corpus.id, "s")
     plan = running._plan(workspace, RunConfig(info.id, question_set.id))
     provenance._provenance(workspace, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
@@ -181,7 +181,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
 
 def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
     """Its row holds the names of all its files: reading it for each file takes quadratic time."""
-    job = workspace.store.create_job("documents", "Add", "", {"files": [["a", "b"]] * 1000})
+    job = workspace.store.jobs.add("documents", "Add", "", {"files": [["a", "b"]] * 1000})
     with jobs._Heartbeat(workspace.store, job, None) as beat:
         steps.statements.clear()
         beat(1, 2, "files", "one.txt")
@@ -192,17 +192,17 @@ def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
 def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):
     """It does so four times a second while it runs."""
     store = workspace.store
-    corpus = store.create_corpus("notes")
-    index, question_set = store.create_index(corpus.id, "i", IndexConfig()), store.create_question_set(corpus.id, "q")
+    corpus = store.corpora.add("notes")
+    index, question_set = store.indexes.add(corpus.id, "i", IndexConfig()), store.sets.add(corpus.id, "q")
     config = {"index": index.name, "questions": question_set.id}
-    beat = jobs._Heartbeat(store, store.create_job("run", "Run", corpus.id, {"name": "r", "config": config}), None)
+    beat = jobs._Heartbeat(store, store.jobs.add("run", "Run", corpus.id, {"name": "r", "config": config}), None)
     assert len(beat._subjects) == 4
     for _ in range(2):
         steps.statements.clear()
         beat._look()
         assert len([s for s in steps.statements if s.startswith("SELECT")]) == 2
     assert not beat.stopping.is_set()
-    store.delete_question_set(question_set.id)
+    store.sets.delete(question_set.id)
     beat._look()
     assert beat.stopping.is_set()
     assert beat.deleted == f"Stopped: question set '{question_set.id}' that was worked on was deleted."

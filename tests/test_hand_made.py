@@ -193,17 +193,17 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 @pytest.fixture
 def run(loaded: Workspace) -> Run:
-    return loaded.store.run("sample-answered")
+    return loaded.store.runs.get("sample-answered")
 
 
 def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: Workspace, run: Run) -> None:
     assert run.status == "done"
     assert (run.config.model, run.config.judge) == (HAND_MADE, HAND_MADE)
-    answers = loaded.store.evaluated_answers(run.id)
+    answers = loaded.store.judgements.all(run.id)
     assert len(answers) == 100
     assert all(answer.answer.answerer == HAND_MADE and not answer.calls for answer in answers.values())
     assert all(answer.bank is None or answer.bank.maker == HAND_MADE for answer in answers.values())
-    assert loaded.store.paid(run.id)[0] == 0
+    assert loaded.store.payments.of(run.id)[0] == 0
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
     judgement = judgements.judgement_of(loaded, run)
     assert judgements.decided_words(judgement) == (
@@ -213,7 +213,7 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
 
 
 def test_its_answers_fit_what_was_retrieved(loaded: Workspace, run: Run) -> None:
-    for answer in loaded.store.evaluated_answers(run.id).values():
+    for answer in loaded.store.judgements.all(run.id).values():
         rows = answer.matrix.answer_by_chunk or ()
         assert all(len(row) == len(answer.matrix.chunks) == len(answer.answer.context) for row in rows)
         assert answer.answer.wrong_citations == ()
@@ -226,13 +226,13 @@ def test_its_questions_are_lost_in_many_ways_and_most_answers_are_right(loaded: 
     counts = {cause: list(causes.values()).count(cause) for cause in set(causes.values())}
     assert set(counts) >= {"not_retrieved", "below_k", "cut_by_budget", "not_answered", "wrong", "fine"}
     assert counts["fine"] >= 30
-    unanswerable = [q.id for q in loaded.store.run_questions(run.id) if q.kind == "unanswerable"]
-    refused = [loaded.store.evaluated_answers(run.id)[i].answer.status == "refused" for i in unanswerable]
+    unanswerable = [q.id for q in loaded.store.rankings.questions(run.id) if q.kind == "unanswerable"]
+    refused = [loaded.store.judgements.all(run.id)[i].answer.status == "refused" for i in unanswerable]
     assert 0 < sum(refused) < len(refused)
 
 
 def test_every_judged_score_names_no_prompt(loaded: Workspace, run: Run) -> None:
-    by_metric = loaded.store.scores(run.id)
+    by_metric = loaded.store.judgements.scores(run.id)
     assert set(by_metric) == set(hand_made.METRICS)
     versions = {score.version for score in by_metric["completeness"].values()}
     assert versions == {f"1+{HAND_MADE}"}
@@ -246,15 +246,15 @@ def test_it_cannot_be_judged_again_or_made_by_a_model_of_that_name(loaded: Works
 
 
 def test_loading_again_keeps_what_is_there(loaded: Workspace, run: Run) -> None:
-    before = {each.id for each in loaded.store.runs()}
+    before = {each.id for each in loaded.store.runs.all()}
     sample_experiment.load_sample(loaded)
-    assert {each.id for each in loaded.store.runs()} == before
+    assert {each.id for each in loaded.store.runs.all()} == before
 
 
 def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Workspace) -> None:
     """Its differences, of recall@3 on the 45 validation questions with evidence, are worked from the rankings."""
     store = loaded.store
-    experiment = store.experiment(sample_experiment.NAME)
+    experiment = store.experiments.get(sample_experiment.NAME)
     outcome = findings.outcome_of(loaded, experiment)
     names = ["knn", "knn maxsim", "bm25", "bm25 maxsim", "hybrid", "hybrid maxsim"]
     assert [row.cell.name for row in outcome.rows] == names
@@ -262,7 +262,7 @@ def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Works
     assert (experiment.split, rule.primary, rule.minimum_effect) == ("validation", "recall@3", 0.02)
 
     def recalls(run_id: str) -> dict[str, float]:
-        results = (result for result in store.results(run_id) if result.gold)
+        results = (result for result in store.rankings.all(run_id) if result.gold)
         return {r.question_id: np.mean([bool(set(g) & set(r.ranking.ids[:3])) for g in r.gold]) for r in results}
 
     base = recalls(experiment.baseline.run_id)
@@ -271,20 +271,20 @@ def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Works
         other = recalls(row.cell.run_id)
         assert row.delta.difference.mean == pytest.approx(np.mean([other[i] - base[i] for i in base]))
     assert (experiment.confirmation, outcome.test) == (None, None)
-    assert {run.config.split for run in store.runs()} == {"", "validation"}, "nobody has looked at the test side"
-    assert {run.name for run in store.runs()} >= set(sample.RUNS)
+    assert {run.config.split for run in store.runs.all()} == {"", "validation"}, "nobody has looked at the test side"
+    assert {run.name for run in store.runs.all()} >= set(sample.RUNS)
 
 
 def test_a_question_that_was_changed_is_left_out(loaded: Workspace, run: Run, tmp_path: Path) -> None:
     store = loaded.store
-    question_set, index = store.question_set("sample-questions"), store.index("sample-tokens-200")
-    copy = store.create_question_set(question_set.corpus_id, "changed")
-    [first, second, *_] = store.questions(question_set.id)
+    question_set, index = store.sets.get("sample-questions"), store.indexes.get("sample-tokens-200")
+    copy = store.sets.add(question_set.corpus_id, "changed")
+    [first, second, *_] = store.questions.all(question_set.id)
     changed = [
         Question(f"{q.id}x", text, q.answer, q.evidence, q.generator, "accepted")
         for q, text in ((first, first.text), (second, "What else?"))
     ]
-    store.put_questions(copy.id, changed)
+    store.questions.put(copy.id, changed)
     made = hand_made.make(loaded, "changed-answered", index, copy)
-    assert [q.text for q in store.run_questions(made.id)] == [first.text]
-    store.delete_run(made.id)
+    assert [q.text for q in store.rankings.questions(made.id)] == [first.text]
+    store.runs.delete(made.id)

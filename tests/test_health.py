@@ -116,14 +116,14 @@ def test_words_are_copied_from_the_sentence_in_which_the_evidence_stands(workspa
     document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
     start = text.index("2021")
     assert material.sentences_around(document, start, start + 4) == VALVE
-    corpus = workspace.store.create_corpus("plant")
+    corpus = workspace.store.corpora.add("plant")
     corpora.add_file(workspace, corpus, "d.md", text.encode())
     rows = [
         {"question": f"When was the {words}?", "answer": "2021", "document": "d.md", "quote": "2021"}
         for words in ("north valve of the boiler replaced by the firm Halden", "stopcock near the pump of the canteen")
     ]
     exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
-    read = material.read_material(workspace, workspace.store.question_set("asked"), None)
+    read = material.read_material(workspace, workspace.store.sets.get("asked"), None)
     assert [each.value for each in found("copies", read).values()] == [1.0]
     assert list(found("copies", read)) == [read.subjects[0].id]
 
@@ -544,11 +544,11 @@ def test_stale_evidence():
 def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantine(workspace_with_set):
     """A question about tea is set aside when its document is replaced, and released when the words come back."""
     workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.question_set("asked")
-    corpus = store.corpus(asked.corpus_id)
+    asked = store.sets.get("asked")
+    corpus = store.corpora.get(asked.corpus_id)
     with staleness.refreshing(store, corpus):
         corpora.add_file(workspace, corpus, "tea.md", b"# Tea\n\nTea is free.\n", replace=True)
-    made = examination.examine(workspace, store.question_set("asked"))
+    made = examination.examine(workspace, store.sets.get("asked"))
     stale = made.found["stale"]
     assert [each.value for each in stale.findings] == [1.0, 1.0]
     assert {each.words for each in stale.findings} == {f"set aside: “{TEA}” is not found any more"}
@@ -558,7 +558,7 @@ def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantin
     assert quarantine.release(workspace, asked, "stale") == 0
     with staleness.refreshing(store, corpus):
         corpora.add_file(workspace, corpus, "tea.md", f"# Tea\n\n{TEA}\n".encode(), replace=True)
-    assert not examination.examine(workspace, store.question_set("asked")).found["stale"].findings
+    assert not examination.examine(workspace, store.sets.get("asked")).found["stale"].findings
 
 
 def test_every_check_leaves_an_empty_set_alone():
@@ -598,7 +598,7 @@ def test_a_change_of_one_question_in_hundreds_is_seen_in_the_words():
 
 @pytest.fixture
 def workspace_with_set(workspace):
-    corpus = workspace.store.create_corpus("plant")
+    corpus = workspace.store.corpora.add("plant")
     facts = {
         "valve.md": f"# Valve\n\n{VALVE}\n\n| part | weight |\n|---|---|\n| wheel | 12 kg |\n",
         "tea.md": f"# Tea\n\n{TEA}\n",
@@ -621,7 +621,7 @@ def workspace_with_set(workspace):
 
 def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.question_set("asked")
+    asked = store.sets.get("asked")
     index = examination.index_of(workspace, asked)
     made = examination.examine(workspace, asked)
     assert made == examination.kept(workspace, asked)
@@ -645,10 +645,10 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     assert "a change in notes.md, which no question is about" in said
     assert "no unanswerable question" in said
     running.run(workspace, "words", RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3))
-    assert not examination.is_current(workspace, store.question_set("asked"), index, made)
-    again = examination.examine(workspace, store.question_set("asked"))
-    store.put_questions(asked.id, [replace(store.questions(asked.id)[0], answer="In 2021")])
-    assert not examination.is_current(workspace, store.question_set("asked"), index, again)
+    assert not examination.is_current(workspace, store.sets.get("asked"), index, made)
+    again = examination.examine(workspace, store.sets.get("asked"))
+    store.questions.put(asked.id, [replace(store.questions.all(asked.id)[0], answer="In 2021")])
+    assert not examination.is_current(workspace, store.sets.get("asked"), index, again)
 
 
 def test_shares_of_places_that_overlap_are_said_to_overlap():
@@ -661,12 +661,12 @@ def test_shares_of_places_that_overlap_are_said_to_overlap():
 
 def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):
     workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.question_set("asked")
-    document = store.document_named(asked.corpus_id, "valve.md")
-    start = store.document(asked.corpus_id, document.id).text.index("12 kg")
+    asked = store.sets.get("asked")
+    document = store.documents.find(asked.corpus_id, "valve.md")
+    start = store.documents.get(asked.corpus_id, document.id).text.index("12 kg")
     span = Span(document.id, start, start + 5, "12 kg")
-    store.put_questions(asked.id, [Question("cell", "How heavy is the wheel?", "12 kg", ((span,),), "hand")])
-    made = examination.examine(workspace, store.question_set("asked"))
+    store.questions.put(asked.id, [Question("cell", "How heavy is the wheel?", "12 kg", ((span,),), "hand")])
+    made = examination.examine(workspace, store.sets.get("asked"))
     assert {each.kind: each.questions for each in made.contents.places} == {"prose": 3, "tables": 1}
     assert "tables" not in " ".join(contents.verdict(made.contents))
 
@@ -729,13 +729,13 @@ def test_what_documents_consist_of_is_counted_by_hand_and_asked_by_evidence_or_b
 def test_an_examination_tells_its_progress_and_can_be_cancelled_at_each_stage(workspace_with_set):
     """Of 100,000 questions, reading and searching take most of the time; each is reported and stops."""
     workspace = workspace_with_set
-    asked, heard = workspace.store.question_set("asked"), []
+    asked, heard = workspace.store.sets.get("asked"), []
     examination.examine(workspace, asked, progress=lambda *told: heard.append(told))
     stages = list(dict.fromkeys(message for *_, message in heard))
     assert stages[:4] == ["Reading the questions", "Reading the chunks", "Searching", "Reading the runs"]
     assert stages[4:] == [check.title for check in CHECKS.values()]
     assert all(total for _, total, _, message in heard if message == "Searching")
-    before = workspace.store.set_fact(asked.id, examination.FACT)
+    before = workspace.store.sets.fact(asked.id, examination.FACT)
     for stage in stages:
 
         def cancelling(*told, stage=stage):
@@ -744,13 +744,13 @@ def test_an_examination_tells_its_progress_and_can_be_cancelled_at_each_stage(wo
 
         with pytest.raises(Cancelled, match=re.escape(stage)):
             examination.examine(workspace, asked, progress=cancelling)
-    assert workspace.store.set_fact(asked.id, examination.FACT) == before
+    assert workspace.store.sets.fact(asked.id, examination.FACT) == before
 
 
 def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):
     workspace = workspace_with_set
-    workspace.store.delete_index(workspace.store.index("index").id)
-    made = examination.examine(workspace, workspace.store.question_set("asked"))
+    workspace.store.indexes.delete(workspace.store.indexes.get("index").id)
+    made = examination.examine(workspace, workspace.store.sets.get("asked"))
     assert made.index == ""
     assert "Build an index" in made.found["elsewhere"].unknown
     assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
@@ -758,24 +758,24 @@ def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_se
 
 def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(workspace_with_set):
     workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.question_set("asked")
-    first, second, third = store.questions(asked.id)
+    asked = store.sets.get("asked")
+    first, second, third = store.questions.all(asked.id)
     edited = [replace(second, status="rejected", reason="dull"), replace(third, status="proposed")]
-    store.put_questions(asked.id, edited)
-    before = store.question_set("asked").version
+    store.questions.put(asked.id, edited)
+    before = store.sets.get("asked").version
     ids = [first.id, second.id, third.id, "gone"]
     assert quarantine.quarantine(workspace, asked, "copies", ids, "Ada") == 2, "one was rejected already"
-    [newest, *_] = store.history.versions(asked.id)
+    [newest, *_] = store.versions.all(asked.id)
     assert (newest.number, newest.author, newest.questions) == (before + 1, "Ada", 2)
-    held = quarantine.held_by(store.questions(asked.id), "copies")
+    held = quarantine.held_by(store.questions.all(asked.id), "copies")
     assert [q.id for q in held] == [first.id, third.id]
     assert {q.reason for q in held} == {"health: Copies the passage's words"}
-    assert not quarantine.held_by(store.questions(asked.id), "stale")
-    assert store.question_set("asked").asked == 0
-    store.put_questions(asked.id, [replace(held[0], answer="In 2021")], edit=Edit("Bea"))
+    assert not quarantine.held_by(store.questions.all(asked.id), "stale")
+    assert store.sets.get("asked").asked == 0
+    store.questions.put(asked.id, [replace(held[0], answer="In 2021")], edit=Edit("Bea"))
     assert quarantine.release(workspace, asked, "stale") == 0
     assert quarantine.release(workspace, asked, "copies", "Ada") == 2
-    states = {q.id: (q.status, q.reason, q.answer) for q in store.questions(asked.id)}
+    states = {q.id: (q.status, q.reason, q.answer) for q in store.questions.all(asked.id)}
     assert states[first.id] == ("accepted", "", "In 2021"), "what was edited meanwhile stays"
     assert states[second.id] == ("rejected", "dull", "noon")
     assert states[third.id][:2] == ("proposed", "")
@@ -794,8 +794,8 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert rows["duplicates"]["effects"] == []
     code, out, err = command_line("questions", "health", "asked", "--quarantine", "duplicates", "--by", "Ada")
     assert "1 question was put into quarantine by “Duplicate or nearly”" in err
-    assert [q.id for q in workspace_with_set.store.questions(
-        workspace_with_set.store.question_set("asked").id) if q.status == "quarantined"] == ["again"]  # fmt: skip
+    assert [q.id for q in workspace_with_set.store.questions.all(
+        workspace_with_set.store.sets.get("asked").id) if q.status == "quarantined"] == ["again"]  # fmt: skip
     code, out, err = command_line("questions", "health", "asked", "--release", "duplicates", "--check", "duplicates")
     assert "released from" in err
     assert "the same words as" in out
@@ -818,7 +818,7 @@ def test_the_command_line_says_what_is_not_known_and_counts_what_is_in_quarantin
     recall, answers = rows["duplicates"]["effects"]
     assert (recall["metric"], recall["before"]["n"], recall["after"]["n"], recall["removed"]) == ("recall@1", 3, 2, 1)
     metric = answers["metric"]
-    scores = measurements.scores_of(workspace, workspace.store.run("words"))[metric]
+    scores = measurements.scores_of(workspace, workspace.store.runs.get("words"))[metric]
     values = {i: each.value for i, each in scores.items() if each.value is not None}
     assert answers["before"]["mean"] == pytest.approx(sum(values.values()) / len(values))
     assert answers["after"]["n"] == len(values.keys() - {"again"}) > 0
@@ -836,7 +836,7 @@ def test_what_a_set_notices_is_said_of_the_metric_that_heads_its_checks(workspac
     config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
     running.run(workspace, "one", config)
     newest = running.run(workspace, "three", replace(config, k=3))
-    asked = workspace.store.question_set("asked")
+    asked = workspace.store.sets.get("asked")
     [recall] = effects.headlines(workspace, newest, measurements.summary_of(workspace, newest))
     assert contents.sensitivity(workspace, material.runs_of(workspace, asked))[1] == recall.metric == "recall@3"
 
@@ -846,29 +846,29 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     workspace = workspace_with_set
     config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
     running.run(workspace, "open", config)
-    read = material.read_material(workspace, workspace.store.question_set("asked"), workspace.store.index("index"))
+    read = material.read_material(workspace, workspace.store.sets.get("asked"), workspace.store.indexes.get("index"))
     assert read.closed == ()
     assert [run.run for run in read.outcomes] == ["open"]
     assert len(read.lexical) == 3
     assert read.subjects[0].gold_chunks
-    asked, store = workspace.store.question_set("asked"), workspace.store
+    asked, store = workspace.store.sets.get("asked"), workspace.store
     closed = replace(
-        config, index=store.index("index").id, questions=asked.id, answerer="model", model="m", context="none"
+        config, index=store.indexes.get("index").id, questions=asked.id, answerer="model", model="m", context="none"
     )
-    run = store.create_run("closed", asked.corpus_id, closed, "f", store.run("open").provenance)
-    first, second, third = store.questions(asked.id)
+    run = store.runs.add("closed", asked.corpus_id, closed, "f", store.runs.get("open").provenance)
+    first, second, third = store.questions.all(asked.id)
     nothing = Ranking((), ())
-    store.put_results(run.id, [(n, q, Retrieved(q.id, nothing, ((),))) for n, q in enumerate((first, second, third))])
+    store.rankings.put(run.id, [(n, q, Retrieved(q.id, nothing, ((),))) for n, q in enumerate((first, second, third))])
     verdicts = ((first, 1.0), (second, 0.0), (third, 1.0))
-    store.put_evaluated(
+    store.judgements.put(
         run.id,
         [
             (EvaluatedAnswer(q, Answer(q.id, "An answer.", "answered", "model")), [Score("equivalence", value)])
             for q, value in verdicts
         ],
     )
-    store.finish_run(run.id, "done")
-    made = examination.examine(workspace, store.question_set("asked"))
+    store.runs.set_status(run.id, "done")
+    made = examination.examine(workspace, store.sets.get("asked"))
     assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
     assert made.found["closed-book"].note == "3 of 3 questions were asked without documents, by closed."
 

@@ -22,10 +22,10 @@ from tests.test_pages import address, bare, built, button, home, show, visit, wo
 def store(home):  # noqa: F811
     """The home of the pages' tests, with one question asked twice."""
     store = open_workspace().store
-    asked = store.question_set("asked")
-    first = store.questions(asked.id)[0]
+    asked = store.sets.get("asked")
+    first = store.questions.all(asked.id)[0]
     twin = Question("twin", first.text.upper(), first.answer, first.evidence, "hand", "accepted")
-    store.put_questions(asked.id, [twin])
+    store.questions.put(asked.id, [twin])
     return store
 
 
@@ -58,24 +58,24 @@ def test_a_check_lists_its_questions_and_the_address_holds_them(store):
 
 def test_one_click_quarantines_and_another_releases(store):
     app = show("health", set="asked")
-    asked = store.question_set("asked")
-    versions = len(store.history.versions(asked.id))
+    asked = store.sets.get("asked")
+    versions = len(store.versions.all(asked.id))
     app.button(key="quarantine-duplicates").click().run()
-    assert [q.id for q in quarantine.held_by(store.questions(asked.id), "duplicates")] == ["twin"]
-    assert len(store.history.versions(asked.id)) == versions + 1
+    assert [q.id for q in quarantine.held_by(store.questions.all(asked.id), "duplicates")] == ["twin"]
+    assert len(store.versions.all(asked.id)) == versions + 1
     assert "Quarantine 1" not in [each.label for each in app.button if each.key == "quarantine-duplicates"]
     app.button(key="release-duplicates").click().run()
-    assert not quarantine.held_by(store.questions(asked.id), "duplicates")
-    twin = next(q for q in store.questions(asked.id) if q.id == "twin")
+    assert not quarantine.held_by(store.questions.all(asked.id), "duplicates")
+    twin = next(q for q in store.questions.all(asked.id) if q.id == "twin")
     assert (twin.status, twin.reason) == ("accepted", "")
 
 
 def test_questions_set_aside_as_stale_are_counted_with_the_way_to_mend_them(store):
-    asked = store.question_set("asked")
-    first = store.questions(asked.id)[0]
+    asked = store.sets.get("asked")
+    first = store.questions.all(asked.id)[0]
     gone = tuple(tuple(replace(span, stale=True) for span in group) for group in first.evidence)
     reason = f"{staleness.REASON}“the pump” is not found any more"
-    store.put_questions(asked.id, [replace(first, evidence=gone, status="quarantined", reason=reason)])
+    store.questions.put(asked.id, [replace(first, evidence=gone, status="quarantined", reason=reason)])
     app = show("health", set="asked", check="stale")
     table = next(each.value for each in app.dataframe if "Why" in each.value)
     assert (table["Id"].tolist(), table["Why"].tolist()) == (
@@ -96,13 +96,13 @@ def test_a_large_set_is_checked_by_a_job_and_what_is_kept_is_shown(store, monkey
     assert "This set was not checked yet." in words(app)
     assert "Nothing is known of its questions" in words(app)
     button(app, "Check it").click().run()
-    [job] = [job for job in store.jobs() if job.kind == "health"]
+    [job] = [job for job in store.jobs.all() if job.kind == "health"]
     from ragviz import jobs
 
     jobs.perform(open_workspace(), job.id)
     assert "Between two runs it notices" in words(show("health", set="asked"))
-    asked = store.question_set("asked")
-    store.put_questions(asked.id, [Question("new", "Another?", "Yes", (), "hand")])
+    asked = store.sets.get("asked")
+    store.questions.put(asked.id, [Question("new", "Another?", "Yes", (), "hand")])
     app = show("health", set="asked")
     assert "have changed since the set was checked" in words(app)
     assert "Between two runs it notices" in words(app), "what was found stays until it is checked again"
@@ -110,16 +110,16 @@ def test_a_large_set_is_checked_by_a_job_and_what_is_kept_is_shown(store, monkey
 
 
 def test_planned_against_made(store):
-    asked = store.question_set("asked")
+    asked = store.sets.get("asked")
     assert "made without a plan" in words(show("health", set="asked", tab="Planned and made"))
-    document = store.documents(asked.corpus_id)[0]
+    document = store.documents.all(asked.corpus_id)[0]
     rows = [
         Row(Cell(document.id, "Pump 1", "fact", "colleague", 2), made=2),
         Row(Cell(document.id, "Pump 2", "table", "colleague", 3), made=1),
     ]
     rows[1].reasons["there is no table"] = 2
     record = PlanRecord("k", "w", "small", "extractive", 0, rows=rows)
-    store.put_set_fact(asked.id, plan_record.FACT, plan_record.fact_with(store, asked.id, record))
+    store.sets.put_fact(asked.id, plan_record.FACT, plan_record.fact_with(store, asked.id, record))
     app = show("health", set="asked", tab="Planned and made")
     assert "3 of 5 planned questions exist." in words(app)
     lacking = next(each.value for each in app.dataframe if "Section" in each.value)
@@ -131,20 +131,20 @@ def test_the_drill_is_offered(store):
     app = show("health", set="asked", tab="Drill")
     assert "plants known faults" in words(app)
     button(app, "Drill this set").click().run()
-    [job] = [job for job in store.jobs() if job.kind == "drill"]
+    [job] = [job for job in store.jobs.all() if job.kind == "drill"]
     assert job.arguments["questions"] == "asked"
 
 
 def test_the_map_opens_a_chunk(store):
-    asked = store.question_set("asked")
+    asked = store.sets.get("asked")
     app = show("health", set="asked", index="small", tab="Coverage map")
     said = words(app)
     assert "chunks are asked about" in said
     assert "Click a point to read its chunk." in said
-    question = next(q for q in store.questions(asked.id) if q.evidence)
+    question = next(q for q in store.questions.all(asked.id) if q.evidence)
     span = question.evidence[0][0]
-    build = store.index("small")
-    start, end, _ = store.cuts(build.build, [span.document_id])[span.document_id][0].tolist()
+    build = store.indexes.get("small")
+    start, end, _ = store.indexes.cuts(build.build, [span.document_id])[span.document_id][0].tolist()
     chunk_id = f"{span.document_id}-{start:08d}-{end:08d}"
     app = show("health", set="asked", index="small", tab="Coverage map", chunk=chunk_id)
     assert "Click a point" not in words(app)
@@ -156,13 +156,13 @@ def test_the_map_opens_a_chunk(store):
 
 def test_without_questions_the_page_says_what_is_next(home):  # noqa: F811
     store = open_workspace().store
-    corpus = store.create_corpus("empty")
+    corpus = store.corpora.add("empty")
     app = visit("health", corpus="empty")
     assert "has no questions yet" in words(app)
-    store.create_question_set(corpus.id, "bare")
+    store.sets.add(corpus.id, "bare")
     app = visit("health", corpus="empty", set="bare")
     assert "has no questions yet" in words(app)
-    store.put_questions(store.question_set("bare").id, [Question("q", "Who?", "Ada", (), "hand")])
+    store.questions.put(store.sets.get("bare").id, [Question("q", "Who?", "Ada", (), "hand")])
     app = visit("health", corpus="empty", set="bare")
     said = words(app)
     assert "has no index" in said
@@ -176,9 +176,9 @@ def test_without_questions_the_page_says_what_is_next(home):  # noqa: F811
 
 
 def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(store, command_line):
-    asked = store.question_set("asked")
+    asked = store.sets.get("asked")
     for name, model in (("by-small", "small"), ("by-large", "large")):
-        config = RunConfig(store.index("small").id, asked.id, "bm25", k=3, depth=5, answerer="model", model=model)
+        config = RunConfig(store.indexes.get("small").id, asked.id, "bm25", k=3, depth=5, answerer="model", model=model)
         _answered(store, name, config)
     said = "rank retrieval well and generators badly"
     for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
@@ -188,9 +188,9 @@ def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(stor
     for command in commands:
         assert said not in " ".join(command_line(*command)[1].split())
         assert json.loads(command_line(*command, "--json")[1])["warning"] == ""
-    store.put_questions(asked.id, [replace(q, generator="extractive") for q in store.questions(asked.id)])
+    store.questions.put(asked.id, [replace(q, generator="extractive") for q in store.questions.all(asked.id)])
     for name in ("by-small", "by-large"):
-        store.replace_results(store.run(name).id, _results(store, asked.id))
+        store.rankings.replace(store.runs.get(name).id, _results(store, asked.id))
     for page, parameters in (("compare", {"runs": "by-small,by-large"}), ("health", {"set": "asked"})):
         assert any(said in each.value for each in visit(page, **parameters).warning), "in a box"
     for command in commands:
@@ -201,14 +201,14 @@ def test_generated_sets_are_said_to_decide_badly_between_models_that_answer(stor
 
 def _answered(store, name, config):
     """Store a finished run that says who answers; only its choices and questions are looked at here."""
-    source = store.run("words")
-    run = store.create_run(name, source.corpus_id, config, source.fingerprint, source.provenance)
-    store.put_results(run.id, _results(store, config.questions))
-    store.finish_run(run.id, "done")
+    source = store.runs.get("words")
+    run = store.runs.add(name, source.corpus_id, config, source.fingerprint, source.provenance)
+    store.rankings.put(run.id, _results(store, config.questions))
+    store.runs.set_status(run.id, "done")
 
 
 def _results(store, set_id):
     return [
         (place, question, Retrieved(question.id, Ranking((), ()), ((),) * len(question.evidence)))
-        for place, question in enumerate(store.questions(set_id))
+        for place, question in enumerate(store.questions.all(set_id))
     ]

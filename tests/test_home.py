@@ -48,12 +48,12 @@ def links(app: AppTest) -> list[str]:
 def make(workspace: Workspace, *runs: RunConfig) -> None:
     """Add a corpus with a document, an index, a question and these runs, which are done."""
     store = workspace.store
-    corpus = store.create_corpus("notes")
-    question_set = store.create_question_set(corpus.id, "asked")
-    store.put_questions(question_set.id, [Question("q", "Who?", "Ann", ((Span("d", 0, 3),),), "hand", "accepted")])
+    corpus = store.corpora.add("notes")
+    question_set = store.sets.add(corpus.id, "asked")
+    store.questions.put(question_set.id, [Question("q", "Who?", "Ann", ((Span("d", 0, 3),),), "hand", "accepted")])
     for number, config in enumerate(runs):
-        run = store.create_run(f"run {number}", corpus.id, config, str(number), {})
-        store.finish_run(run.id, "done")
+        run = store.runs.add(f"run {number}", corpus.id, config, str(number), {})
+        store.runs.set_status(run.id, "done")
 
 
 # The picture
@@ -97,7 +97,7 @@ def test_the_first_visit_has_the_sentence_and_one_thing_to_press() -> None:
 def test_while_the_sample_is_loaded_it_cannot_be_loaded_again() -> None:
     app = show()
     next(button for button in app.button if button.label == "Load the sample").click().run()
-    assert [job.kind for job in open_workspace().store.jobs()] == ["sample"]
+    assert [job.kind for job in open_workspace().store.jobs.all()] == ["sample"]
     assert [b.disabled for b in app.button if b.label == "Loading the sample…"] == [True]
 
 
@@ -135,7 +135,7 @@ def ready(home: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     from ragviz.index import indexing
 
     make(home)
-    corpus = home.store.corpus("notes")
+    corpus = home.store.corpora.get("notes")
     corpora.add_file(home, corpus, "a.md", b"Ann built the tower in 1903.")
     indexing.build_index(home, corpus, "words", IndexConfig(embedder=""))
     return home
@@ -143,15 +143,15 @@ def ready(home: Workspace, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def done(workspace: Workspace, name: str, **config: str) -> None:
     store = workspace.store
-    index, question_set = store.index("words"), store.question_set("asked")
-    run = store.create_run(
+    index, question_set = store.indexes.get("words"), store.sets.get("asked")
+    run = store.runs.add(
         name,
         index.corpus_id,
         RunConfig(index.id, question_set.id, "bm25", **config),
         name,
         {},  # type: ignore[arg-type]
     )
-    store.finish_run(run.id, "done")
+    store.runs.set_status(run.id, "done")
 
 
 def test_with_one_run_done_a_second_one_is_suggested(ready: Workspace) -> None:

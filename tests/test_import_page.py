@@ -28,8 +28,8 @@ def test_a_zip_of_beir_brings_documents_and_questions(home: Path) -> None:  # no
     assert "5 questions and 3 documents imported into brought" in words(app)
     assert "from BEIR" in words(app)
     store = open_workspace().store
-    assert store.question_set("brought").sides == {"test": 2, "validation": 1, "": 2}
-    assert store.document_named(store.corpus("notes").id, "d3") is not None
+    assert store.sets.get("brought").sides == {"test": 2, "validation": 1, "": 2}
+    assert store.documents.find(store.corpora.get("notes").id, "d3") is not None
 
 
 def test_an_offset_that_was_repaired_is_listed(home: Path) -> None:  # noqa: F811
@@ -41,14 +41,16 @@ def test_an_offset_that_was_repaired_is_listed(home: Path) -> None:  # noqa: F81
     assert list(table.value["Row"]) == [1, 2]
     columns = json.loads(table.proto.columns)
     assert columns["Row"]["pinned"], "else it gets half of the width that the columns leave"
-    assert open_workspace().store.document_named(open_workspace().store.corpus("notes").id, "Ferries/001") is not None
+    assert (
+        open_workspace().store.documents.find(open_workspace().store.corpora.get("notes").id, "Ferries/001") is not None
+    )
     assert FERRY in "".join(d.text for d in texts())
 
 
 def texts():
     store = open_workspace().store
-    corpus = store.corpus("notes")
-    return store.many_texts(corpus.id, [info.id for info in store.documents(corpus.id) if info.status == "ok"])
+    corpus = store.corpora.get("notes")
+    return store.documents.texts(corpus.id, [info.id for info in store.documents.all(corpus.id) if info.status == "ok"])
 
 
 def test_what_a_triple_is_stands_beside_the_form(home: Path) -> None:  # noqa: F811
@@ -59,30 +61,30 @@ def test_what_a_triple_is_stands_beside_the_form(home: Path) -> None:  # noqa: F
     app = imported(show("questions", tab="Import"), "t.csv", data, "text/csv")
     assert "1 question imported into brought" in words(app)
     store = open_workspace().store
-    [question] = store.questions(store.question_set("brought").id)
+    [question] = store.questions.all(store.sets.get("brought").id)
     assert question.evidence[0][0].text == passage
 
 
 def test_large_files_are_imported_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(import_tab, "AT_ONCE", 10)
-    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.job(job.id))
+    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
     imported(show("questions", tab="Import"), "beir.zip", zipped(beir()), "application/zip")
     workspace = open_workspace()
-    job = workspace.store.jobs()[0]
+    job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["name"], job.arguments["format"]) == ("import", "brought", "auto")
-    assert workspace.store.question_set_named("brought") is None
+    assert workspace.store.sets.find("brought") is None
     done = jobs.perform(workspace, job.id)
     assert done.result["imported"] == 5
     assert not Path(job.arguments["folder"]).exists()
     assert "5 questions and 3 documents imported into brought" in words(show("questions"))
-    workspace.store.delete_question_set(workspace.store.question_set("brought").id)
+    workspace.store.sets.delete(workspace.store.sets.get("brought").id)
     assert "imported into brought" not in words(show("questions"))
 
 
 def test_a_file_that_is_no_question_set_is_told(home: Path) -> None:  # noqa: F811
     app = pressed(show("questions", tab="Import"), "x.csv", b"name,age\nAda,36\n", "text/csv")
     assert "has no column" in app.error[0].value
-    assert open_workspace().store.question_set_named("brought") is None
+    assert open_workspace().store.sets.find("brought") is None
 
 
 def test_every_format_is_exported_and_says_what_it_lacks(home: Path) -> None:  # noqa: F811

@@ -29,7 +29,7 @@ from ragviz.questions.formats import files
 from ragviz.workspace import Workspace
 
 workspace = Workspace(Settings(home=Path(sys.argv[1])))
-corpus, started, heard = workspace.store.corpus("big"), time.monotonic(), []
+corpus, started, heard = workspace.store.corpora.get("big"), time.monotonic(), []
 path = Path(sys.argv[2])
 outcome = exchange.import_files(
     workspace, corpus, files.from_paths([(path.name, path)]), "s", progress=lambda *_: heard.append(time.monotonic())
@@ -47,7 +47,7 @@ print(json.dumps([outcome.imported, outcome.problems, peak, time.monotonic() - s
 @pytest.fixture
 def workspace(tmp_path):
     opened = Workspace(Settings(home=tmp_path / "home"))
-    opened.store.create_corpus("big")
+    opened.store.corpora.add("big")
     return opened
 
 
@@ -81,7 +81,7 @@ def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_pat
     assert peak < MOST_BYTES
     assert seconds < MOST_SECONDS
     assert silence < 10  # a cancellation is heard until all rows are stored
-    assert workspace.store.question_set("s").total == ROWS
+    assert workspace.store.sets.get("s").total == ROWS
 
 
 def test_every_row_that_cannot_be_read_is_told_however_many(workspace, tmp_path):
@@ -90,7 +90,7 @@ def test_every_row_that_cannot_be_read_is_told_however_many(workspace, tmp_path)
     from ragviz.questions import exchange
     from ragviz.questions.formats import files
 
-    corpus = workspace.store.corpus("big")
+    corpus = workspace.store.corpora.get("big")
     outcome = exchange.import_files(workspace, corpus, files.from_paths([("beir", made)]), "s")
     told = exchange.problems_of(workspace, outcome.key)
     assert (outcome.imported, outcome.problems, len(told)) == (200, 19_800, 19_800)
@@ -108,33 +108,33 @@ def waited(condition, seconds=60.0):
 
 
 def started(workspace, made):
-    corpus = workspace.store.corpus("big")
+    corpus = workspace.store.corpora.get("big")
     arguments = {"files": [("beir", str(made))], "corpus": corpus.id, "name": "s", "format": "auto"}
-    job = workspace.store.create_job("import", "Import s", corpus.id, arguments)
+    job = workspace.store.jobs.add("import", "Import s", corpus.id, arguments)
     return jobs.start(workspace, job)
 
 
 def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_path):
     made = folder(tmp_path, 20_000, 2_000)
     job = started(workspace, made)
-    waited(lambda: workspace.store.job(job.id).message.startswith(("Reading", "Storing")))
-    running = workspace.store.job(job.id)
+    waited(lambda: workspace.store.jobs.get(job.id).message.startswith(("Reading", "Storing")))
+    running = workspace.store.jobs.get(job.id)
     os.kill(running.pid, signal.SIGKILL)
     waited(lambda: is_alive(running.host, running.pid, running.pid_started) is False)
-    corpus = workspace.store.corpus("big")
-    assert workspace.store.documents(corpus.id) == []
-    assert workspace.store.question_sets() == []
+    corpus = workspace.store.corpora.get("big")
+    assert workspace.store.documents.all(corpus.id) == []
+    assert workspace.store.sets.all() == []
     resumed = jobs.perform(workspace, job.id)
     assert (resumed.status, resumed.result["imported"]) == ("done", 20_000)
-    assert len(workspace.store.documents(corpus.id)) == 2_000
+    assert len(workspace.store.documents.all(corpus.id)) == 2_000
 
 
 def test_an_import_that_is_cancelled_leaves_nothing(workspace, tmp_path):
     job = started(workspace, folder(tmp_path, 60_000, 2_000))
-    waited(lambda: workspace.store.job(job.id).message.startswith("Reading"))
-    jobs.cancel(workspace, workspace.store.job(job.id))
-    waited(lambda: workspace.store.job(job.id).status != "running")
-    ended = workspace.store.job(job.id)
+    waited(lambda: workspace.store.jobs.get(job.id).message.startswith("Reading"))
+    jobs.cancel(workspace, workspace.store.jobs.get(job.id))
+    waited(lambda: workspace.store.jobs.get(job.id).status != "running")
+    ended = workspace.store.jobs.get(job.id)
     assert ended.status == "cancelled"
     assert jobs.kept(ended) == "Nothing was imported: an import is stored whole, at its end."
-    assert workspace.store.question_sets() == []
+    assert workspace.store.sets.all() == []

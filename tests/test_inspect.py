@@ -78,22 +78,22 @@ def home(judged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 def fill(workspace: Workspace) -> None:
     store = workspace.store
-    corpus = store.corpus("notes")
-    questions = store.questions(store.question_set("asked").id)
-    store.put_questions(store.create_question_set(corpus.id, "told").id, [*questions, chinese(workspace)])
+    corpus = store.corpora.get("notes")
+    questions = store.questions.all(store.sets.get("asked").id)
+    store.questions.put(store.sets.add(corpus.id, "told").id, [*questions, chinese(workspace)])
     config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive")
     run = running.run(workspace, "told", config)
     names = tuple(ANSWER_METRICS)
-    store.put_evaluated(
+    store.judgements.put(
         run.id, [(each, answer_metrics.scores(each, names)) for each in evaluated_answers(run, workspace)]
     )
 
 
 def chinese(workspace: Workspace) -> Question:
     store = workspace.store
-    info = store.document_named(store.corpus("notes").id, "阀门.txt")
+    info = store.documents.find(store.corpora.get("notes").id, "阀门.txt")
     assert info is not None
-    text = store.document(info.corpus_id, info.id).text
+    text = store.documents.get(info.corpus_id, info.id).text
     start = text.index("负责人是王芳")
     span = Span(info.id, start, start + 6, "负责人是王芳")
     return Question("zh", "北阀门的负责人是谁？", "负责人是王芳。", ((span,),), "hand", language="zh")
@@ -101,7 +101,7 @@ def chinese(workspace: Workspace) -> Question:
 
 def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     """Verdicts by hand: of q7 in English, of "zh" in Chinese; the judge of q2 failed."""
-    stored = workspace.store.evaluated_answers(run.id)
+    stored = workspace.store.judgements.all(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
     q7, zh, q2 = (stored[name] for name in ("q7", "zh", "q2"))
     chunks = q7.answer.context
@@ -178,9 +178,9 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     lit = re.findall(r'<mark class="[^"]*\bfor\b[^"]*">(.*?)</mark>', words(app))
     assert lit[0] == "70 litres", "the reference's sentence"
     workspace = open_workspace()
-    evaluated = workspace.store.evaluated_answers(workspace.store.run("told").id)["q7"]
+    evaluated = workspace.store.judgements.all(workspace.store.runs.get("told").id)["q7"]
     document_id, start, end = Chunk.parse_id(evaluated.matrix.chunks[0]) or ("", 0, 0)
-    passage = workspace.store.document(workspace.store.corpus("notes").id, document_id).text[start:end]
+    passage = workspace.store.documents.get(workspace.store.corpora.get("notes").id, document_id).text[start:end]
     first, last = sentences_of(passage)[1]
     assert "".join(lit[1:]) == passage[first:last], "the passage's second sentence, and nothing else"
     assert "✓ supports claim 1, sentence 2" in text_of(app)
@@ -270,7 +270,7 @@ def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> 
 
 
 def test_the_walk_stays_within_the_filter(home: Path) -> None:
-    run = open_workspace().store.run("told")
+    run = open_workspace().store.runs.get("told")
     causes = judgements.judgement_of(open_workspace(), run).causes
     cause = max(set(causes.values()), key=list(causes.values()).count)
     expected = [i for i in causes if causes[i] == cause]
@@ -299,7 +299,7 @@ def test_results_tell_coverage_and_judge_again(home: Path) -> None:
     assert ":orange[▲] 1 judge error" in words(app)
     next(b for b in app.button if b.label == "Judge again").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert (job.kind, job.arguments) == ("rejudge", {"run": "told", "budget": None})
 
 
@@ -317,11 +317,11 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
     next(b for b in app.button if b.label == "Judge again").click()
     app.run()
     assert "needs the price of 'loopback'" in app.error[0].value.replace("\\", "")
-    assert not workspace.store.jobs()
+    assert not workspace.store.jobs.all()
     workspace.set_prices({"loopback": (1.0, 2.0)})
     next(b for b in app.button if b.label == "Judge again").click()
     checked(app.run())
-    assert workspace.store.jobs()[0].arguments == {"run": "badly judged", "budget": 2.5}
+    assert workspace.store.jobs.all()[0].arguments == {"run": "badly judged", "budget": 2.5}
     again = show("results", run="badly judged")
     assert next(n for n in again.number_input if n.label == "Budget in dollars").value == 2.5
 
@@ -329,8 +329,8 @@ def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: Mo
 def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve scores of token F1, read in another order by each reader."""
     workspace, random = open_workspace(), np.random.default_rng(4)
-    run = workspace.store.run("told")
-    ids = list(workspace.store.evaluated_answers(run.id))
+    run = workspace.store.runs.get("told")
+    ids = list(workspace.store.judgements.all(run.id))
     by_question = {i: Score("token_f1", n) for i, n in zip(ids, (0, 0.1, 0.2, 0.3, 0.9, 1) * 2, strict=False)}
 
     def shuffled(store: object, run_id: str, **_: object) -> dict[str, dict[str, Score]]:
@@ -355,7 +355,7 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
 
 def test_lost_questions_come_first_by_stage_then_score_in_table_and_walk(home: Path) -> None:
     """q2 has no readable verdict: without a score, it stands among the lost ones, not behind the correct answers."""
-    causes = judgements.judgement_of(open_workspace(), open_workspace().store.run("told")).causes
+    causes = judgements.judgement_of(open_workspace(), open_workspace().store.runs.get("told")).causes
     table = show("results", run="told", metric="token_f1").dataframe[-1].value
     stages = [list(diagnose.CAUSES).index(causes[i]) for i in table["Id"]]
     assert stages == sorted(stages)
@@ -404,7 +404,7 @@ def test_an_extractive_run_is_a_click_away(home: Path) -> None:
     checked(app.run())
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     config = RunConfig(**job.arguments["config"])
     assert (config.answerer, config.context, config.context_tokens) == ("extractive", "retrieved", 3000)
     assert choices.resolved(open_workspace(), config).judge == ""
@@ -436,7 +436,7 @@ def test_what_a_run_takes_is_told_when_asked_and_a_budget_goes_with_it(server: M
     open_workspace().set_prices({"loopback": (1.0, 2.0)})  # a budget needs them
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
-    assert open_workspace().store.jobs()[0].arguments["budget"] == 2.5
+    assert open_workspace().store.jobs.all()[0].arguments["budget"] == 2.5
 
 
 def test_a_widget_never_makes_a_dry_run(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,11 +453,11 @@ def test_a_widget_never_makes_a_dry_run(server: ModelServer, monkeypatch: pytest
 
 def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
-    run = workspace.store.run("told")
-    workspace.store.finish_run(run.id, "failed")
+    run = workspace.store.runs.get("told")
+    workspace.store.runs.set_status(run.id, "failed")
     arguments = {"name": "told", "config": asdict(run.config), "budget": 2.5}
-    old = workspace.store.create_job("run", "Run told", run.corpus_id, arguments)
-    workspace.store.update_job(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
+    old = workspace.store.jobs.add("run", "Run told", run.corpus_id, arguments)
+    workspace.store.jobs.update(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
     app = show("run")
     assert "Interrupted" in words(app)
     assert "told (interrupted)" in words(app)
@@ -467,7 +467,7 @@ def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch:
         assert app.number_input(key=f"more-{run.id}").value == 2.5  # the limit holds until another is given
     app.button(key=f"go-on-{run.id}").click()
     checked(app.run())
-    job = workspace.store.jobs()[0]
+    job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["name"]) == ("run", "told")
     assert RunConfig(**job.arguments["config"]) == run.config
     assert not any(b.key == f"resume-{old.id}" for b in app.button)  # the newer job has taken over
@@ -537,7 +537,7 @@ def test_an_address_that_is_none_is_refused(home: Path) -> None:
 @pytest.mark.parametrize("page", ["home", "documents", "index", "questions", "run", "results", "inspect", "compare"])
 def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str) -> None:  # noqa: F811
     workspace = open_workspace()
-    corpus = workspace.store.create_corpus("elsewhere")
+    corpus = workspace.store.corpora.add("elsewhere")
     for name in ("one", "two"):
         judged_run = ragchecker.read(written(result(response=name)), "out.json")
         foreign.import_run(workspace, corpus, name, judged_run)
@@ -565,10 +565,10 @@ def test_prices_are_edited_and_kept(home: Path) -> None:
 @pytest.mark.parametrize("name", ["completeness", "token_f1", "recall"])
 def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
     workspace = open_workspace()
-    run = workspace.store.run("told")
-    questions = {q.id: q for q in workspace.store.run_questions(run.id)}
+    run = workspace.store.runs.get("told")
+    questions = {q.id: q for q in workspace.store.rankings.questions(run.id)}
     measured = measurements.summary_of(workspace, run)
-    scores = workspace.store.scores(run.id)
+    scores = workspace.store.judgements.scores(run.id)
     values_by_id = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
         zip(measured.question_ids, measured.scores["recall@3"], strict=True)
     )
@@ -576,7 +576,7 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
     table = next(d.value for d in app.dataframe if "Kind or document" in d.value)
     title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "Recall@3"
     kinds = {"one passage": "single", "several passages": "multi", "unanswerable": "unanswerable"}
-    documents = {d.name: d.id for d in workspace.store.documents(run.corpus_id)}
+    documents = {d.name: d.id for d in workspace.store.documents.all(run.corpus_id)}
     assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Kind or document"])
     for row in table.to_dict("records"):
         of = row["Kind or document"]
@@ -604,12 +604,12 @@ def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: st
 def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> None:
     """q7 was answered by hand in one run, and has no answer in the other."""
     workspace = open_workspace()
-    told = workspace.store.run("told")
+    told = workspace.store.runs.get("told")
     again = running.run(workspace, "again", replace(told.config, retriever="knn"))
     for run, text in ((told, "Pump 7 moves 70 litres."), (again, "Pump 7 moves 80 litres.")):
-        evaluated = workspace.store.evaluated_answers(run.id)["q7"]
+        evaluated = workspace.store.judgements.all(run.id)["q7"]
         changed = replace(evaluated, answer=replace(evaluated.answer, text=text, status="answered"))
-        workspace.store.put_evaluated(run.id, [(changed, answer_metrics.scores(changed, tuple(ANSWER_METRICS)))])
+        workspace.store.judgements.put(run.id, [(changed, answer_metrics.scores(changed, tuple(ANSWER_METRICS)))])
     app = show("inspect", runs="told,again", question="q7")
     assert re.findall(r'<mark class="differs">(.*?)</mark>', words(app)) == ["70", "80"]
     assert [t.value for t in app.header][:2] == ["told", "again"]
@@ -619,7 +619,7 @@ def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> N
 
 def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
     workspace = open_workspace()
-    pair = [workspace.store.run(name) for name in ("words", "vectors")]
+    pair = [workspace.store.runs.get(name) for name in ("words", "vectors")]
     comparison = comparisons.compare_runs(workspace, pair, 3)
     lists = comparing.outcomes(comparison, "recall@3", 1)
     for side in ("won", "lost", "tied"):
@@ -635,15 +635,15 @@ def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
 def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:
     """Up to the ranking beside a run without answers; to the answers where both runs answered from these k chunks."""
     workspace = open_workspace()
-    runs = [workspace.store.run(name) for name in ("told", "words")]
+    runs = [workspace.store.runs.get(name) for name in ("told", "words")]
     for retriever in ("knn", "hybrid"):
         running.run(workspace, f"told-{retriever}", replace(runs[0].config, retriever=retriever))
     app = show("compare", runs="told,words,told-knn", k="3")
     table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
-    shared = {q.id for q in workspace.store.run_questions(runs[1].id) if q.evidence}
+    shared = {q.id for q in workspace.store.rankings.questions(runs[1].id) if q.evidence}
     for run in runs:
-        questions = [q for q in workspace.store.run_questions(run.id) if q.id in shared]
-        causes = diagnose.attribute_failures(questions, workspace.store.results(run.id), 3)
+        questions = [q for q in workspace.store.rankings.questions(run.id) if q.id in shared]
+        causes = diagnose.attribute_failures(questions, workspace.store.rankings.all(run.id), 3)
         assert table.loc["Found at 3, not split", run.name] == list(causes.values()).count("fine")
         assert table[run.name].sum() == len(shared)
     assert "retrieval only" in words(app)
@@ -651,7 +651,7 @@ def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:
     table = next(each.value for each in app.dataframe if "Stage" in each.value).set_index("Stage")
     right = []
     for name in ("told", "told-knn", "told-hybrid"):
-        causes = judgements.judgement_of(workspace, workspace.store.run(name)).causes
+        causes = judgements.judgement_of(workspace, workspace.store.runs.get(name)).causes
         right.append(list(causes.values()).count("fine"))
         assert table.loc["Correct", name] == right[-1]
         assert table[name].sum() == len(causes)

@@ -42,18 +42,18 @@ def workspace(home: Path) -> Workspace:  # noqa: F811
 def ended(workspace: Workspace, kind: str, status: str, arguments: Mapping[str, object], **more: object) -> Job:
     """The row of a job on the corpus "notes" that ended a moment ago."""
     store = workspace.store
-    job = store.create_job(kind, "The job", store.corpus("notes").id, arguments)
-    store.update_job(job.id, **{"status": status, "finished": time.time() - 1} | more)
-    return store.job(job.id)
+    job = store.jobs.add(kind, "The job", store.corpora.get("notes").id, arguments)
+    store.jobs.update(job.id, **{"status": status, "finished": time.time() - 1} | more)
+    return store.jobs.get(job.id)
 
 
 def going(workspace: Workspace, kind: str, arguments: Mapping[str, object], **more: object) -> Job:
     """The row of a job that a process of another machine is doing."""
     store = workspace.store
-    job = store.create_job(kind, "The job", store.corpus("notes").id, arguments)
+    job = store.jobs.add(kind, "The job", store.corpora.get("notes").id, arguments)
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(job.id, **{"status": "running"} | place | more)
-    return store.job(job.id)
+    store.jobs.update(job.id, **{"status": "running"} | place | more)
+    return store.jobs.get(job.id)
 
 
 def read(marked: Iterable[str]) -> str:
@@ -76,7 +76,7 @@ def toasts(app: AppTest) -> str:
 
 def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace) -> None:
     arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
-    job = workspace.store.create_job("run", "The job", workspace.store.corpus("notes").id, arguments)
+    job = workspace.store.jobs.add("run", "The job", workspace.store.corpora.get("notes").id, arguments)
     log = workspace.log_of(job.id)
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as output:  # as `jobs.start` does it, which the fixture keeps from starting processes
@@ -115,7 +115,7 @@ def test_a_job_that_a_person_stopped_has_not_failed(
     arguments = {"name": "i", "files": [["a.txt", "gone/a.txt"]], "folder": "gone"}
     job = going(workspace, kind, arguments, done=34, total=90, unit=unit)
     app = show("home")
-    workspace.store.update_job(job.id, status="cancelled", error="Stopped.", finished=time.time())
+    workspace.store.jobs.update(job.id, status="cancelled", error="Stopped.", finished=time.time())
     checked(app.run())
     assert f"The job: {ending}" in toasts(app)
     said = card(app)
@@ -136,7 +136,7 @@ def test_an_interrupted_job_says_what_is_kept_and_goes_on(workspace: Workspace) 
     assert "fail" not in said
     app.button(key=f"resume-{job.id}").click()
     checked(app.run())
-    assert workspace.store.job(job.id).status == "queued"
+    assert workspace.store.jobs.get(job.id).status == "queued"
 
 
 def test_a_dismissed_card_stays_away_from_other_sessions_until_the_job_ends_badly_again(workspace: Workspace) -> None:
@@ -145,17 +145,17 @@ def test_a_dismissed_card_stays_away_from_other_sessions_until_the_job_ends_badl
     app.button(key=f"dismiss-{job.id}").click()
     assert card(checked(app.run())) == ""
     assert card(show("home")) == ""
-    assert jobs.refreshed(workspace.store.job(job.id)).status == "interrupted"
+    assert jobs.refreshed(workspace.store.jobs.get(job.id)).status == "interrupted"
     jobs.start(workspace, job)
-    workspace.store.update_job(job.id, status="failed", error="The disk is full.", finished=time.time())
+    workspace.store.jobs.update(job.id, status="failed", error="The disk is full.", finished=time.time())
     assert "The disk is full." in card(show("home"))
 
 
 def test_jobs_of_other_corpora_are_folded_below(workspace: Workspace) -> None:
     store = workspace.store
-    for corpus in (store.create_corpus("others"), store.corpus("notes")):
-        job = store.create_job("index", f"Of {corpus.name}", corpus.id, {"name": corpus.name})
-        store.update_job(job.id, status="failed", error="The disk is full.", finished=time.time())
+    for corpus in (store.corpora.add("others"), store.corpora.get("notes")):
+        job = store.jobs.add("index", f"Of {corpus.name}", corpus.id, {"name": corpus.name})
+        store.jobs.update(job.id, status="failed", error="The disk is full.", finished=time.time())
     app = show("home", corpus="notes")
     [folded] = app.sidebar.expander
     assert folded.label == "1 job of other corpora"
@@ -165,7 +165,7 @@ def test_jobs_of_other_corpora_are_folded_below(workspace: Workspace) -> None:
 
 
 def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Workspace) -> None:
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     ended(workspace, "index", "failed", {"name": "late", "config": asdict(WORDS)}, error="The disk is full.")
     app = show("home")
     indexing.build_index(workspace, corpus, "other", WORDS)
@@ -192,14 +192,14 @@ def test_a_build_with_the_choices_of_the_form_is_not_started_twice(workspace: Wo
     first, late = (show("index", tab="New index") for _ in range(2))
     button(first, "Build index").click()
     checked(first.run())
-    [job] = workspace.store.jobs()
+    [job] = workspace.store.jobs.all()
     assert button(first, "Build index").disabled
     assert f"Started: {job.title}" in toasts(first)
     config = IndexConfig(**job.arguments["config"])
-    workspace.store.create_index(job.corpus_id, job.arguments["name"], config)  # so the form suggests another name
+    workspace.store.indexes.add(job.corpus_id, job.arguments["name"], config)  # so the form suggests another name
     button(late, "Build index").click()
     checked(late.run())
-    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert button(late, "Build index").disabled
     assert f"{job.title} is in progress with these settings" in words(late)
 
@@ -209,13 +209,13 @@ def test_a_run_with_the_choices_of_the_form_is_not_started_twice(workspace: Work
     next(t for t in late.text_input if t.key == "run-name").set_value("another name")
     button(first, "Run").click()
     checked(first.run())
-    [job] = workspace.store.jobs()
+    [job] = workspace.store.jobs.all()
     assert button(first, "Run").disabled
-    earlier = workspace.store.runs()[0]
-    workspace.store.create_run(job.arguments["name"], job.corpus_id, earlier.config, earlier.fingerprint, {})
+    earlier = workspace.store.runs.all()[0]
+    workspace.store.runs.add(job.arguments["name"], job.corpus_id, earlier.config, earlier.fingerprint, {})
     button(late, "Run").click()
     checked(late.run())
-    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert button(late, "Run").disabled
     assert f"{job.title} is in progress with these settings" in words(late)
     jobs.cancel(workspace, job)
@@ -226,25 +226,25 @@ def test_questions_with_the_choices_of_the_form_are_not_generated_twice(workspac
     first, late = (show("questions", tab="Generate") for _ in range(2))
     button(first, "Generate").click()
     checked(first.run())
-    [job] = workspace.store.jobs()
+    [job] = workspace.store.jobs.all()
     assert button(first, "Generating…").disabled
-    assert workspace.store.question_set(job.arguments["name"]).total == 0  # so the form suggests another name
+    assert workspace.store.sets.get(job.arguments["name"]).total == 0  # so the form suggests another name
     button(late, "Generate").click()
     checked(late.run())
-    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert button(late, "Generating…").disabled
 
 
 def test_an_index_that_is_being_updated_is_not_updated_twice(workspace: Workspace) -> None:
-    info = workspace.store.index("small")
-    workspace.store.set_index_status(info.id, "failed")
+    info = workspace.store.indexes.get("small")
+    workspace.store.indexes.set_status(info.id, "failed")
     first, late = show("index"), show("index")
     for app in (first, late):
         app.button(key=f"update-{info.id}").click()
         checked(app.run())
         [shown] = [each for each in app.button if (each.key or "").startswith(f"update-{info.id}")]
         assert shown.disabled
-    assert len(workspace.store.jobs()) == 1
+    assert len(workspace.store.jobs.all()) == 1
 
 
 @pytest.mark.parametrize(
@@ -256,11 +256,11 @@ def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
     first, second = show(page, **params), show(page, **params)
     button(first, label).click()
     checked(first.run())
-    [job] = workspace.store.jobs()
+    [job] = workspace.store.jobs.all()
     monkeypatch.setattr(job_panel, "active_job", lambda *_, **__: None)  # looked up a moment before the job was there
     button(second, label).click()
     checked(second.run())
-    assert [each.id for each in workspace.store.jobs()] == [job.id]
+    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert f"{job.title} is running already. Nothing was started a second time." in toasts(second)
 
 
@@ -294,12 +294,12 @@ def test_a_card_without_earlier_builds_foresees_nothing(workspace: Workspace) ->
 
 def test_a_run_foresees_its_retrieval_by_the_questions_of_earlier_ones(workspace: Workspace) -> None:
     learnt = workspace.store.cache("rate")
-    embedder = workspace.store.index("large").config.embedder
+    embedder = workspace.store.indexes.get("large").config.embedder
     app = show("run", index="large")
     assert "Retrieving: no estimate yet on this machine." in words(app)
     rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "bm25"), embedder), 1, 100)
     rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "knn"), embedder), 50, 100)
-    assert workspace.store.question_set("asked").total == 10
+    assert workspace.store.sets.get("asked").total == 10
     assert "Retrieving: about 20 s; plus the time to load the embedder." in words(checked(app.run()))
 
 

@@ -36,7 +36,7 @@ def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "
 
 
 def submit_files(workspace, files) -> Job:
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     folder, staged = corpora.stage(workspace, files)
     arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
     return jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)[0]
@@ -55,7 +55,7 @@ def test_files_are_read_by_another_process(workspace):
 
 
 def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
-    corpus = workspace.store.create_corpus("empty")
+    corpus = workspace.store.corpora.add("empty")
     arguments = {"corpus": corpus.id, "name": "i", "config": {"chunk_size": 200}}
     job = wait(workspace, jobs.submit_once(workspace, "index", "Build i", corpus.id, arguments)[0])
     assert job.status == "failed"
@@ -67,10 +67,10 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
         raise ZeroDivisionError("one by nought")
 
     monkeypatch.setitem(jobs.KINDS, "sample", broken)
-    job = workspace.store.create_job("sample", "x", "", {})
+    job = workspace.store.jobs.add("sample", "x", "", {})
     with pytest.raises(ZeroDivisionError):
         jobs.perform(workspace, job.id)
-    failed = workspace.store.job(job.id)
+    failed = workspace.store.jobs.get(job.id)
     assert failed.status == "failed"
     log = workspace.log_of(job.id)
     assert failed.error == (
@@ -82,35 +82,35 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["index", "run"])
 def test_a_job_of_another_version_is_refused_by_its_unknown_choice(workspace, kind):
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     arguments = {"corpus": corpus.id, "name": "i", "config": {"late_chunking": True}}
-    job = workspace.store.create_job(kind, "x", corpus.id, arguments)
+    job = workspace.store.jobs.add(kind, "x", corpus.id, arguments)
     with pytest.raises(UsageError, match="with late_chunking, which this one does not know"):
         jobs.perform(workspace, job.id)
-    assert "late_chunking" in workspace.store.job(job.id).error
+    assert "late_chunking" in workspace.store.jobs.get(job.id).error
 
 
 def test_a_job_that_is_being_done_is_not_done_again(workspace):
-    job = workspace.store.create_job("sample", "x", "", {})
+    job = workspace.store.jobs.add("sample", "x", "", {})
     me = this_process()
     place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
-    assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
+    assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match="being done already"):
         jobs.perform(workspace, job.id)
 
 
 def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
-    job = workspace.store.create_job("sample", "x", "", {})
-    workspace.store.claim_job(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
+    job = workspace.store.jobs.add("sample", "x", "", {})
+    workspace.store.jobs.claim(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
     [listed] = jobs.jobs(workspace)
     assert listed.status == "interrupted"
     assert "Resume it" in listed.error
 
 
 def test_a_waiting_job_is_cancelled_at_once(workspace):
-    job = workspace.store.create_job("sample", "x", "", {})
+    job = workspace.store.jobs.add("sample", "x", "", {})
     jobs.cancel(workspace, job)
-    assert workspace.store.job(job.id).status == "cancelled"
+    assert workspace.store.jobs.get(job.id).status == "cancelled"
 
 
 def long_text(paragraphs: int) -> bytes:
@@ -125,7 +125,7 @@ def long_text(paragraphs: int) -> bytes:
 @pytest.fixture
 def building(workspace) -> Job:
     """A build that takes long enough to be stopped in the middle."""
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "long.txt", long_text(300))
     config = {"chunk_size": 100}
     job = jobs.submit_once(
@@ -136,7 +136,7 @@ def building(workspace) -> Job:
         assert job.status in ("queued", "running"), job
         assert time.time() < end
         time.sleep(0.05)
-        job = workspace.store.job(job.id)
+        job = workspace.store.jobs.get(job.id)
     return job
 
 
@@ -144,11 +144,11 @@ def building(workspace) -> Job:
 def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building):
     os.kill(building.pid, signal.SIGKILL)
     killed = wait(workspace, building, until=("interrupted",))
-    assert workspace.store.index("i").status == "building"
+    assert workspace.store.indexes.get("i").status == "building"
     done = wait(workspace, jobs.start(workspace, killed))
     assert done.status == "done", done.error
     assert 0 < done.result["embedded"] < done.result["chunks"]
-    info = workspace.store.index("i")
+    info = workspace.store.indexes.get("i")
     assert (info.status, workspace.index(info).count()) == ("ready", done.result["chunks"])
 
 
@@ -156,11 +156,11 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
 def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, building):
     jobs.cancel(workspace, building)
     cancelled = wait(workspace, building, until=("cancelled",))
-    info = workspace.store.index("i")
+    info = workspace.store.indexes.get("i")
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
     done = wait(workspace, jobs.start(workspace, cancelled))
     assert done.status == "done", done.error
-    assert workspace.store.index("i").config == IndexConfig(chunk_size=100)
+    assert workspace.store.indexes.get("i").config == IndexConfig(chunk_size=100)
 
 
 def uploads(workspace) -> list[Path]:
@@ -168,12 +168,12 @@ def uploads(workspace) -> list[Path]:
 
 
 def staged_job(workspace, status: str = "queued") -> Job:
-    corpus = workspace.store.corpora()[0] if workspace.store.corpora() else workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.all()[0] if workspace.store.corpora.all() else workspace.store.corpora.add("notes")
     folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
     arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
-    job = workspace.store.create_job("documents", "Add files", corpus.id, arguments)
-    workspace.store.update_job(job.id, status=status)
-    return workspace.store.job(job.id)
+    job = workspace.store.jobs.add("documents", "Add files", corpus.id, arguments)
+    workspace.store.jobs.update(job.id, status=status)
+    return workspace.store.jobs.get(job.id)
 
 
 def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
@@ -195,7 +195,7 @@ def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
 @pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt])
 def test_a_job_that_is_stopped_says_what_is_kept_of_it(workspace, error):
     """An import is stored whole: of one that was stopped nothing is; of an upload, what was read."""
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     file = workspace.settings.home / "q.jsonl"
     file.write_text('{"question": "What?", "answer": "A pump."}', encoding="utf-8")
 
@@ -205,14 +205,14 @@ def test_a_job_that_is_stopped_says_what_is_kept_of_it(workspace, error):
     arguments = {"corpus": corpus.id, "files": [["q.jsonl", str(file)]], "name": "s", "format": "auto"}
     with pytest.raises(error, match=r"^Stopped\. Nothing was imported: an import is stored whole, at its end\.$"):
         jobs.perform_new(workspace, "import", "Import s", corpus.id, arguments, stopping)
-    assert workspace.store.question_sets() == []
+    assert workspace.store.sets.all() == []
     with pytest.raises(error, match=r"^Stopped\. No file was read yet\. Add the others again to read them\.$"):
         jobs.perform(workspace, staged_job(workspace).id, stopping)
 
 
 def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace):
     killed, forgotten, working = staged_job(workspace, "interrupted"), staged_job(workspace), staged_job(workspace)
-    workspace.store.delete_job(forgotten.id)
+    workspace.store.jobs.delete(forgotten.id)
     jobs.jobs(workspace)
     assert len(uploads(workspace)) == 3
     yesterday = time.time() - jobs.UPLOADS_KEPT - 10
@@ -220,7 +220,7 @@ def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace)
         os.utime(folder, (yesterday, yesterday))
     jobs.jobs(workspace)
     assert uploads(workspace) == [Path(working.arguments["folder"])]
-    assert workspace.store.job(killed.id).status == "interrupted"
+    assert workspace.store.jobs.get(killed.id).status == "interrupted"
 
 
 def test_a_killed_upload_is_resumed_from_its_copies(workspace):
@@ -236,7 +236,7 @@ from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
 workspace = Workspace(Settings(_env_file=None, home=sys.argv[1]))
-corpus, name = workspace.store.corpora()[0], sys.argv[2]
+corpus, name = workspace.store.corpora.all()[0], sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()  # both have loaded everything: they submit at the same time
 arguments = {"corpus": corpus.name, "name": name, "config": {"chunk_size": 100}}
@@ -266,14 +266,14 @@ def test_processes_that_submit_the_same_job_at_once_start_one(workspace, databas
             pytest.skip("RAGVIZ_TEST_POSTGRESQL_URL is not set")
         monkeypatch.setenv("RAGVIZ_DATABASE_URL", url)
         workspace = Workspace(Settings(_env_file=None, home=workspace.settings.home))
-    for corpus in workspace.store.corpora():
-        workspace.store.delete_corpus(corpus.id)
-    corpus = workspace.store.create_corpus("notes")
+    for corpus in workspace.store.corpora.all():
+        workspace.store.corpora.delete(corpus.id)
+    corpus = workspace.store.corpora.add("notes")
     for number in range(3):
         outcomes = submitted_at_once(workspace.settings.home, f"i{number}")
         assert len({job_id for job_id, _ in outcomes}) == 1
         assert [is_new for _, is_new in outcomes].count(True) == 1
-    of_corpus = [job for job in workspace.store.jobs() if job.corpus_id == corpus.id]
+    of_corpus = [job for job in workspace.store.jobs.all() if job.corpus_id == corpus.id]
     assert len(of_corpus) == 3
     assert all(wait(workspace, job).status == "failed" for job in of_corpus)  # the corpus has no text
 
@@ -301,14 +301,14 @@ def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, 
     first, is_new = submit(arguments, drawn)
     assert is_new
     for status in ("running", "done", "failed", "cancelled"):
-        workspace.store.update_job(first.id, status=status, finished=time.time(), heartbeat=time.time() + 60, host="x")
+        workspace.store.jobs.update(first.id, status=status, finished=time.time(), heartbeat=time.time() + 60, host="x")
         again, is_new = submit(arguments | {"name": "i-2"}, drawn)  # the name is suggested anew when the first is taken
         assert (again.id, again.status, is_new) == (first.id, status, False)
     another = jobs.Press("a drawing that shows the end of the first job", time.time())
     second, is_new = submit(arguments, another)
     assert is_new
     assert second.id != first.id
-    assert len(workspace.store.jobs()) == 2
+    assert len(workspace.store.jobs.all()) == 2
 
 
 def test_a_press_by_somebody_who_could_not_see_the_same_job_starts_no_second(workspace, monkeypatch):
@@ -316,7 +316,7 @@ def test_a_press_by_somebody_who_could_not_see_the_same_job_starts_no_second(wor
     submit = partial(jobs.submit_once, workspace, "health", "Check", "c")
     shown = time.time()
     first, _ = submit({"questions": "s"}, jobs.Press("one person", shown))
-    workspace.store.update_job(first.id, status="done", finished=time.time())
+    workspace.store.jobs.update(first.id, status="done", finished=time.time())
     late, is_new = submit({"questions": "s"}, jobs.Press("another", shown))
     assert (late.id, is_new) == (first.id, False)
     assert submit({"questions": "t"}, jobs.Press("another", shown))[1], "of other arguments nothing was started"
@@ -335,7 +335,7 @@ def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace
 def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace, monkeypatch):
     monkeypatch.setattr(jobs, "start", lambda _, job: job)
     first, _ = jobs.submit_once(workspace, "sample", "x", "", {})
-    workspace.store.claim_job(first.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
+    workspace.store.jobs.claim(first.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
     second, is_new = jobs.submit_once(workspace, "sample", "x", "", {})
     assert is_new
     assert second.id != first.id
@@ -343,7 +343,7 @@ def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace
 
 @pytest.mark.model
 def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "long.txt", long_text(20))
     exchange.import_data(workspace, corpus, b"question,answer\nWhich pump?,The first one.\n", "q.csv", "q")
 
@@ -372,8 +372,8 @@ def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
 
 def test_a_claimed_job_says_at_once_what_it_does_first(workspace, monkeypatch):
     seen = []
-    monkeypatch.setitem(jobs.KINDS, "sample", lambda opened, *_: seen.append(opened.store.jobs()[0]) or {})
-    jobs.perform(workspace, workspace.store.create_job("sample", "x", "", {}).id)
+    monkeypatch.setitem(jobs.KINDS, "sample", lambda opened, *_: seen.append(opened.store.jobs.all()[0]) or {})
+    jobs.perform(workspace, workspace.store.jobs.add("sample", "x", "", {}).id)
     assert (seen[0].message, seen[0].total, seen[0].unit) == ("Reading the sample", None, "")
 
 
@@ -382,13 +382,13 @@ def test_a_new_stage_is_written_without_waiting_for_the_next_second(workspace, m
         for number in range(4):
             progress(0, None, "", f"stage {number}")
             end = time.monotonic() + 0.9 * jobs.BEAT
-            while workspace.store.job(job.id).message != f"stage {number}":
+            while workspace.store.jobs.get(job.id).message != f"stage {number}":
                 assert time.monotonic() < end, "as late as a beat"
                 time.sleep(0.02)
         return {}
 
     monkeypatch.setitem(jobs.KINDS, "sample", work)
-    job = workspace.store.create_job("sample", "x", "", {})
+    job = workspace.store.jobs.add("sample", "x", "", {})
     assert jobs.perform(workspace, job.id).status == "done"
 
 
@@ -397,9 +397,9 @@ def test_a_new_stage_is_written_without_waiting_for_the_next_second(workspace, m
 
 def failed(workspace: Workspace, kind: str, corpus_id: str, **arguments: object) -> Job:
     """The row of a job that has just failed."""
-    job = workspace.store.create_job(kind, "x", corpus_id, arguments)
-    workspace.store.update_job(job.id, status="failed", error="No.", finished=time.time())
-    return workspace.store.job(job.id)
+    job = workspace.store.jobs.add(kind, "x", corpus_id, arguments)
+    workspace.store.jobs.update(job.id, status="failed", error="No.", finished=time.time())
+    return workspace.store.jobs.get(job.id)
 
 
 WORDS = IndexConfig("sentences", 16, embedder="")
@@ -408,16 +408,16 @@ WORDS = IndexConfig("sentences", 16, embedder="")
 @pytest.fixture
 def asked(workspace) -> str:
     """Id of a corpus with a question, for which nothing has to be embedded."""
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced. The valve was kept.")
     exchange.import_data(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
     return corpus.id
 
 
 def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace, asked):
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     job = failed(workspace, "index", asked, name="i", config=asdict(WORDS))
-    elsewhere = failed(workspace, "index", workspace.store.create_corpus("another").id, name="i")
+    elsewhere = failed(workspace, "index", workspace.store.corpora.add("another").id, name="i")
     indexing.build_index(workspace, corpus, "j", WORDS)
     assert not jobs.is_mended(workspace, job), "another index was built"
     indexing.build_index(workspace, corpus, "i", WORDS)
@@ -427,12 +427,12 @@ def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace,
 
 
 def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, asked):
-    indexing.build_index(workspace, workspace.store.corpus("notes"), "i", WORDS)
+    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "i", WORDS)
     config = RunConfig("i", "q", retriever="bm25")
     job = failed(workspace, "run", asked, name="r", config=asdict(config))
     judging = failed(workspace, "rejudge", asked, run="r")
     assert jobs.is_mended(workspace, judging), "its run is not there (any more)"
-    elsewhere = failed(workspace, "run", workspace.store.create_corpus("another").id, name="r")
+    elsewhere = failed(workspace, "run", workspace.store.corpora.add("another").id, name="r")
     running.run(workspace, "s", config)
     assert not jobs.is_mended(workspace, job), "another run was made"
     run = running.run(workspace, "r", config)
@@ -440,7 +440,7 @@ def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, aske
     assert not jobs.is_mended(workspace, elsewhere)
     late = failed(workspace, "rejudge", asked, run="r")
     assert not jobs.is_mended(workspace, late), "the run was done before"
-    workspace.store.finish_run(run.id, "failed")
+    workspace.store.runs.set_status(run.id, "failed")
     assert not jobs.is_mended(workspace, job), "the run failed anew"
 
 
@@ -448,7 +448,7 @@ def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, aske
 def test_what_failed_on_a_deleted_corpus_needs_no_one(workspace, asked, kind):
     job = failed(workspace, kind, asked, name="i", run="i", files=[["a.txt", "folder/a.txt"]])
     assert jobs.is_mended(workspace, job) is (kind == "rejudge")
-    workspace.store.delete_corpus(asked)
+    workspace.store.corpora.delete(asked)
     assert jobs.is_mended(workspace, job)
 
 
@@ -473,20 +473,20 @@ GENERATION = {"index": "i", "name": "q", "limit": 5, "seed": 0, "budget": None}
     ],
 )
 def test_work_is_told_by_what_it_makes_or_reads(workspace, kind, one, other, same):
-    first, second = (workspace.store.create_job(kind, "x", "c", arguments) for arguments in (one, other))
+    first, second = (workspace.store.jobs.add(kind, "x", "c", arguments) for arguments in (one, other))
     assert (jobs.work_of(first) == jobs.work_of(second)) is same
-    assert jobs.work_of(first) != jobs.work_of(workspace.store.create_job(kind, "x", "another corpus", one))
+    assert jobs.work_of(first) != jobs.work_of(workspace.store.jobs.add(kind, "x", "another corpus", one))
 
 
 def test_a_cancelled_upload_says_that_the_rest_is_gone_and_an_interrupted_one_can_go_on(workspace):
     job = staged_job(workspace, "interrupted")
-    workspace.store.update_job(job.id, done=0, total=3, unit="files")
-    assert jobs.kept(workspace.store.job(job.id)) == "No file was read yet."
+    workspace.store.jobs.update(job.id, done=0, total=3, unit="files")
+    assert jobs.kept(workspace.store.jobs.get(job.id)) == "No file was read yet."
     assert jobs.can_resume(job)
-    workspace.store.update_job(job.id, done=2)
-    assert jobs.kept(workspace.store.job(job.id)) == "2 of 3 files are read and stay in the corpus."
+    workspace.store.jobs.update(job.id, done=2)
+    assert jobs.kept(workspace.store.jobs.get(job.id)) == "2 of 3 files are read and stay in the corpus."
     jobs.cancel(workspace, job)
-    cancelled = workspace.store.job(job.id)
+    cancelled = workspace.store.jobs.get(job.id)
     assert not jobs.can_resume(cancelled)
     assert jobs.kept(cancelled).endswith("stay in the corpus. Add the others again to read them.")
     with pytest.raises(UsageError, match="add them again"):

@@ -27,9 +27,9 @@ def questions(count: int) -> list[Question]:
 
 
 def filled(store: Store, count: int) -> QuestionSet:  # noqa: F811
-    question_set = store.create_question_set(store.corpora()[0].id, "many")
-    store.put_questions(question_set.id, questions(count))
-    return store.question_set("many")
+    question_set = store.sets.add(store.corpora.all()[0].id, "many")
+    store.questions.put(question_set.id, questions(count))
+    return store.sets.get("many")
 
 
 @pytest.fixture
@@ -47,26 +47,26 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_of_a_set_that_was_read_only_what_has_changed_is_decoded(store, decoded):  # noqa: F811
-    store.create_corpus("notes")
+    store.corpora.add("notes")
     set_id = filled(store, 50).id
-    read = store.stored_questions(set_id)
+    read = store.questions.decoded(set_id)
     present = [each.question for each in read.values()]
-    assert present == store.questions(set_id)
+    assert present == store.questions.all(set_id)
     rejected = replace(present[7], status="rejected")
-    store.put_questions(set_id, [rejected])
+    store.questions.put(set_id, [rejected])
     decoded.clear()
-    again = store.stored_questions(set_id, read)
+    again = store.questions.decoded(set_id, read)
     assert decoded == [rejected.id]
     assert [each.question for each in again.values()] == [*present[:7], rejected, *present[8:]]
     assert again[present[0].id] is read[present[0].id]
-    store.delete_questions(set_id, [present[0].id])
-    store.put_questions(set_id, [present[0], replace(present[1], id="new")])  # at the end, where it was not before
-    sides = splits.sides_of(store.questions(set_id), "stratified", 0.5, 1)
-    store.put_split(set_id, splits.Split("stratified", 0.5, 1), sides)
+    store.questions.delete(set_id, [present[0].id])
+    store.questions.put(set_id, [present[0], replace(present[1], id="new")])  # at the end, where it was not before
+    sides = splits.sides_of(store.questions.all(set_id), "stratified", 0.5, 1)
+    store.sets.put_split(set_id, splits.Split("stratified", 0.5, 1), sides)
     decoded.clear()
-    last = store.stored_questions(set_id, again)
+    last = store.questions.decoded(set_id, again)
     assert len(decoded) >= len(sides)
-    assert [each.question for each in last.values()] == store.questions(set_id)
+    assert [each.question for each in last.values()] == store.questions.all(set_id)
 
 
 def test_a_page_of_a_set_decodes_it_once_and_then_what_changed(home: Path, decoded: list[str]) -> None:  # noqa: F811
@@ -79,10 +79,10 @@ def test_a_page_of_a_set_decodes_it_once_and_then_what_changed(home: Path, decod
     assert decoded == []
     button(app, "Reject").click().run()
     checked(app)
-    assert open_workspace().store.question_set("many").counts == {"proposed": COUNT - 1, "rejected": 1}
+    assert open_workspace().store.sets.get("many").counts == {"proposed": COUNT - 1, "rejected": 1}
     assert set(decoded) == {"q000017"}
     store = open_workspace().store  # noqa: F811 - another process
-    store.put_questions(store.question_set("many").id, [replace(questions(20)[18], text="Which is no pump 17?")])
+    store.questions.put(store.sets.get("many").id, [replace(questions(20)[18], text="Which is no pump 17?")])
     decoded.clear()
     assert "112 of 2,300 questions" in words(checked(app.run()))
     assert set(decoded) == {"q000018"}
@@ -117,5 +117,5 @@ def test_a_decision_in_a_large_set_takes_little_more_than_reading_its_rows(home:
     store = open_workspace().store  # noqa: F811
     set_id = filled(store, 20_000).id
     app = show("questions", set="many")
-    decoding = seconds_of(lambda: store.questions(set_id), 2)
+    decoding = seconds_of(lambda: store.questions.all(set_id), 2)
     assert seconds_of(lambda: checked(button(app, "Reject").click().run())) < 1 + decoding

@@ -154,7 +154,7 @@ def test_a_list_loads_the_store_and_not_what_fills_it(words, needed, tmp_path):
     )
     code = (
         "import contextlib, sys, ragviz.cli; from ragviz.workspace import open_workspace\n"
-        "open_workspace().store.create_corpus('notes')\n"
+        "open_workspace().store.corpora.add('notes')\n"
         f"sys.argv = {['ragviz', *words.split()]!r}\n"
         "with contextlib.suppress(SystemExit): ragviz.cli.main()\n"
         f"watched = {[f'ragviz.{room}' for room in rooms] + libraries.split()!r}\n"

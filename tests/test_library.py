@@ -97,7 +97,7 @@ def test_other_k_are_read_off_the_same_rankings(made):
     store = made["project"].workspace.store
     recalls = [
         sum(bool({*group} & {*result.ranking.ids[:1]}) for group in result.gold) / len(result.gold)
-        for result in store.results(store.run("second").id)
+        for result in store.rankings.all(store.runs.get("second").id)
         if result.gold
     ]
     assert table.loc["recall@1", "mean"] == printed["recall@1"]["mean"] == pytest.approx(np.mean(recalls))
@@ -108,7 +108,7 @@ def test_other_k_are_read_off_the_same_rankings(made):
 @pytest.mark.model
 def test_questions_are_those_of_the_files_to_take_away(made):
     workspace = made["project"].workspace
-    data = exports.export_run(workspace, workspace.store.run("second"))["results.csv"]
+    data = exports.export_run(workspace, workspace.store.runs.get("second"))["results.csv"]
     rows = {row["question_id"]: row for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig")))}
     assert list(made["table"].index) == list(rows)
     for question_id, row in made["table"].iterrows():
@@ -147,9 +147,9 @@ def test_the_comparison_is_the_command_lines(made):
 
 @pytest.mark.model
 def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
-    mean = measurements.summary_of(made["project"].workspace, made["project"].workspace.store.run("second")).metrics[
-        "mrr"
-    ]
+    mean = measurements.summary_of(
+        made["project"].workspace, made["project"].workspace.store.runs.get("second")
+    ).metrics["mrr"]
     for shown in (repr(made["second"]), made["second"]._repr_html_()):
         assert "Run 'second': 30 questions of 'questions', hybrid on 'recursive-120', k = 3" in shown.replace(
             "&#x27;", "'"
@@ -162,7 +162,7 @@ def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
 
 @pytest.mark.model
 def test_what_is_made_stands_among_the_jobs_of_the_dashboard(made):
-    jobs = made["project"].workspace.store.jobs()
+    jobs = made["project"].workspace.store.jobs.all()
     assert sorted((job.kind, job.status) for job in jobs if "hostile" not in job.title) == [
         *[("index", "done")] * 2,
         ("questions", "done"),
@@ -185,7 +185,7 @@ def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
     (tmp_path / f"{HOSTILE.replace('/', '')}.md").write_text("A page about <b>pumps</b>.\n", encoding="utf-8")
     results = [project.add_documents(name, tmp_path)]
     results.append(project.build_index(name, name))
-    corpus = project.workspace.store.corpus(name)
+    corpus = project.workspace.store.corpora.get(name)
     question_set = sets.question_set(project.workspace, corpus, name)
     authoring.add(project.workspace.store, question_set, authoring.written(f"{HOSTILE} {ESCAPE}?", "pumps", ()))
     results += [project.open_questions(name), project.run(name, name, name, retriever="bm25")]
@@ -232,7 +232,7 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
         with pytest.raises(ragviz.RagvizError, match=why):
             wrong()
     store = project.workspace.store
-    assert (store.jobs(), store.indexes(), store.question_sets(), store.runs()) == ([], [], [], [])
+    assert (store.jobs.all(), store.indexes.all(), store.sets.all(), store.runs.all()) == ([], [], [], [])
     assert (tmp_path / "home" / "ragviz.db").exists()
 
 
@@ -255,7 +255,7 @@ def test_an_index_without_vectors_is_built_and_run_by_words(tmp_path):
     ):
         with pytest.raises(ragviz.RagvizError, match=why):
             wrong()
-    assert [run.name for run in project.workspace.store.runs()] == ["first"]
+    assert [run.name for run in project.workspace.store.runs.all()] == ["first"]
     assert (
         list(project.run("words", "asked", "words", answerer="extractive", metrics="rouge_l").metrics().index)[-1]
         == "rouge_l"
@@ -305,4 +305,4 @@ def test_question_sets_of_other_formats_are_imported_with_their_documents(tmp_pa
     (folder / "corpus.jsonl").write_text(json.dumps(entries[1]), encoding="utf-8")
     with pytest.raises(ragviz.RagvizError):
         project.import_questions("empty", "none", folder)
-    assert [corpus.name for corpus in project.workspace.store.corpora()] == ["pumps"]
+    assert [corpus.name for corpus in project.workspace.store.corpora.all()] == ["pumps"]

@@ -174,11 +174,11 @@ def hostile(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
         made = ("--index", WORSE, "--questions", WORSE, "--name", name, "--retriever", "bm25")
         server.ragviz("run", *made, "--answerer", "extractive", "--metrics", "token_f1")
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    job = store.create_job("run", f"Run {WORSE}", store.corpus(WORSE).id, {"name": WORSE})
-    store.update_job(job.id, status="failed", error=WORSE, finished=time.time())
-    going = store.create_job("index", f"Build {WORSE}", store.corpus(WORSE).id, {})
+    job = store.jobs.add("run", f"Run {WORSE}", store.corpora.get(WORSE).id, {"name": WORSE})
+    store.jobs.update(job.id, status="failed", error=WORSE, finished=time.time())
+    going = store.jobs.add("index", f"Build {WORSE}", store.corpora.get(WORSE).id, {})
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-    store.update_job(going.id, status="running", total=9, unit="chunks", message=WORSE, **place)
+    store.jobs.update(going.id, status="running", total=9, unit="chunks", message=WORSE, **place)
     return WORSE
 
 

@@ -72,14 +72,14 @@ def notes(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Store:  #
 
 
 def questions(store: Store, name: str) -> list[Question]:
-    return store.questions(store.question_set(name).id)
+    return store.questions.all(store.sets.get(name).id)
 
 
 def text_of(store: Store, name: str) -> str:
-    corpus = store.corpus("notes")
-    info = store.document_named(corpus.id, name)
+    corpus = store.corpora.get("notes")
+    info = store.documents.find(corpus.id, name)
     assert info is not None
-    return store.document(corpus.id, info.id).text
+    return store.documents.get(corpus.id, info.id).text
 
 
 RECTANGLES = """([first, last]) => {

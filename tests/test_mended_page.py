@@ -13,13 +13,13 @@ from tests.test_pages import bare, built, home, show, words  # noqa: F401 - fixt
 
 def test_old_and_new_words_are_shown_side_by_side(home):  # noqa: F811
     store = open_workspace().store
-    asked = store.question_set("asked")
-    span = next(q for q in store.questions(asked.id) if q.evidence).evidence[0][0]
+    asked = store.sets.get("asked")
+    span = next(q for q in store.questions.all(asked.id) if q.evidence).evidence[0][0]
     old = replace(span, text="Absence is announced 30 days before.", stale=True)
     first = Question("absence", "How long before?", "30 days", ((replace(old, stale=False),),), "hand", "accepted")
-    store.put_questions(asked.id, [first], edit=Edit(action="written"))
+    store.questions.put(asked.id, [first], edit=Edit(action="written"))
     gone = replace(first, evidence=((old,),), status="quarantined", reason="stale evidence: “Absence …” is gone")
-    store.put_questions(asked.id, [gone], edit=Edit(action="set aside"))
+    store.questions.put(asked.id, [gone], edit=Edit(action="set aside"))
     now = replace(span, text="Absence is announced 45 days before.")
     authoring.save(store, asked, authoring.changed(gone, evidence=((now,),)), version_of(gone))
     app = show("questions", set="asked", tab="Review", question="absence", status="stale")
@@ -32,12 +32,12 @@ def test_old_and_new_words_are_shown_side_by_side(home):  # noqa: F811
 
 def test_places_of_a_deleted_documents_text_are_offered_with_their_document(home):  # noqa: F811
     store = open_workspace().store
-    asked = store.question_set("asked")
-    span = next(q for q in store.questions(asked.id) if q.evidence).evidence[0][0]
+    asked = store.sets.get("asked")
+    span = next(q for q in store.questions.all(asked.id) if q.evidence).evidence[0][0]
     gone = replace(span, document_id="0123456789abcdef", start=7, end=7 + len(span.text), stale=True)
-    store.put_questions(asked.id, [Question("lost", "Where?", "There", ((gone,),), "hand", "quarantined")])
+    store.questions.put(asked.id, [Question("lost", "Where?", "There", ((gone,),), "hand", "quarantined")])
     app = show("questions", set="asked", tab="Review", edit="lost")
-    name = next(plain(d.name) for d in store.documents(asked.corpus_id) if d.id == span.document_id)
+    name = next(plain(d.name) for d in store.documents.all(asked.corpus_id) if d.id == span.document_id)
     said = words(app)
     assert "was in a deleted document" in said
     assert "Exact match in {}: “".format(name.replace("\\", "")) in said, "`words` leaves out what escapes signs"

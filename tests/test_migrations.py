@@ -40,7 +40,7 @@ def test_a_database_of_an_unknown_revision_is_refused_and_left_as_it_is(database
 
 def _open(url: str, start: "multiprocessing.synchronize.Event") -> None:
     start.wait()
-    open_store(url).create_corpus(str(os.getpid()))
+    open_store(url).corpora.add(str(os.getpid()))
 
 
 def test_of_processes_that_open_a_new_database_at_once_one_creates_it(database_url):
@@ -53,7 +53,7 @@ def test_of_processes_that_open_a_new_database_at_once_one_creates_it(database_u
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert len(open_store(database_url).corpora()) == 3
+    assert len(open_store(database_url).corpora.all()) == 3
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch):

@@ -39,9 +39,9 @@ def test_enter_in_a_number_does_not_start_a_generation(home: Path) -> None:  # n
 def test_the_first_generation_stays_on_its_tab(home: Path) -> None:  # noqa: F811
     """The set it makes brings other tabs, of which Generate is not the first."""
     store = open_workspace().store
-    corpus = store.index("small").corpus_id
-    for question_set in store.question_sets(corpus):
-        store.delete_question_set(question_set.id)
+    corpus = store.indexes.get("small").corpus_id
+    for question_set in store.sets.all(corpus):
+        store.sets.delete(question_set.id)
     app = show("questions", index="small")
     assert app.tabs[0].label == "Generate"
     button(app, "Generate").click()
@@ -54,17 +54,17 @@ def test_the_first_generation_stays_on_its_tab(home: Path) -> None:  # noqa: F81
 @pytest.mark.parametrize(("dollars", "said"), [(0.0, "3 model calls"), (0.25, "3 model calls, $0.25 paid")])
 def test_calls_without_a_known_price_are_not_called_free(home: Path, dollars: float, said: str) -> None:  # noqa: F811
     store = open_workspace().store
-    store.pay(store.question_set("asked").id, 3, dollars)
+    store.payments.add(store.sets.get("asked").id, 3, dollars)
     [tile] = [metric for metric in show("questions", set="asked").metric if metric.label == "Questions"]
     assert tile.delta.replace("\\", "").split(" · ")[-1] == said
 
 
 def test_two_versions_show_each_field_that_differs(home: Path) -> None:  # noqa: F811
     store = open_workspace().store
-    question_set = store.question_set("asked")
-    question = store.questions(question_set.id)[0]
+    question_set = store.sets.get("asked")
+    question = store.questions.all(question_set.id)[0]
     other = "list" if question.type != "list" else "fact"
-    store.put_questions(
+    store.questions.put(
         question_set.id, [replace(question, type=other, verified_by="rules")], edit=Edit("Ann", "edited")
     )
     drawn = [block.proto.body for block in show("questions", set="asked", tab="Versions").get("html")]
@@ -89,9 +89,9 @@ def test_the_banner_of_a_generated_set_counts_the_questions_that_are_asked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store = open_workspace().store
-    question_set = store.question_set("asked")
-    first, *others = store.questions(question_set.id)
-    store.put_questions(question_set.id, [replace(first, status="rejected")], edit=Edit("Ann", "rejected"))
+    question_set = store.sets.get("asked")
+    first, *others = store.questions.all(question_set.id)
+    store.questions.put(question_set.id, [replace(first, status="rejected")], edit=Edit("Ann", "rejected"))
     counted: list[set[str]] = []
 
     def banner(configs: object, questions: Collection[Question]) -> str:

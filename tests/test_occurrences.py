@@ -228,8 +228,8 @@ def cli_set(ragviz, tmp_path):
 
 
 def kinds(workspace):
-    workspace.store.settle_all()
-    return {q.id: q.kind for q in workspace.store.questions(workspace.store.question_set("q").id)}
+    workspace.store.evidence.settle_all()
+    return {q.id: q.kind for q in workspace.store.questions.all(workspace.store.sets.get("q").id)}
 
 
 def test_the_command_lists_and_accepts(ragviz, workspace, tmp_path):
@@ -249,7 +249,7 @@ def test_the_command_lists_and_accepts(ragviz, workspace, tmp_path):
     assert json.loads(ragviz("questions", "find-evidence", "q", "--accept", "all", "--json")[1])["accepted"] == 1
 
     assert ragviz("questions", "find-evidence", "q", "twice", "--place", "1", "--place", "2")[0] == 0
-    question = next(q for q in workspace.store.questions(workspace.store.question_set("q").id) if q.id == "twice")
+    question = next(q for q in workspace.store.questions.all(workspace.store.sets.get("q").id) if q.id == "twice")
     [alternatives] = question.evidence  # either place suffices
     assert sorted(PUMPS[span.start : span.end] for span in alternatives) == ["checked every 21 days"] * 2
 
@@ -275,11 +275,11 @@ def test_what_the_command_refuses(ragviz, tmp_path):
 
 def test_a_question_that_was_changed_meanwhile_is_not_saved(ragviz, workspace, tmp_path):
     cli_set(ragviz, tmp_path)
-    store, question_set = workspace.store, workspace.store.question_set("q")
+    store, question_set = workspace.store, workspace.store.sets.get("q")
     proposals = occurrences.search(workspace, question_set)
     changed = replace(proposals[0].question, answer="by somebody else")
-    store.put_questions(question_set.id, [changed])
+    store.questions.put(question_set.id, [changed])
     chosen = [(p.question, p.places[:1]) for p in occurrences.certain(proposals, "exact")]
     assert (len(chosen), occurrences.accept(store, question_set, chosen)) == (2, 1)
-    assert changed in store.questions(question_set.id)
+    assert changed in store.questions.all(question_set.id)
     assert kinds(workspace)["chinese"] == "single"

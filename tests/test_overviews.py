@@ -14,26 +14,27 @@ from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
 from ragviz.runs import judgements, overviews, running, summaries
 from ragviz.stats.clusters import Clusters
-from ragviz.store.store import Store
+from ragviz.store.stored_judgements import StoredJudgements
+from ragviz.store.stored_rankings import StoredRankings
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_inspect import home, judged  # noqa: F401 - fixtures
 from tests.test_pages import bare, built, checked, show, words  # noqa: F401 - fixtures
 
 
 def stored_now(workspace: Workspace, run: Run) -> bool:
-    return workspace.store.overview(run.id, summaries._version()) is not None
+    return workspace.store.runs.overview(run.id, summaries._version()) is not None
 
 
 @pytest.mark.parametrize("name", ["words", "told"])
 def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Path, name: str) -> None:  # noqa: F811
     workspace = open_workspace()
-    run = workspace.store.run(name)
+    run = workspace.store.runs.get(name)
     first = summaries.overview(workspace, run)
     assert stored_now(workspace, run)
     second, computed = summaries.overview(workspace, run), overviews.computed(workspace, run)
     assert type(second.judgement) is judgements.Judgement, "without its answers"
     for stored in (first, second):
-        assert stored.questions == computed.questions == len(workspace.store.run_questions(run.id))
+        assert stored.questions == computed.questions == len(workspace.store.rankings.questions(run.id))
         for field in fields(Summary):
             pair = [getattr(each.summary, field.name) for each in (stored, computed)]
             np.testing.assert_equal(*(astuple(each) if isinstance(each, Clusters) else each for each in pair))
@@ -46,21 +47,21 @@ def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Pa
 
 def test_a_stored_overview_follows_its_run_and_that_of_an_unfinished_run_is_not_stored(home: Path) -> None:  # noqa: F811
     workspace = open_workspace()
-    run = workspace.store.run("told")
+    run = workspace.store.runs.get("told")
     calls, dollars = summaries.overview(workspace, run).judgement.paid
-    workspace.store.rename_run(run.id, "renamed")
+    workspace.store.runs.rename(run.id, "renamed")
     assert stored_now(workspace, run), "no number depends on its name"
-    workspace.store.pay(run.id, 2, 0.25)
+    workspace.store.payments.add(run.id, 2, 0.25)
     assert not stored_now(workspace, run)
     assert summaries.overview(workspace, run).judgement.paid == (calls + 2, dollars + 0.25)
-    unfinished = workspace.store.create_run("unfinished", run.corpus_id, run.config, "f", run.provenance)
+    unfinished = workspace.store.runs.add("unfinished", run.corpus_id, run.config, "f", run.provenance)
     assert summaries.overview(workspace, unfinished).questions == 0
     assert not stored_now(workspace, unfinished)
 
 
 def test_the_overview_of_a_run_is_stored_when_the_run_ends(home: Path) -> None:  # noqa: F811
     workspace = open_workspace()
-    config = workspace.store.run("words").config
+    config = workspace.store.runs.get("words").config
     assert stored_now(workspace, running.run(workspace, "another", config))
 
 
@@ -69,24 +70,24 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workspace = open_workspace()
-    summaries.overview(workspace, workspace.store.run("told"))
+    summaries.overview(workspace, workspace.store.runs.get("told"))
     read = []
-    for name in ("results", "evaluated_to", "evaluated_answers"):  # the page runs in a thread: errors are lost
-        monkeypatch.setattr(Store, name, _noting(read, name))
+    for owner, name in ((StoredRankings, "all"), (StoredJudgements, "of"), (StoredJudgements, "all")):
+        monkeypatch.setattr(owner, name, _noting(read, owner, name))  # the page runs in a thread: errors are lost
     app = show("results", run="told")
     assert "Where questions are lost" in words(app)
     assert read == []
     app.session_state["judged-misses-part"] = True
     assert "No judge has said yet which chunks answer these questions" in words(checked(app.run()))
-    assert read == ["results"]
+    assert read == ["StoredRankings.all"]
 
 
-def _noting(read: list[str], name: str) -> Callable[..., object]:
-    """Return the method of the store that also notes that it was called."""
-    method = getattr(Store, name)
+def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:
+    """Return the method of a repository that also notes that it was called."""
+    method = getattr(owner, name)
 
     def noted(*args: object, **keys: object) -> object:
-        read.append(name)
+        read.append(f"{owner.__name__}.{name}")
         return method(*args, **keys)
 
     return noted
@@ -97,22 +98,23 @@ def test_one_case_reads_its_own_ranking_answer_and_scores_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workspace = open_workspace()
-    run = workspace.store.run("told")
+    run = workspace.store.runs.get("told")
     summaries.overview(workspace, run)
-    asked = workspace.store.run_questions(run.id)[1].id
-    of_store, read = {name: getattr(Store, name) for name in ("results", "evaluated_answers")}, []
+    asked = workspace.store.rankings.questions(run.id)[1].id
+    read = []
 
-    def results(store: Store, run_id: str, question_ids: list[str] | None = None) -> object:
-        read.append(("results", question_ids))
-        return of_store["results"](store, run_id, question_ids)
+    def noting(owner: type) -> Callable[..., object]:
+        method = owner.all
 
-    def evaluated_answers(store: Store, run_id: str, question_ids: list[str] | None = None, **keys: object) -> object:
-        read.append(("evaluated_answers", question_ids))
-        return of_store["evaluated_answers"](store, run_id, question_ids, **keys)
+        def noted(store: object, run_id: str, question_ids: list[str] | None = None, **keys: object) -> object:
+            read.append((owner, question_ids))
+            return method(store, run_id, question_ids, **keys)
 
-    monkeypatch.setattr(Store, "results", results)
-    monkeypatch.setattr(Store, "evaluated_answers", evaluated_answers)
-    monkeypatch.setattr(Store, "evaluated_to", lambda *_, **__: pytest.fail("all answers are read"))
+        return noted
+
+    for owner in (StoredRankings, StoredJudgements):
+        monkeypatch.setattr(owner, "all", noting(owner))
+    monkeypatch.setattr(StoredJudgements, "of", lambda *_, **__: pytest.fail("all answers are read"))
     app = show("inspect", run="told", question=asked)
     assert "Generated answer" in words(app)
-    assert read == [("results", [asked]), ("evaluated_answers", [asked])]
+    assert read == [(StoredRankings, [asked]), (StoredJudgements, [asked])]

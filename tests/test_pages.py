@@ -39,7 +39,7 @@ from ragviz.questions import sets as question_sets
 from ragviz.retrieval import rerankers, search
 from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays, running
 from ragviz.store import schema
-from ragviz.store.store import Store
+from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.text.markup import plain
 from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
@@ -90,7 +90,7 @@ def configure(patch: pytest.MonkeyPatch, home: Path) -> None:
 
 def seed(workspace: Workspace) -> None:
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     pumps = "\n\n".join(
         f"# Pump {n}\n\nPump {n} moves {n * 10} litres a minute and was built in {1990 + n}." for n in range(60)
     )
@@ -101,15 +101,15 @@ def seed(workspace: Workspace) -> None:
     corpora.add_file(workspace, corpus, "empty.txt", b"")
     indexing.build_index(workspace, corpus, "small", IndexConfig(chunk_size=20, overlap=5))
     indexing.build_index(workspace, corpus, "large", IndexConfig(chunker="recursive", chunk_size=60))
-    store.put_questions(store.create_question_set(corpus.id, "asked").id, questions(workspace, corpus.id))
+    store.questions.put(store.sets.add(corpus.id, "asked").id, questions(workspace, corpus.id))
     for name, index, retriever in (("words", "small", "bm25"), ("vectors", "large", "knn")):
         running.run(workspace, name, RunConfig(index=index, questions="asked", retriever=retriever, depth=20))  # type: ignore[arg-type]
 
 
 def questions(workspace: Workspace, corpus_id: str) -> list[Question]:
-    info = workspace.store.document_named(corpus_id, MARKED)
+    info = workspace.store.documents.find(corpus_id, MARKED)
     assert info is not None
-    text = workspace.store.document(corpus_id, info.id).text
+    text = workspace.store.documents.get(corpus_id, info.id).text
 
     def span(words: str) -> Span:
         start = text.index(words)
@@ -160,8 +160,8 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def queued(workspace: Workspace, job: Job) -> Job:
     """Put a job down as `jobs.start` does, and start no process."""
-    workspace.store.update_job(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
-    return workspace.store.job(job.id)
+    workspace.store.jobs.update(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
+    return workspace.store.jobs.get(job.id)
 
 
 def show(page: str, **params: str) -> AppTest:
@@ -217,14 +217,14 @@ def test_a_page_is_drawn_without_loading_a_model(home: Path, page: str, monkeypa
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page != "settings"])
 def test_an_address_keeps_the_corpus(home: Path, page: str) -> None:
-    open_workspace().store.create_corpus("another")
+    open_workspace().store.corpora.add("another")
     app = show(page, corpus="notes")
     assert address(app)["corpus"] == "notes"
     assert app.sidebar.selectbox[0].value == "notes"
 
 
 def test_another_corpus_takes_the_old_ones_runs_out_of_the_address(home: Path) -> None:
-    open_workspace().store.create_corpus("another")
+    open_workspace().store.corpora.add("another")
     app = show("results", corpus="notes", run="words", question="q7")
     app.sidebar.selectbox[0].set_value("another")
     checked(app.run())
@@ -248,11 +248,11 @@ ROOMS = b"# Rooms\n\n| Room | Seats |\n|---|---|\n| East hall | 12 |\n| West hal
 
 def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Path) -> None:
     workspace = open_workspace()
-    corpus = workspace.store.create_corpus("rooms")
+    corpus = workspace.store.corpora.add("rooms")
     corpora.add_file(workspace, corpus, "rooms.md", ROOMS)
     indexing.build_index(workspace, corpus, "rooms", IndexConfig(chunk_size=60))
     arguments = {"index": "rooms", "name": "made", "kinds": {"table": 2, "version": 3}, "generator": "extractive"}
-    job = jobs.perform(workspace, workspace.store.create_job("questions", "Generate made", corpus.id, arguments).id)
+    job = jobs.perform(workspace, workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments).id)
     assert (job.result["proposed"], job.result["limit"], job.result["short"]) == (2, 5, {"version": 3})
     shown = words(show("questions", corpus="rooms", set="made"))
     assert "2 questions generated into made" in shown
@@ -265,12 +265,12 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     assert "generated into made" not in words(show("questions", corpus="rooms", set="made", tab="Write"))
     cells = next(table.value for table in told.dataframe if "Why" in table.value)
     assert list(cells[["Document", "Kind", "Missing"]].iloc[0]) == ["rooms.md", "which version holds", 3]
-    job = workspace.store.create_job("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})
+    job = workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})
     assert jobs.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
     app = show("questions", corpus="rooms", set="made")
     assert "missing are" not in words(app)
     assert any(b.label == "Next: make a run" for b in app.button)
-    workspace.store.create_question_set(corpus.id, "other")
+    workspace.store.sets.add(corpus.id, "other")
     assert "generated into made" not in words(show("questions", corpus="rooms", set="other")), (
         "it is no outcome of this"
     )
@@ -280,11 +280,11 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
 
 def test_as_many_questions_are_suggested_as_the_index_has_chunks(home: Path) -> None:
     workspace = open_workspace()
-    corpora.add_file(workspace, workspace.store.create_corpus("brief"), "brief.md", b"Pump 1 moves water.")
-    brief = workspace.store.corpus("brief")
+    corpora.add_file(workspace, workspace.store.corpora.add("brief"), "brief.md", b"Pump 1 moves water.")
+    brief = workspace.store.corpora.get("brief")
     indexing.build_index(workspace, brief, "tiny", IndexConfig(chunk_size=20, overlap=5))
-    chunks = workspace.store.index("tiny").chunks
-    assert chunks < 50 < workspace.store.index("small").chunks
+    chunks = workspace.store.indexes.get("tiny").chunks
+    assert chunks < 50 < workspace.store.indexes.get("small").chunks
 
     def suggested(**params: str) -> tuple[int, int]:
         app = show("questions", tab="Generate", **params)
@@ -304,7 +304,7 @@ def test_quotas_by_kind_and_style_are_those_of_the_job(home: Path) -> None:
     usual = {n.label: int(n.value) for n in app.number_input if (n.key or "").startswith("kind-")}
     next(b for b in app.button if b.label == "Generate").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert (job.arguments["limit"], job.arguments["styles"]) == (None, {"colleague": 100, "keywords": 50})
     assert job.arguments["kinds"]["bridge"] == 17
     assert job.arguments["kinds"]["fact"] == usual["Fact"]
@@ -318,22 +318,22 @@ def test_the_plan_is_shown_before_anything_is_made(home: Path) -> None:
     assert next(m for m in app.metric if m.label == "Questions planned").value == "9"
     table = next(table.value for table in app.dataframe if "Planned" in table.value)
     assert table.Planned.sum() == 9
-    assert open_workspace().store.jobs() == []
+    assert open_workspace().store.jobs.all() == []
 
 
 def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
     app = show("home")
     next(b for b in app.button if b.label == "Load the sample").click()
     checked(app.run())
-    assert [job.kind for job in open_workspace().store.jobs()] == ["sample"]
+    assert [job.kind for job in open_workspace().store.jobs.all()] == ["sample"]
     assert any(b.label == "Loading the sample…" and b.disabled for b in app.button)
     assert any("Starting its process" in bar.proto.text for bar in app.get("progress"))
 
 
 def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
     store = open_workspace().store
-    for run in store.runs():
-        store.delete_run(run.id)
+    for run in store.runs.all():
+        store.runs.delete(run.id)
     app = show("home")
     assert [b.label for b in app.button if b.proto.type == "primary"] == ["Run the questions"]
     assert "local index" in words(app)
@@ -365,11 +365,11 @@ def test_a_place_in_a_document_has_an_address(home: Path) -> None:
 
 def test_a_long_corpus_name_keeps_its_end_in_the_sidebar(bare: Path) -> None:
     store, name = open_workspace().store, "Consolidated maintenance handbooks of the northern district, edition 2024"
-    store.create_corpus(name)
+    store.corpora.add(name)
     picker = show("documents").selectbox(key="choice-corpus")
     assert picker.options == ["Consolidated … edition 2024"]
     assert (picker.value, picker.help) == (name, plain(name))
-    store.create_corpus(name.replace("maintenance", "operation"))
+    store.corpora.add(name.replace("maintenance", "operation"))
     assert len(set(show("documents").selectbox(key="choice-corpus").options)) == 2, "alike when shortened: whole"
 
 
@@ -385,26 +385,26 @@ def test_uploaded_files_become_a_job(home: Path) -> None:
     app.run()
     next(b for b in app.button if b.label == "Add 2 files").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert job.kind == "documents"
     assert [name for name, _ in job.arguments["files"]] == ["../up.md", "b.txt"]
 
 
 def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
     workspace = open_workspace()
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     folder, staged = corpora.stage(
         workspace, [(MARKED, b"# New"), ("new.md", b"# New"), ("bad.pdf", b"%PDF-1.4 nothing")]
     )
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    jobs.perform(workspace, workspace.store.create_job("documents", "Read 3 files", corpus.id, arguments).id)
+    jobs.perform(workspace, workspace.store.jobs.add("documents", "Read 3 files", corpus.id, arguments).id)
     app = show("documents")
     shown = words(app)
     assert "1 of 3 files read" in shown
     assert "bad" in shown
     next(b for b in app.button if b.label == "Replace 1 document").click()
     checked(app.run())
-    job = workspace.store.jobs()[0]
+    job = workspace.store.jobs.all()[0]
     assert job.arguments["replace"] is True
     assert Path(job.arguments["files"][0][1]).read_bytes() == b"# New"
 
@@ -412,19 +412,19 @@ def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
 def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) -> None:
     """Of the nine questions with evidence in the document, six quote what the new text still holds."""
     workspace = open_workspace()
-    corpus = workspace.store.corpus("notes")
-    info = workspace.store.document_named(corpus.id, MARKED)
+    corpus = workspace.store.corpora.get("notes")
+    info = workspace.store.documents.find(corpus.id, MARKED)
     assert info is not None
-    text = workspace.store.document(corpus.id, info.id).text
+    text = workspace.store.documents.get(corpus.id, info.id).text
     for number in (2, 3, 5):
         text = text.replace(f"moves {number * 10} litres", "moves nothing")
     folder, staged = corpora.stage(workspace, [(MARKED, text.encode())])
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    jobs.perform(workspace, workspace.store.create_job("documents", "Read 1 file", corpus.id, arguments).id)
+    jobs.perform(workspace, workspace.store.jobs.add("documents", "Read 1 file", corpus.id, arguments).id)
     app = show("documents")
     assert "9 questions have evidence there: it moves to where its exact text is in the new file" in words(app)
     arguments["replace"] = True
-    jobs.perform(workspace, workspace.store.create_job("documents", "Replace 1 file", corpus.id, arguments).id)
+    jobs.perform(workspace, workspace.store.jobs.add("documents", "Replace 1 file", corpus.id, arguments).id)
     app = show("documents")
     assert "found again by its exact text for 6 questions, stale for 3 questions" in words(app)
     [link] = [each.proto for each in app.get("page_link") if "Mend" in each.proto.label]
@@ -446,8 +446,8 @@ def test_deleted_documents_say_whose_evidence_went_with_them(home: Path) -> None
     button(app, "Delete 1 document").click().run()
     assert "The evidence of 9 questions there becomes stale" in words(app)
     workspace = open_workspace()  # AppTest does not press in a dialog
-    corpus = workspace.store.corpus("notes")
-    info = workspace.store.document_named(corpus.id, MARKED)
+    corpus = workspace.store.corpora.get("notes")
+    info = workspace.store.documents.find(corpus.id, MARKED)
     assert info is not None
     corpora.delete_documents(workspace, corpus, [info.id])
     app = visit("documents")
@@ -465,7 +465,7 @@ def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
     app.run()
     assert "2 indexes" in words(app)
     assert app.button(key="confirm-do").label == "Delete all of it"
-    assert open_workspace().store.corpora(), "nothing is gone before it is confirmed"
+    assert open_workspace().store.corpora.all(), "nothing is gone before it is confirmed"
 
 
 # Index
@@ -483,7 +483,7 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     assert "cut shared" in words(app)
     next(b for b in app.button if b.label == "Build index").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert job.kind == "index"
     assert job.arguments["config"]["chunk_size"] == 16
     assert job.arguments["name"] == "notes-tokens-16"
@@ -504,7 +504,7 @@ def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monke
     assert int({m.label: m.value for m in app.metric}["Chunks"]) < int(before["Chunks"])
     next(b for b in app.button if b.label == "Build index").click()
     checked(app.run())
-    assert open_workspace().store.jobs()[0].arguments["config"]["chunker_options"] == {"characters": 400}
+    assert open_workspace().store.jobs.all()[0].arguments["config"]["chunker_options"] == {"characters": 400}
 
 
 def test_a_prefix_is_chosen_previewed_and_built(home: Path) -> None:
@@ -513,7 +513,7 @@ def test_a_prefix_is_chosen_previewed_and_built(home: Path) -> None:
     assert address(app)["prefix"] == "title"
     next(b for b in app.button if b.label == "Build index").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert (job.arguments["config"]["prefix"], job.arguments["name"]) == ("title", "notes-tokens-200-title")
     assert "“moon” cannot be prefix here" in show("index", tab="New index", prefix="moon").warning[0].value
 
@@ -527,7 +527,7 @@ def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
 
 def test_an_index_that_is_behind_offers_its_update(home: Path) -> None:
     workspace = open_workspace()
-    corpora.add_file(workspace, workspace.store.corpus("notes"), "more.md", b"# More\n\nA further pump.")
+    corpora.add_file(workspace, workspace.store.corpora.get("notes"), "more.md", b"# More\n\nA further pump.")
     app = show("index")
     assert sum(b.label == "Update: 1 new" for b in app.button) == 2
 
@@ -542,7 +542,7 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
 
 def test_every_search_counts_and_the_retrievers_are_those_of_the_index_chosen(home: Path) -> None:
     workspace = open_workspace()
-    indexing.build_index(workspace, workspace.store.corpus("notes"), "lexical", IndexConfig(embedder=""))
+    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "lexical", IndexConfig(embedder=""))
     app = show("index", index="small")
     for query in ("litres of pump 7", "valve", "hall"):
         app.text_input(key="typed").set_value(query)
@@ -563,7 +563,7 @@ def test_an_embedder_of_another_language_is_warned_of_before_the_build(home: Pat
     assert "was trained on English text" not in words(show("index", tab="New index"))
     workspace = open_workspace()
     corpora.add_file(
-        workspace, workspace.store.corpus("notes"), "阀门.txt", "北阀门于2021年更换。负责人是王芳。".encode()
+        workspace, workspace.store.corpora.get("notes"), "阀门.txt", "北阀门于2021年更换。负责人是王芳。".encode()
     )
     warned = "all-MiniLM-L6-v2 was trained on English text, but 1 of "
     app = show("index", tab="New index")
@@ -598,7 +598,7 @@ def test_an_address_with_a_query_asks_no_one_until_search_is_pressed(home: Path,
     monkeypatch.setattr(Workspace, "embedder", lambda _, name, *__: (opened.append(name), Hashing())[1])
     monkeypatch.setattr(weights, "fetched_snapshot", lambda _: weights.packaged())
     workspace = open_workspace()
-    indexing.build_index(workspace, workspace.store.corpus("notes"), "asked", IndexConfig(embedder=embedder))
+    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "asked", IndexConfig(embedder=embedder))
     monkeypatch.setattr(weights, "fetched_snapshot", lambda _: None)  # another machine built it
     opened.clear()
     app = show("index", index="asked", query="litres of pump 7")
@@ -620,13 +620,13 @@ def test_questions_are_accepted_one_after_the_other(home: Path) -> None:
     button(app, "Accept").click()
     checked(app.run())
     store = open_workspace().store
-    statuses = {q.id: q.status for q in store.questions(store.question_set("asked").id)}
+    statuses = {q.id: q.status for q in store.questions.all(store.sets.get("asked").id)}
     assert statuses["q2"] == "accepted"
     assert address(app)["question"] == "q3"
     button(app, "Reject").click()
     checked(app.run())
     store = open_workspace().store
-    third = next(q for q in store.questions(store.question_set("asked").id) if q.id == "q3")
+    third = next(q for q in store.questions.all(store.sets.get("asked").id) if q.id == "q3")
     assert (third.status, third.reason) == ("rejected", "rejected by hand")
 
 
@@ -638,7 +638,7 @@ def test_a_corpus_without_a_name_is_refused_in_words(home: Path) -> None:
     app = show("documents")
     button(app, "Create corpus").click()
     assert [box.value.replace("\\", "") for box in app.run().error] == ["Give the corpus a name first."]
-    assert len(open_workspace().store.corpora()) == 1
+    assert len(open_workspace().store.corpora.all()) == 1
 
 
 def test_questions_lead_to_a_run_from_their_header(home: Path) -> None:
@@ -647,7 +647,7 @@ def test_questions_lead_to_a_run_from_their_header(home: Path) -> None:
     app.run()
     assert address(app)["set"] == "asked"
     store = open_workspace().store
-    store.create_question_set(store.corpus("notes").id, "empty")
+    store.sets.add(store.corpora.get("notes").id, "empty")
     assert not [b for b in show("questions", set="empty").button if b.key == "next-step"]
 
 
@@ -666,22 +666,22 @@ def test_a_question_is_edited(home: Path) -> None:
     next(b for b in app.button if b.label == "Save").click()
     checked(app.run())
     store = open_workspace().store
-    assert store.questions(store.question_set("asked").id)[0].text == "What is it that pump 2 moves?"
+    assert store.questions.all(store.sets.get("asked").id)[0].text == "What is it that pump 2 moves?"
 
 
 def test_a_decision_is_not_made_on_what_was_never_shown(home: Path) -> None:
     app = show("questions", question="q2")
     store = open_workspace().store
-    question_set = store.question_set("asked")
-    other_version = replace(next(q for q in store.questions(question_set.id) if q.id == "q2"), answer="told anew")
-    store.put_questions(question_set.id, [other_version])
+    question_set = store.sets.get("asked")
+    other_version = replace(next(q for q in store.questions.all(question_set.id) if q.id == "q2"), answer="told anew")
+    store.questions.put(question_set.id, [other_version])
     button(app, "Accept").click()
     app.run()
     assert "changed by somebody else" in app.warning[0].value
-    assert next(q for q in store.questions(question_set.id) if q.id == "q2") == other_version
+    assert next(q for q in store.questions.all(question_set.id) if q.id == "q2") == other_version
     button(app, "Accept").click()
     checked(app.run())
-    assert next(q.status for q in store.questions(question_set.id) if q.id == "q2") == "accepted"
+    assert next(q.status for q in store.questions.all(question_set.id) if q.id == "q2") == "accepted"
 
 
 def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -699,21 +699,21 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(
-            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.create_job(*words[1:5]), True)
+            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.jobs.add(*words[1:5]), True)
         )
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert (job.arguments["generator"], job.arguments["budget"], job.arguments["kinds"]) == ("model", 1.5, {"fact": 3})
 
 
 def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:
     store = open_workspace().store
-    corpus_id = store.question_set("asked").corpus_id
-    found = store.create_question_set(corpus_id, "without")
+    corpus_id = store.sets.get("asked").corpus_id
+    found = store.sets.add(corpus_id, "without")
     answers = {"exact": "Pump 7 moves 70 litres", "short": "1997", "many": "检修周期为三十天", "none": "in the cellar"}
     without = [Question(i, f"Where is {i}?", text, (), "import", "accepted") for i, text in answers.items()]
-    store.put_questions(found.id, without)
+    store.questions.put(found.id, without)
     app = show("questions", set="without", tab="Find evidence")
     assert "4 questions are reference only" in words(app)
     next(b for b in app.button if b.label == "Look up the answers").click()
@@ -728,7 +728,7 @@ def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path)
     assert [each.value for each in app.toast] == ["Evidence accepted for 1 question."]
     assert not [b.label for b in app.button if b.label.startswith("Accept all 0")]
     assert to_the_head in words(app)
-    assert {q.id: q.kind for q in store.questions(found.id)} == dict.fromkeys(answers, "reference") | {
+    assert {q.id: q.kind for q in store.questions.all(found.id)} == dict.fromkeys(answers, "reference") | {
         "exact": "single"
     }
     next(b for b in app.button if b.key == "decline-short").click()
@@ -736,15 +736,15 @@ def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path)
     assert "0 exact · 0 near · 1 ambiguous · 2 not found" in words(app)
     next(b for b in app.button if b.key == "alternatives-many").click()
     app.run()
-    [group] = next(q for q in store.questions(found.id) if q.id == "many").evidence
+    [group] = next(q for q in store.questions.all(found.id) if q.id == "many").evidence
     assert [span.text for span in group] == ["检修周期为三十天"] * 3
     assert not app.exception
 
 
 def test_accepting_the_last_evidence_that_was_missing_says_so(home: Path) -> None:
     store = open_workspace().store
-    without = store.create_question_set(store.corpus("notes").id, "without")
-    store.put_questions(without.id, [Question("a", "What?", "Pump 7 moves 70 litres", (), "import", "accepted")])
+    without = store.sets.add(store.corpora.get("notes").id, "without")
+    store.questions.put(without.id, [Question("a", "What?", "Pump 7 moves 70 litres", (), "import", "accepted")])
     app = show("questions", set="without", tab="Find evidence")
     button(app, "Look up the answers").click().run()
     checked(button(app, "Accept all 1 exact").click().run())
@@ -760,7 +760,7 @@ def test_questions_are_filtered_by_the_address(home: Path) -> None:
 
 def split_asked(kind: str = "stratified") -> None:
     workspace = open_workspace()
-    question_sets.split(workspace, workspace.store.question_set("asked"), kind)
+    question_sets.split(workspace, workspace.store.sets.get("asked"), kind)
 
 
 def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
@@ -770,10 +770,10 @@ def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
     sizes = next(d.value for d in app.dataframe if "Validation" in d.value).set_index("Number of")
     assert list(sizes.index) == ["Questions", "One passage", "Several passages", "Unanswerable", "Documents"]
     assert sizes.loc["Questions"].sum() == 10
-    assert open_workspace().store.question_set("asked").split is None, "a preview stores nothing"
+    assert open_workspace().store.sets.get("asked").split is None, "a preview stores nothing"
     app.button(key="make-split").click()
     checked(app.run())
-    question_set = open_workspace().store.question_set("asked")
+    question_set = open_workspace().store.sets.get("asked")
     assert question_set.split == Split("stratified", 0.5, 0)
     assert question_set.sides == {"validation": sizes["Validation"].iloc[0], "test": sizes["Test"].iloc[0]}
     assert "Now: **stratified, seed 0:" in words(app)
@@ -781,7 +781,7 @@ def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
     other = show("questions", set="asked", tab="Split", **{"split-share": "0.3", "split-seed": "4"})
     other.button(key="make-split").click()
     checked(other.run())
-    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.3, 4)
+    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.3, 4)
 
 
 def test_a_split_that_cannot_be_made_is_explained(home: Path) -> None:
@@ -800,26 +800,26 @@ def test_a_split_that_runs_used_is_made_again_after_a_question(home: Path, monke
     app.button(key="make-split").click()
     app.run()
     assert "1 run ('v') used the present split" in words(app)
-    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 0)
+    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.5, 0)
     assert app.button(key="confirm-do").label == "Make it again"
     monkeypatch.setattr(notices, "confirm", lambda sentence, verb, action: action())  # AppTest presses nothing in it
     app.button(key="make-split").click()
     app.run()
-    assert open_workspace().store.question_set("asked").split == Split("stratified", 0.5, 9)
+    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.5, 9)
 
 
 def test_sides_are_a_column_and_a_filter_where_there_is_a_split(home: Path) -> None:
     assert "Side" not in show("questions", set="asked").dataframe[0].value
     split_asked()
     store = open_workspace().store
-    sides = {q.id: q.split for q in store.questions(store.question_set("asked").id)}
+    sides = {q.id: q.split for q in store.questions.all(store.sets.get("asked").id)}
     app = show("questions", set="asked", side="test")
     assert "5 validation · 5 test" in next(tile.delta for tile in app.metric if tile.label == "Questions")
     shown = app.dataframe[0].value
     assert set(shown["Id"]) == {i for i, side in sides.items() if side == "test"}
     assert set(shown["Side"]) == {"test"}
     assert "5 of 10 questions · filter: test" in words(app)
-    store.put_questions(store.question_set("asked").id, [Question("new", "Who?", "Ada", (), "hand", "accepted")])
+    store.questions.put(store.sets.get("asked").id, [Question("new", "Who?", "Ada", (), "hand", "accepted")])
     assert list(show("questions", set="asked", side="neither").dataframe[0].value["Id"]) == ["new"]
     assert "1 question is on neither side" in words(show("questions", set="asked", tab="Split"))
 
@@ -861,7 +861,7 @@ def test_generation_is_a_job_with_its_choices(home: Path) -> None:
     next(n for n in app.number_input if n.label == "Number of questions").set_value(7)
     next(b for b in app.button if b.label == "Generate").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert (job.kind, job.arguments["limit"], job.arguments["generator"]) == ("questions", 7, "extractive")
 
 
@@ -878,7 +878,7 @@ def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
     assert "was not kept: questions have no such column" in words(app)
     assert not any("<b>" in caption.value for caption in app.caption)
     assert list(next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value["Row"]) == [2]
-    assert open_workspace().store.question_set("brought").total == 1
+    assert open_workspace().store.sets.get("brought").total == 1
     button(app, "Import").click()  # the name is another suggestion by now
     assert "imported into notes-questions" in words(checked(app.run()))
 
@@ -889,17 +889,17 @@ def test_importing_is_pressed_twice_and_makes_one_set(home: Path, monkeypatch: p
     name = app.text_input(key="import-name").value
     app.get("file_uploader")[0].upload("q.jsonl", b'{"question": "Good?", "answer": "Yes"}', "application/json")
     store = open_workspace().store
-    store.create_question_set(store.corpus("notes").id, name)  # by the first press
+    store.sets.add(store.corpora.get("notes").id, name)  # by the first press
     button(app, "Import").click()
     assert f"1 question imported into {name}" in words(checked(app.run()))
-    assert store.question_set(name).total == 1
-    assert len(store.question_sets(store.corpus("notes").id)) == 2
+    assert store.sets.get(name).total == 1
+    assert len(store.sets.all(store.corpora.get("notes").id)) == 2
 
 
 def test_a_search_is_reranked(home: Path) -> None:
     app = show("index", query="When is the office open?")
     store = open_workspace().store
-    info = store.index(next(s for s in app.selectbox if s.label == "Index").value)
+    info = store.indexes.get(next(s for s in app.selectbox if s.label == "Index").value)
     reranker = next(g for g in app.get("button_group") if g.label == "Rerank the first 50")
     reranker.set_value("maxsim")
     checked(app.run())
@@ -916,7 +916,7 @@ def test_one_click_makes_a_run(home: Path) -> None:
     app = show("run")
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
-    job = open_workspace().store.jobs()[0]
+    job = open_workspace().store.jobs.all()[0]
     assert job.kind == "run"
     config = job.arguments["config"]
     assert (config["retriever"], config["k"], config["depth"]) == ("knn", 3, 50)
@@ -929,13 +929,13 @@ def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> N
     reranker.set_value("maxsim")
     checked(app.run())
     store = open_workspace().store
-    index = store.index(next(s for s in app.selectbox if s.label == "Index").value)
+    index = store.indexes.get(next(s for s in app.selectbox if s.label == "Index").value)
     assert f"{wording.counted(index.chunks, 'text')} of chunks to embed" in words(app)
     next(n for n in app.number_input if n.label == "Chunks to rerank").set_value(20)
     checked(app.run())
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
-    job = store.jobs()[0]
+    job = store.jobs.all()[0]
     assert (job.arguments["config"]["reranker"], job.arguments["config"]["rerank_depth"]) == ("maxsim", 20)
     assert "-maxsim" in job.arguments["name"]
 
@@ -943,12 +943,12 @@ def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> N
 def test_a_run_gets_the_name_that_was_typed_when_the_suggested_one_is_taken_meanwhile(home: Path) -> None:
     app, store = show("run"), open_workspace().store
     field = next(t for t in app.text_input if t.key == "run-name")
-    taken, one = field.value, store.runs()[0]
+    taken, one = field.value, store.runs.all()[0]
     field.set_value("mine")
-    store.create_run(taken, one.corpus_id, one.config, one.fingerprint, {})
+    store.runs.add(taken, one.corpus_id, one.config, one.fingerprint, {})
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
-    assert [job.arguments["name"] for job in store.jobs() if job.kind == "run"] == ["mine"]
+    assert [job.arguments["name"] for job in store.jobs.all() if job.kind == "run"] == ["mine"]
     app.run()
     assert next(t for t in app.text_input if t.key == "run-name").value not in ("mine", taken)
 
@@ -959,7 +959,7 @@ def test_a_taken_name_is_refused(home: Path) -> None:
     next(b for b in app.button if b.label == "Run").click()
     app.run()
     assert "already a run" in app.error[0].value
-    assert not open_workspace().store.jobs()
+    assert not open_workspace().store.jobs.all()
 
 
 # Results
@@ -967,7 +967,7 @@ def test_a_taken_name_is_refused(home: Path) -> None:
 
 def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     app = show("results", run="words")
-    summary = measurements.summary_of(open_workspace(), open_workspace().store.run("words"))
+    summary = measurements.summary_of(open_workspace(), open_workspace().store.runs.get("words"))
     tiles = {m.label: m.value for m in app.metric}
     assert tiles["Recall@3\u00a0↑"] == f"{summary.metrics['recall@3'].mean:.2f}"
     assert tiles["MRR\u00a0↑"] == f"{summary.metrics['mrr'].mean:.2f}"
@@ -1002,7 +1002,7 @@ def test_questions_are_filtered(
 
 def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> None:
     app = show("results", run="words", k="1", find="older")
-    summary = measurements.summary_of(open_workspace(), open_workspace().store.run("words"), 1)
+    summary = measurements.summary_of(open_workspace(), open_workspace().store.runs.get("words"), 1)
     numbers = {
         outcome: int(re.search(r"\d+", app.button(key=f"sum-{outcome}").label)[0]) for outcome in outcomes.RANKED
     }
@@ -1025,7 +1025,7 @@ def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> 
 def rescued(k: int) -> dict[str, tuple[int, int]]:
     """What the library counts: change → questions rescued and broken, of the run `words`."""
     workspace = open_workspace()
-    run = workspace.store.run("words")
+    run = workspace.store.runs.get("words")
     columns = replays.combination(workspace, replays.columns_of(workspace, run), k).columns
     return {row.replay.key: (row.rescues, row.breaks) for row in replays.rescue(columns, k).rows}
 
@@ -1036,7 +1036,7 @@ def test_what_would_rescue_the_lost_questions_is_replayed_counted_and_listed(hom
     assert before
     assert "Not tried yet: " in words(app)
     workspace = open_workspace()
-    replays.replay(workspace, workspace.store.run("words"))  # what the button's job does
+    replays.replay(workspace, workspace.store.runs.get("words"))  # what the button's job does
     checked(app.run())
     assert [b.key for b in app.button if b.key and b.key.startswith("replay-")] == ["replay-build"]
     counts = rescued(1)
@@ -1060,7 +1060,7 @@ def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
     app.button(key="replay-missing").click()
     checked(app.run())
-    run = open_workspace().store.run("words")
+    run = open_workspace().store.runs.get("words")
     assert submitted == [("replay-missing", "replay", "Replay words", run.corpus_id, {"run": run.id})]
     assert "tokens to embed" in words(app)  # what building would take is said before it starts
     app.button(key="replay-build").click()
@@ -1071,7 +1071,7 @@ def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
-    run = workspace.store.run("words")
+    run = workspace.store.runs.get("words")
     replays.replay(workspace, run)
     submitted: list[tuple[object, ...]] = []
     monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
@@ -1088,7 +1088,7 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
 
 def test_a_change_fills_in_the_run_page(home: Path) -> None:
     store = open_workspace().store
-    run = store.run("words")
+    run = store.runs.get("words")
     app = show("run", preset="words", retriever="bm25", k="7", index=run.provenance["index"])
     assert app.selectbox(key="start-from").value == "words"
     assert next(n for n in app.number_input if n.label == "k").value == 7
@@ -1127,7 +1127,7 @@ def test_an_unknown_run_is_told(home: Path) -> None:
 
 def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
     workspace = open_workspace()
-    deletion.delete_index(workspace, workspace.store.index("small"))
+    deletion.delete_index(workspace, workspace.store.indexes.get("small"))
     show("results", run="words", question="q7")
 
 
@@ -1139,7 +1139,7 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     for name in ("first", "second"):
         config = RunConfig("small", "asked", "bm25", depth=20, answerer="extractive", metrics=("token_f1", "rouge_l"))
         running.run(workspace, name, config)
-    runs = [workspace.store.run(name) for name in ("first", "second")]
+    runs = [workspace.store.runs.get(name) for name in ("first", "second")]
     with workspace.store._engine.begin() as connection:
         for run, value in zip(runs, (0.2, 0.6), strict=True):
             scores = schema.scores
@@ -1181,7 +1181,7 @@ def test_another_k_and_depth_are_compared_as_the_rankings_say(home: Path) -> Non
     workspace = open_workspace()
     for name, index, retriever in (("a", "small", "bm25"), ("b", "large", "knn")):
         running.run(workspace, name, RunConfig(index, "asked", retriever, k=2, depth=5))
-    runs = {run.name: run for run in workspace.store.runs()}
+    runs = {run.name: run for run in workspace.store.runs.all()}
     made = comparisons.compare_runs(workspace, [runs["a"], runs["b"]])
     measured = comparisons.compare_runs(workspace, [runs["words"], runs["b"]], 2)
     assert (measured.k, measured.depth) == (2, 5)
@@ -1253,10 +1253,10 @@ def test_a_name_that_is_not_there_is_reported_once_by_a_framed_page() -> None:
 )
 def test_a_run_on_an_index_that_is_not_built_says_what_became_of_it(home: Path, status: str, told: str) -> None:
     store = open_workspace().store
-    job = store.create_job("index", "Build growing", store.corpus("notes").id, {"name": "growing"})
+    job = store.jobs.add("index", "Build growing", store.corpora.get("notes").id, {"name": "growing"})
     error = "No room." if status == "failed" else ""
     place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time(), "finished": time.time()}
-    store.update_job(job.id, status=status, error=error, **place)
+    store.jobs.update(job.id, status=status, error=error, **place)
     app = show("run", index="growing")
     shown = "\n".join([words(app), *(box.value for box in app.info)])
     assert told in shown
@@ -1265,7 +1265,7 @@ def test_a_run_on_an_index_that_is_not_built_says_what_became_of_it(home: Path, 
     again = [box.value for box in checked(app.run()).info]
     assert again == ([box for box in again if told in box] if status == "running" else [])
     assert bool(again) == (status == "running"), "it is said until it is built"
-    store.update_job(job.id, status="done")
+    store.jobs.update(job.id, status="done")
     assert not checked(app.run()).info
     assert "There is no index called" in show("run", index="growing").warning[0].value
 
@@ -1276,24 +1276,24 @@ def test_a_run_on_an_index_that_is_not_built_says_what_became_of_it(home: Path, 
 def test_a_failed_job_tells_why_and_can_be_resumed(home: Path) -> None:
     workspace = open_workspace()
     arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
-    job = workspace.store.create_job("run", "Run r", workspace.store.corpus("notes").id, arguments)
+    job = workspace.store.jobs.add("run", "Run r", workspace.store.corpora.get("notes").id, arguments)
     with pytest.raises(NotFoundError):
         jobs.perform(workspace, job.id)
     app = show("run")
     assert "There is no index called" in words(app)
     app.button(key=f"resume-{job.id}").click()
     checked(app.run())
-    assert workspace.store.job(job.id).status == "queued"
+    assert workspace.store.jobs.get(job.id).status == "queued"
     app.button(key=f"cancel-{job.id}").click()
     checked(app.run())
-    assert workspace.store.job(job.id).status == "cancelled"
+    assert workspace.store.jobs.get(job.id).status == "cancelled"
 
 
 def test_a_defect_is_an_apology_and_not_a_traceback(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise ZeroDivisionError("secret inside")
 
-    monkeypatch.setattr(Store, "indexes", fail)
+    monkeypatch.setattr(StoredIndexes, "all", fail)
     app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not app.exception
     assert "defect in ragviz" in app.error[0].value
@@ -1331,7 +1331,7 @@ def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
     reasons = " ".join(next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"])
     assert "'nobody'" in reasons
     assert "q3" in reasons
-    question = open_workspace().store.questions(open_workspace().store.question_set("asked").id)[0]
+    question = open_workspace().store.questions.all(open_workspace().store.sets.get("asked").id)[0]
     key = imported_bank_key(question)
     assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
     app.button(key="close-banks").click()
@@ -1350,7 +1350,7 @@ def test_a_file_that_is_no_bank_is_refused_in_a_sentence(home: Path) -> None:
 @pytest.mark.parametrize("params", [{"corpus": "notes"}, {"corpus": "empty"}])
 def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home: Path, params: dict[str, str]) -> None:
     workspace = open_workspace()
-    workspace.store.create_corpus("empty")
+    workspace.store.corpora.add("empty")
     app = show("run", **params)
     data = written(result(), {"query_id": "broken"})
     app.get("file_uploader")[0].upload("out.json", data, "application/json")
@@ -1359,7 +1359,7 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
     checked(app.run())
     assert "1 answer imported as run theirs" in words(app)
     assert "Result 2: " in next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"][0]
-    assert workspace.store.run("theirs").corpus_id == workspace.store.corpus(params["corpus"]).id
+    assert workspace.store.runs.get("theirs").corpus_id == workspace.store.corpora.get(params["corpus"]).id
     app.text_input(key="imported-name").set_value("theirs")
     next(b for b in app.button if b.label == "Import run").click()
     app.run()
@@ -1404,25 +1404,25 @@ def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answer
                "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
                "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
         judged_run = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
-        foreign.import_run(workspace, workspace.store.corpus("notes"), name, judged_run)
+        foreign.import_run(workspace, workspace.store.corpora.get("notes"), name, judged_run)
     app = show("results", run="a")
     text = words(app)
     assert "not known of an imported run" in text
     assert not re.search(r"MRR\b(?! and the other)|Recall@|Misses", text)
     assert "Rankings are not compared" in words(show("compare", corpus="notes", runs="a,b"))
     show("inspect", run="a", question="7")
-    assert not [d for d in workspace.store.documents(workspace.store.corpus("notes").id) if "/" in d.name]
+    assert not [d for d in workspace.store.documents.all(workspace.store.corpora.get("notes").id) if "/" in d.name]
 
 
 def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Path) -> None:
     workspace = open_workspace()
-    index = workspace.index(workspace.store.index("small"))
+    index = workspace.index(workspace.store.indexes.get("small"))
     assert "Damaged" not in words(show("index", corpus="notes"))
     shutil.rmtree(index.folder)
     app = show("index", corpus="notes")
     assert "Damaged: it was removed from" in words(app).replace("*", "")
     next(button for button in app.button if button.label == "Rebuild").click().run()
-    job = workspace.store.jobs()[0]
+    job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["name"]) == ("index", "small")
     jobs.perform(workspace, job.id)
     assert "Damaged" not in words(show("index", corpus="notes"))
@@ -1434,9 +1434,9 @@ def test_the_choices_of_a_hand_made_run_are_offered_without_its_models(
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     workspace.clear()
     store = open_workspace().store
-    like = store.run("words")
+    like = store.runs.get("words")
     config = replace(like.config, answerer="model", model=HAND_MADE, judge=HAND_MADE, metrics=("completeness",), k=4)
-    store.finish_run(store.create_run("by hand", like.corpus_id, config, "f", like.provenance).id, "done")
+    store.runs.set_status(store.runs.add("by hand", like.corpus_id, config, "f", like.provenance).id, "done")
     app = visit("run")
     next(box for box in app.selectbox if box.label == "Preset").set_value("by hand").run()
     assert next(number for number in app.number_input if number.label == "k").value == 4

@@ -36,7 +36,7 @@ def listed(app: AppTest) -> pd.DataFrame:
 
 def comparison() -> compare.Comparison:
     workspace = open_workspace()
-    return comparisons.compare_runs(workspace, [workspace.store.run(name) for name in RUNS.split(",")], 3)
+    return comparisons.compare_runs(workspace, [workspace.store.runs.get(name) for name in RUNS.split(",")], 3)
 
 
 def ranks() -> dict[str, tuple[int, int]]:
@@ -50,9 +50,9 @@ def causes() -> list[dict[str, str]]:
     workspace = open_workspace()
     found = []
     for name in RUNS.split(","):
-        run = workspace.store.run(name)
-        questions = [q for q in workspace.store.run_questions(run.id) if q.evidence]
-        found.append(diagnose.attribute_failures(questions, workspace.store.results(run.id), 3))
+        run = workspace.store.runs.get(name)
+        questions = [q for q in workspace.store.rankings.questions(run.id) if q.evidence]
+        found.append(diagnose.attribute_failures(questions, workspace.store.rankings.all(run.id), 3))
     return found
 
 

@@ -102,7 +102,7 @@ def workspace(tmp_path_factory):
     with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_BASE_URL", server.url)
         workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-        corpus = workspace.store.create_corpus("sample")
+        corpus = workspace.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
         exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
@@ -114,14 +114,14 @@ def workspace(tmp_path_factory):
 
 def test_only_what_is_embedded_and_searched_has_the_prefix(workspace):
     """The chunks of all three are the same; words that stand in the title alone are found in two of them."""
-    infos = {name: workspace.store.index(name) for name in prefixes.PREFIXES}
-    cuts = {name: workspace.store.cuts(info.build, info.documents) for name, info in infos.items()}
+    infos = {name: workspace.store.indexes.get(name) for name in prefixes.PREFIXES}
+    cuts = {name: workspace.store.indexes.cuts(info.build, info.documents) for name, info in infos.items()}
     for name in ("title", "headings"):
         assert {d: c.tolist() for d, c in cuts[name].items()} == {d: c.tolist() for d, c in cuts["none"].items()}
         assert infos[name].tokens == infos["none"].tokens
         assert not damage.damage(workspace, infos[name])
-    documents = workspace.store.documents(infos["none"].corpus_id)
-    texts = {d.id: workspace.store.document(d.corpus_id, d.id) for d in documents}
+    documents = workspace.store.documents.all(infos["none"].corpus_id)
+    texts = {d.id: workspace.store.documents.get(d.corpus_id, d.id) for d in documents}
     first = next(
         text for text in texts.values() if not {*prefixes.title_of(text).lower().split()} & {*text.text.lower().split()}
     )
@@ -139,9 +139,9 @@ def test_only_what_is_embedded_and_searched_has_the_prefix(workspace):
 
 def test_a_prefix_of_one_is_that_of_its_chunks_vectors(workspace):
     """A vector of the index is that of prefix and text together."""
-    info = workspace.store.index("headings")
-    document = next(iter(workspace.store.document_texts(info.corpus_id, info.documents)))
-    start, end, _ = workspace.store.cuts(info.build, [document.id])[document.id][-1].tolist()
+    info = workspace.store.indexes.get("headings")
+    document = next(iter(workspace.store.documents.texts(info.corpus_id, info.documents)))
+    start, end, _ = workspace.store.indexes.cuts(info.build, [document.id])[document.id][-1].tolist()
     words = prefixes.before(document, "headings")(start)
     whole = f"{words}\n\n{document.text[start:end]}"
     embedder = workspace.embedder(info.config.embedder)
@@ -153,11 +153,11 @@ def test_a_prefix_of_one_is_that_of_its_chunks_vectors(workspace):
 def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
     """The packaged embedder reads 254 tokens: 250 of a chunk fit, with a prefix of more than four they do not."""
     workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-    corpus = workspace.store.create_corpus("long")
+    corpus = workspace.store.corpora.add("long")
     text = "# Leave of absence for parents\n\n" + "word " * 600
     corpora.add_file(workspace, corpus, "handbook.md", text.encode())
-    info = workspace.store.create_index(corpus.id, "i", IndexConfig(chunk_size=250, prefix="headings"))
-    document = next(iter(workspace.store.document_texts(corpus.id, [workspace.store.documents(corpus.id)[0].id])))
+    info = workspace.store.indexes.add(corpus.id, "i", IndexConfig(chunk_size=250, prefix="headings"))
+    document = next(iter(workspace.store.documents.texts(corpus.id, [workspace.store.documents.all(corpus.id)[0].id])))
     cuts = indexing.cut(workspace, info, [document.id], lambda *_: None)
     assert indexing.over_limit(cuts.values(), 254) == 0
     starts = [start for start, _, _ in cuts[document.id].tolist()]
@@ -170,7 +170,7 @@ def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
 def test_runs_say_which_prefix_and_compare_by_it(workspace):
     for name in ("none", "title"):
         running.run(workspace, f"run-{name}", RunConfig(name, "q", "bm25", depth=10))
-    runs = [workspace.store.run(f"run-{name}") for name in ("none", "title")]
+    runs = [workspace.store.runs.get(f"run-{name}") for name in ("none", "title")]
     assert runs[0].provenance["index_config"]["prefix"] == "none"
     assert runs[1].provenance["index_config"]["prefix"] == "title"
     assert runs[0].fingerprint != runs[1].fingerprint
@@ -182,6 +182,6 @@ def test_the_command_builds_with_a_prefix_and_updates_keep_it(workspace, command
     monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
     build = ("index", "build", "sample", "--name", "by-command", "--embedder", "none", "--chunk-size", 80)
     assert command_line(*build, "--prefix", "headings")[0] == 0
-    assert workspace.store.index("by-command").config.prefix == "headings"
-    assert "--prefix headings" in damage.build_command(workspace, workspace.store.index("by-command"))
+    assert workspace.store.indexes.get("by-command").config.prefix == "headings"
+    assert "--prefix headings" in damage.build_command(workspace, workspace.store.indexes.get("by-command"))
     assert "moon" in command_line(*build, "--prefix", "moon")[2]

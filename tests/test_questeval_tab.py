@@ -141,14 +141,14 @@ def hostile(home: Path) -> None:  # noqa: F811
     """A run whose only bank nobody answers, and whose texts are markup."""
     workspace = open_workspace()
     run = running.run(workspace, "hostile", RunConfig("small", "told", "bm25", depth=20, answerer="extractive"))
-    [stored] = [e for e in workspace.store.evaluated_answers(run.id).values() if e.question.id == "q7"]
+    [stored] = [e for e in workspace.store.judgements.all(run.id).values() if e.question.id == "q7"]
     text = "<img src=x onerror=y> :red[r] $x$"
     bank = Bank((BankItem("", text, text),), "en", text)
     evaluated = EvaluatedAnswer(
         stored.question, Answer("q7", "Text.", "answered", "model"), bank=bank, bank_answers=(text,)
     )
     scores = answer_metrics.scores(evaluated, ["questeval_recall", "questeval_precision"])
-    workspace.store.put_evaluated(run.id, [(evaluated, scores)])
+    workspace.store.judgements.put(run.id, [(evaluated, scores)])
 
 
 def test_hostile_texts_are_cells(hostile: None) -> None:

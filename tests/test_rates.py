@@ -59,13 +59,13 @@ def test_a_row_that_cannot_be_read_is_learnt_anew(cache, body):
 
 @pytest.mark.model
 def test_a_build_teaches_how_fast_texts_are_embedded_and_cached_ones_teach_nothing(workspace, cache):
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     text = " ".join(f"Pump {n} was checked on day {n * 7 % 31}." for n in range(300))
     corpora.add_file(workspace, corpus, "notes.txt", text.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=60))
     name = workspace.settings.embedder
     chunks, tokens = (rates.rate(cache, by(name)) for by in (indexing.chunks_by, indexing.tokens_by))
-    built = workspace.store.index("i")
+    built = workspace.store.indexes.get("i")
     assert chunks is not None
     assert tokens == pytest.approx(chunks * built.tokens / built.chunks)  # they were counted over the same seconds
     indexing.build_index(workspace, corpus, "j", IndexConfig(chunk_size=60))

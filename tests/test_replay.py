@@ -31,8 +31,8 @@ def judged(workspace: Workspace, **changes: object) -> tuple[str, dict[str, list
     """Judge a run, and return its id and the exchanges of each question."""
     config = RunConfig("small", "asked", "bm25", depth=20, answerer="model", metrics=METRICS)
     run = running.run(workspace, "replayed", replace(config, **changes))
-    results = {each.question_id: each for each in workspace.store.results(run.id)}
-    evaluated = workspace.store.evaluated_answers(run.id)
+    results = {each.question_id: each for each in workspace.store.rankings.all(run.id)}
+    evaluated = workspace.store.judgements.all(run.id)
     return run.id, {i: exchanges.exchanges_of(workspace, run, results[i], e) for i, e in evaluated.items()}
 
 
@@ -49,9 +49,9 @@ def rebuilt(found: Sequence[replay.Exchange]) -> list[tuple[tuple[str, str], ...
 def test_every_prompt_is_built_again_as_the_endpoint_received_it(endpoint: ModelServer, context: str) -> None:
     workspace = open_workspace()
     run_id, _ = judged(workspace, context=context)
-    run, received = workspace.store.run(run_id), sent(endpoint)
-    results = {each.question_id: each for each in workspace.store.results(run_id)}
-    evaluated = workspace.store.evaluated_answers(run_id)
+    run, received = workspace.store.runs.get(run_id), sent(endpoint)
+    results = {each.question_id: each for each in workspace.store.rankings.all(run_id)}
+    evaluated = workspace.store.judgements.all(run_id)
     found = {i: exchanges.exchanges_of(workspace, run, results[i], each) for i, each in evaluated.items()}
     calls = [exchange for of_question in found.values() for exchange in of_question]
     steps = {"answer", "reference", "bank"} | ({"claims", "context", "comparison"} if context == "retrieved" else set())
@@ -63,13 +63,13 @@ def test_every_prompt_is_built_again_as_the_endpoint_received_it(endpoint: Model
 def test_a_prompt_of_another_version_is_not_made_up(endpoint: ModelServer) -> None:
     workspace = open_workspace()
     run_id, found = judged(workspace)
-    run, question_id = workspace.store.run(run_id), next(iter(found))
-    evaluated = workspace.store.evaluated_answers(run_id)[question_id]
+    run, question_id = workspace.store.runs.get(run_id), next(iter(found))
+    evaluated = workspace.store.judgements.all(run_id)[question_id]
 
     def older(call: Call) -> Call:
         return replace(call, prompt="0") if call.step == "claims" else call
 
-    result = next(each for each in workspace.store.results(run_id) if each.question_id == question_id)
+    result = next(each for each in workspace.store.rankings.all(run_id) if each.question_id == question_id)
     changed = replace(evaluated, calls=tuple(map(older, evaluated.calls)))
     exchanged = {e.call.step: e for e in exchanges.exchanges_of(workspace, run, result, changed)}
     assert exchanged["claims"].messages is None
@@ -80,10 +80,10 @@ def test_a_prompt_of_another_version_is_not_made_up(endpoint: ModelServer) -> No
 def test_a_context_that_changed_is_told(endpoint: ModelServer) -> None:
     workspace = open_workspace()
     run_id, found = judged(workspace)
-    run, question_id = workspace.store.run(run_id), next(i for i, f in found.items() if f)
-    evaluated = workspace.store.evaluated_answers(run_id)[question_id]
+    run, question_id = workspace.store.runs.get(run_id), next(i for i, f in found.items() if f)
+    evaluated = workspace.store.judgements.all(run_id)[question_id]
     moved = replace(evaluated, answer=replace(evaluated.answer, context=("other",)))
-    result = next(each for each in workspace.store.results(run_id) if each.question_id == question_id)
+    result = next(each for each in workspace.store.rankings.all(run_id) if each.question_id == question_id)
     assert {e.why for e in exchanges.exchanges_of(workspace, run, result, moved)} == {replay.CHANGED_CONTEXT}
 
 
@@ -95,8 +95,8 @@ def test_calls_behind_pooled_verdicts_are_told_from_those_of_the_run(endpoint: M
         "small", "asked", "bm25", k=3, depth=20, answerer="extractive", metrics=METRICS, judge="loopback"
     )
     run = running.run(workspace, "second", config)
-    results = {each.question_id: each for each in workspace.store.results(run.id)}
-    evaluated = workspace.store.evaluated_answers(run.id)
+    results = {each.question_id: each for each in workspace.store.rankings.all(run.id)}
+    evaluated = workspace.store.judgements.all(run.id)
     found = [
         exchange for i, e in evaluated.items() for exchange in exchanges.exchanges_of(workspace, run, results[i], e)
     ]

@@ -61,7 +61,7 @@ def home(tmp_path_factory):
         patch.setenv("OPENAI_API_KEY", KEY)
         patch.chdir(folder)
         workspace = open_workspace()
-        corpus = workspace.store.corpus_called("pumps </title><script>window.pwned = 5</script>")
+        corpus = workspace.store.corpora.ensure("pumps </title><script>window.pwned = 5</script>")
         corpora.add_file(workspace, corpus, "pumps <script>.txt", DOCUMENT.encode())
         for name, size in (("words", 40), ("longer <b>", 80)):
             config = IndexConfig(chunk_size=size, overlap=0, embedder="")
@@ -70,7 +70,7 @@ def home(tmp_path_factory):
         exchange.import_data(workspace, corpus, data, "asked.jsonl", "asked")
         for name, index, k in (("first", "words", 1), (f"<i>second</i> {KEY}", "longer <b>", 3)):
             running.run(workspace, name, RunConfig(index, "asked", "bm25", k=k, depth=8, answerer="extractive"))
-        yield folder, {run.name: run for run in workspace.store.runs()}
+        yield folder, {run.name: run for run in workspace.store.runs.all()}
 
 
 @pytest.fixture(scope="module")
@@ -78,23 +78,23 @@ def experiment(home, made):
     """An experiment on the same questions, of which the baseline finds nothing; every other cell reads more."""
     workspace = open_workspace()
     planned = grid.planned(
-        workspace, workspace.store.question_set("asked"),
+        workspace, workspace.store.sets.get("asked"),
         grid.crossed({"chunk_size": ["40", "80"], "embedder": ["none"], "retriever": ["bm25"], "k": ["3"]}),
     )  # fmt: skip
     rule = declaring.rule_of(planned, primary="recall@3", guardrails=[declaring.read_guardrail("tokens=5000")])
     declared = declaring.declare(
-        workspace, "tried <script>window.pwned = 9</script>", workspace.store.question_set("asked"), planned, rule
+        workspace, "tried <script>window.pwned = 9</script>", workspace.store.sets.get("asked"), planned, rule
     )
     before = reports.made(workspace, [declared.name]).decode()
     assert sweeping.sweep(workspace, declared)["done"] == 2
-    first = workspace.store.run(workspace.store.experiment(declared.name).baseline.run_id)
-    questions = workspace.store.run_questions(first.id)
+    first = workspace.store.runs.get(workspace.store.experiments.get(declared.name).baseline.run_id)
+    questions = workspace.store.rankings.questions(first.id)
     nothing = [
         (at, question, replace(result, ranking=Ranking((), ())))
-        for at, (question, result) in enumerate(zip(questions, workspace.store.results(first.id), strict=True))
+        for at, (question, result) in enumerate(zip(questions, workspace.store.rankings.all(first.id), strict=True))
     ]
-    workspace.store.replace_results(first.id, nothing)
-    return before, workspace.store.experiment(declared.name)
+    workspace.store.rankings.replace(first.id, nothing)
+    return before, workspace.store.experiments.get(declared.name)
 
 
 @pytest.fixture(scope="module")
@@ -235,8 +235,8 @@ def test_the_report_of_a_comparison_has_the_flow_and_the_slices(home, made):
     workspace = open_workspace()
     text = made["comparison"].read_text(encoding="utf-8")
     runs = [
-        workspace.store.run(name)
-        for name in ("first", next(r.name for r in workspace.store.runs() if r.name != "first"))
+        workspace.store.runs.get(name)
+        for name in ("first", next(r.name for r in workspace.store.runs.all() if r.name != "first"))
     ]
     comparison = comparisons.compare_runs(workspace, runs)
     sources = comparisons.stored(workspace)
@@ -288,7 +288,7 @@ def test_an_experiment_is_decided_by_the_rule_that_was_declared_before(experimen
     assert "<script>window.pwned" not in text
 
     ids = [cell.run_id for cell in declared.cells]
-    workspace.store.confirm_experiment(declared.id, Confirmation(other, *ids, 1.0))
+    workspace.store.experiments.confirm(declared.id, Confirmation(other, *ids, 1.0))
     text = reports.made(workspace, [declared.name]).decode()
     assert "reported here on test questions that had no part in the choice" in text
     assert "on the same questions that it is reported on" not in text
@@ -297,12 +297,12 @@ def test_an_experiment_is_decided_by_the_rule_that_was_declared_before(experimen
 
 def test_a_name_of_a_run_and_an_experiment_is_not_guessed(experiment):
     workspace, (_, declared) = open_workspace(), experiment
-    run = workspace.store.run("first")
-    workspace.store.rename_run(run.id, declared.name)
+    run = workspace.store.runs.get("first")
+    workspace.store.runs.rename(run.id, declared.name)
     with pytest.raises(UsageError, match=f"give its id, {run.id}; the experiment's is {declared.id}"):
         reports.made(workspace, [declared.name])
     assert reports.made(workspace, [declared.id])
-    workspace.store.rename_run(run.id, "first")
+    workspace.store.runs.rename(run.id, "first")
     with pytest.raises(UsageError, match="no run and no experiment called 'nope'; experiments: 'tried"):
         reports.made(workspace, ["nope"])
 

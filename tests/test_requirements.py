@@ -140,7 +140,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     workspace = open_workspace()
-    corpus = workspace.store.corpus_called("pumps")
+    corpus = workspace.store.corpora.ensure("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=20, overlap=0, embedder=""))
     data = "\n".join(map(json.dumps, ROWS)).encode()
@@ -148,13 +148,13 @@ def home(tmp_path, monkeypatch):
     running.run(workspace, "good", RunConfig("words", "asked", "bm25", k=3, depth=8))
     running.run(workspace, "same", RunConfig("words", "asked", "bm25", k=2, depth=8))
     running.run(workspace, "bad", RunConfig("words", "asked", "bm25", k=3, depth=8))
-    bad = workspace.store.run("bad")
-    questions = workspace.store.run_questions(bad.id)
+    bad = workspace.store.runs.get("bad")
+    questions = workspace.store.rankings.questions(bad.id)
     emptied = [
         (place, question, replace(result, ranking=Ranking((), ())))
-        for place, (question, result) in enumerate(zip(questions, workspace.store.results(bad.id), strict=True))
+        for place, (question, result) in enumerate(zip(questions, workspace.store.rankings.all(bad.id), strict=True))
     ]
-    workspace.store.replace_results(bad.id, emptied)
+    workspace.store.rankings.replace(bad.id, emptied)
     return tmp_path
 
 
@@ -221,7 +221,7 @@ def test_bad_usage_names_the_values_and_exits_with_2(home, command_line, words, 
 
 def test_every_k_that_is_required_is_measured_and_compared(home):
     workspace = open_workspace()
-    good, same = workspace.store.run("good"), workspace.store.run("same")
+    good, same = workspace.store.runs.get("good"), workspace.store.runs.get("same")
     checked = acceptance.check(workspace, good, Demands(["recall@1>=0.5", "recall>=0.5", "recall@8>=0.5"], same))
     assert [outcome.metric for outcome in checked.outcomes[1:]] == ["recall@1", "recall@3", "recall@8"] * 2
     assert [outcome.limit for outcome in checked.outcomes[4:]] == [-0.02] * 3

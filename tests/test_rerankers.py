@@ -249,7 +249,7 @@ ROWS = [
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
-    corpus = workspace.store.create_corpus("pumps")
+    corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=30, chunker="sentences"))
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, chunker="sentences", embedder=""))
@@ -259,7 +259,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 
 def config(workspace: Workspace, **more) -> RunConfig:
-    index, questions = workspace.store.index("i").id, workspace.store.question_set("q").id
+    index, questions = workspace.store.indexes.get("i").id, workspace.store.sets.get("q").id
     return RunConfig(**{"index": index, "questions": questions, "reranker": "maxsim", **more})
 
 
@@ -288,7 +288,7 @@ def test_a_run_reranks_what_its_retriever_finds(workspace):
 
 
 def test_what_cannot_be_reranked_is_refused_before_anything_is_stored(workspace):
-    index = workspace.store.index("words").id
+    index = workspace.store.indexes.get("words").id
     with pytest.raises(UsageError, match="has no embedder"):
         running.run(workspace, "r", config(workspace, index=index, retriever="bm25"))
     with pytest.raises(UsageError, match="no reranker 'colbert'"):
@@ -298,7 +298,7 @@ def test_what_cannot_be_reranked_is_refused_before_anything_is_stored(workspace)
     for depth in (0, 1001):
         with pytest.raises(UsageError, match=f"depth to rerank is from 1 to 1,000: {depth} is not"):
             choices.check_run(config(workspace, rerank_depth=depth))
-    assert not workspace.store.runs()
+    assert not workspace.store.runs.all()
     named = config(workspace, index=index, retriever="bm25", reranker=f"maxsim:{weights.PACKAGED}")
     assert running.run(workspace, "r", named).status == "done"
 
@@ -332,7 +332,7 @@ def test_a_cross_encoder_that_cannot_be_fetched_ends_before_the_run_begins(works
     assert done.returncode in (1, 2)
     assert "Model 'acme/mini' cannot be fetched" in done.stderr
     assert "rerank by 'maxsim', which needs no network" in done.stderr
-    assert not workspace.store.runs()
+    assert not workspace.store.runs.all()
 
 
 # model
@@ -412,7 +412,7 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
             reply = json.loads(complete({"messages": request.messages, **schema_of(request)}))["ranking"]
             assert second.ranking.ids == tuple(first.ranking.ids[number - 1] for number in reply)
             assert second.ranking.scores == tuple(map(float, range(len(reply), 0, -1)))
-    assert asking.store.paid(run.id)[0] == made
+    assert asking.store.payments.of(run.id)[0] == made
     again = running.foresee(asking, chosen)
     assert (again.total, again.cached) == (asked, asked)
     assert running.run(asking, "s", chosen).status == "done"
@@ -443,12 +443,12 @@ def test_a_question_whose_reranking_fails_keeps_its_order_and_is_tried_again(ask
     assert first == same
     assert jobs._result_of(asking, run)["failed"] == 1
     assert running.rejudge(asking, run) == ["q-north"]
-    run = asking.store.run("r")
+    run = asking.store.runs.get("r")
     assert not provenance.not_reranked(run)
     assert judgements.check(asking, run).passed
     result, fresh = (measurements.results_of(asking, each)[0] for each in (run, running.run(asking, "fresh", chosen)))
     assert result == fresh
-    scores = [measurements.scores_of(asking, asking.store.run(name))["token_f1"] for name in ("r", "fresh")]
+    scores = [measurements.scores_of(asking, asking.store.runs.get(name))["token_f1"] for name in ("r", "fresh")]
     assert scores[0] == scores[1]
     assert len(scores[0]) == len(ROWS)
 
@@ -473,7 +473,7 @@ def test_a_model_that_reranks_must_be_configured_and_priced_for_a_budget(workspa
     assert (running.foresee(asking, config(asking, reranker="model")).cost or 0) > 0
     with pytest.raises(BudgetReached):
         running.run(asking, "r", config(asking, reranker="model"), budget=0.001)
-    assert not asking.store.runs()
+    assert not asking.store.runs.all()
 
 
 def test_the_command_line_reranks(workspace, command_line):
@@ -482,7 +482,7 @@ def test_the_command_line_reranks(workspace, command_line):
     assert ended == 0, err
     body = json.loads(out)
     assert body["metrics"]["recall@3"]["n"] == 1
-    run = workspace.store.run("r")
+    run = workspace.store.runs.get("r")
     assert body["reranking"] == {"reranker": "maxsim", "depth": 2} | run.provenance["reranking"]
     assert "knn + maxsim: the first 2 chunks reranked, " in command_line("results", "r")[1]
     assert (run.config.reranker, run.config.rerank_depth) == ("maxsim", 2)
@@ -492,5 +492,5 @@ def test_the_command_line_reranks(workspace, command_line):
     found = ("index", "search", "i", "Who replaced the north pump?", "--json", "-k", "2")
     ended, out, err = command_line(*found, "--reranker", "maxsim")
     assert ended == 0, err
-    ranking = search.search(workspace, workspace.store.index("i"), found[3], "knn", 2, "maxsim")
+    ranking = search.search(workspace, workspace.store.indexes.get("i"), found[3], "knn", 2, "maxsim")
     assert [hit["score"] for hit in json.loads(out)] == pytest.approx([each.hit.score for each in ranking])

@@ -147,6 +147,6 @@ def test_the_jobs_are_still_polled(server: Server, page: Page, opened: str) -> N
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
     going = going_elsewhere(store, "notes")
     expect(page.get_by_text("Build elsewhere")).to_be_visible()
-    store.update_job(going.id, status="done", finished=time.time())
+    store.jobs.update(going.id, status="done", finished=time.time())
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)

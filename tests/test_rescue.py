@@ -97,7 +97,7 @@ def made(tmp_path_factory) -> tuple[Workspace, ModelServer]:
         patch.setenv("RAGVIZ_MODEL", "loopback")
         patch.setenv("RAGVIZ_EMBEDDER", EMBEDDER)
         workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-        corpus = workspace.store.create_corpus("sample")
+        corpus = workspace.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
         assert not exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
@@ -114,7 +114,7 @@ def made(tmp_path_factory) -> tuple[Workspace, ModelServer]:
 
 
 def columns(workspace: Workspace, name: str) -> replays.Columns:
-    return replays.columns_of(workspace, workspace.store.run(name))
+    return replays.columns_of(workspace, workspace.store.runs.get(name))
 
 
 def counts(table: rescuing.Rescue) -> dict[str, tuple[int, int]]:
@@ -127,7 +127,7 @@ def by_the_rankings(workspace: Workspace, base: Run, other: Run, k: int, other_k
     def found(run: Run, most: int) -> set[str]:
         return {
             result.question_id
-            for result in workspace.store.results(run.id)
+            for result in workspace.store.rankings.all(run.id)
             if result.gold and all(set(group) & set(result.ranking.ids[:most]) for group in result.gold)
         }
 
@@ -138,10 +138,10 @@ def by_the_rankings(workspace: Workspace, base: Run, other: Run, k: int, other_k
 def test_the_table_is_what_really_making_each_run_gives(made):
     """Every row against its run: the counts, the questions and the tokens, at several k, before the runs exist."""
     workspace, _ = made
-    base = workspace.store.run("base")
-    indexes, folders = workspace.store.indexes(), set(folders_of(workspace))
+    base = workspace.store.runs.get("base")
+    indexes, folders = workspace.store.indexes.all(), set(folders_of(workspace))
     replays.replay(workspace, base, build=True)
-    assert workspace.store.indexes() == indexes  # what was built to be searched was not kept
+    assert workspace.store.indexes.all() == indexes  # what was built to be searched was not kept
     assert set(folders_of(workspace)) == folders
     replayed = columns(workspace, "base")
     assert not replayed.missing("search", "compute")
@@ -184,7 +184,7 @@ def test_the_table_is_what_really_making_each_run_gives_on_elasticsearch(tmp_pat
         patch.setenv("OPENAI_BASE_URL", server.url)
         patch.setenv("ELASTICSEARCH_URL", elasticsearch_url)
         workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-        corpus = workspace.store.create_corpus("sample")
+        corpus = workspace.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
         exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
@@ -205,12 +205,12 @@ def test_the_table_is_what_really_making_each_run_gives_on_elasticsearch(tmp_pat
             assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
         assert sum(row.rescues + row.breaks for row in table.rows if row.replay.kind != "k") > 20
         remove_made(workspace)
-        deletion.delete_index(workspace, workspace.store.index("remote"))
+        deletion.delete_index(workspace, workspace.store.indexes.get("remote"))
 
 
 def test_a_reranker_is_replayed_as_its_run_ranks(made):
     workspace, _ = made
-    corpus = workspace.store.corpus("sample")
+    corpus = workspace.store.corpora.get("sample")
     few = b"\n".join(sample.questions().splitlines()[:6])
     exchange.import_data(workspace, corpus, few, "six.jsonl", "six")
     base = running.run(workspace, "six", RunConfig("tokens-200", "six", "bm25", depth=8, k=1))
@@ -228,12 +228,12 @@ def test_a_reranker_is_replayed_as_its_run_ranks(made):
     with pytest.raises(UsageError, match="Name an embedder on this machine"):
         replays.replay(workspace, base, named=["maxsim"])
     remove_made(workspace)
-    workspace.store.delete_run(base.id)
+    workspace.store.runs.delete(base.id)
 
 
 def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
     workspace, server = made
-    corpus = workspace.store.corpus("sample")
+    corpus = workspace.store.corpora.get("sample")
     few = b"\n".join(sample.questions().splitlines()[:5])
     exchange.import_data(workspace, corpus, few, "five.jsonl", "five")
     base = running.run(workspace, "five", RunConfig("tokens-80", "five", "bm25", depth=10))
@@ -243,23 +243,23 @@ def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
     (change,) = changes.missing(replays.held(workspace, changes), "paid")
     assert change.key == "reranker=model:loopback"
     assert replays.price_of(workspace, changes, change).startswith("5 of 5 calls to be paid, ")
-    assert workspace.store.paid(base.id) == (0, 0.0)
+    assert workspace.store.payments.of(base.id) == (0, 0.0)
     with pytest.raises(UsageError, match="A budget needs the price of 'loopback'"):
         replays.replay(workspace, base, named=["model"], budget=1.0)
     replays.replay(workspace, base, named=["model"])
-    assert workspace.store.paid(base.id)[0] == 5
+    assert workspace.store.payments.of(base.id)[0] == 5
     assert server.counts.calls > before
     asked = server.counts.calls
     replays.replay(workspace, base, named=["model"])
     assert server.counts.calls == asked
     assert "reranker=model:loopback" in columns(workspace, "five").known
-    workspace.store.delete_run(base.id)
+    workspace.store.runs.delete(base.id)
 
 
 def test_the_best_combination_is_what_really_making_it_gives(made):
     """Greedy by hand: the best change alone, then whichever adds most; each step is the run that it names."""
     workspace, _ = made
-    base = workspace.store.run("base")
+    base = workspace.store.runs.get("base")
     k = 3
     replays.replay(workspace, base, build=True)
     before = replays.combination(workspace, columns(workspace, "base"), k)
@@ -292,7 +292,7 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     assert last.net == max(row.net for row in tried)
     assert table.beyond.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
     grid_of = {name[:-1]: str(value).split(",") for name, value in swept(base, together).items() if name[-1] == "s"}
-    cells = grid.planned(workspace, workspace.store.question_set("q"), grid.crossed(grid_of)).cells
+    cells = grid.planned(workspace, workspace.store.sets.get("q"), grid.crossed(grid_of)).cells
     chosen = [(cell.index.chunker, cell.index.chunk_size, cell.index.prefix, cell.run.retriever) for cell in cells]
     wanted = [(change.cut, change.config) for change in (step.change for step in together.steps)]
     own = together.columns.changes.scene.own.config
@@ -313,11 +313,11 @@ def test_a_larger_budget_is_what_an_answerer_with_it_reads(made):
     base = running.run(workspace, "small", small)
 
     def read(run: Run) -> set[str]:
-        answers = [each.answer for each in workspace.store.evaluated_answers(run.id).values()]
+        answers = [each.answer for each in workspace.store.judgements.all(run.id).values()]
         whole = {a.question_id: set(a.context) - set(a.cut) for a in answers}
         return {
             result.question_id
-            for result in workspace.store.results(run.id)
+            for result in workspace.store.rankings.all(run.id)
             if result.gold and all(set(group) & whole[result.question_id] for group in result.gold)
         }
 
@@ -336,7 +336,7 @@ def test_a_larger_budget_is_what_an_answerer_with_it_reads(made):
     assert all(not row.rescues for row in rescue.rows if row.replay.kind == "k")  # nothing of it would be read
     assert rescue_words.title(table, "budget=800") == "context budget = 800 tokens"
     remove_made(workspace)
-    workspace.store.delete_run(base.id)
+    workspace.store.runs.delete(base.id)
 
 
 def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_twice(made, monkeypatch):
@@ -354,14 +354,14 @@ def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_t
     monkeypatch.setattr(
         "ragviz.core.processes.this_process", lambda: {"host": socket.gethostname(), "pid": 1, "started": 0}
     )
-    monkeypatch.setattr(type(workspace.index(workspace.store.index("tokens-80"))), "drop", lambda self: None)
+    monkeypatch.setattr(type(workspace.index(workspace.store.indexes.get("tokens-80"))), "drop", lambda self: None)
     with pytest.raises(Cancelled):  # its index stays, as after a kill
         replays.replay(workspace, run, build=True, progress=stop)
     left = set(folders_of(workspace)) - folders
     assert len(left) == 1
     monkeypatch.undo()
     note = workspace.store.cache("unlisted")
-    config = {**asdict(workspace.store.index("tokens-80").config)}
+    config = {**asdict(workspace.store.indexes.get("tokens-80").config)}
     dead = {"host": socket.gethostname(), "pid": 1, "started": 0}
     (folder,) = left
     identity = re.search(r"unlisted-([0-9a-f]{16})", folder)[1]
@@ -371,7 +371,7 @@ def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_t
     before = server.counts.calls
     assert replays.replay(workspace, run, build=True)["replayed"] == []
     assert server.counts.calls == before
-    workspace.store.delete_run(run.id)
+    workspace.store.runs.delete(run.id)
 
 
 def folders_of(workspace: Workspace) -> list[str]:
@@ -383,17 +383,17 @@ def really_made(workspace: Workspace, change: alternatives.Change) -> Run:
     config = replace(change.config, k=3)
     name = "made-" + re.sub(r"\W+", "-", change.key)
     if not change.index:
-        corpus = workspace.store.corpus(workspace.store.run("base").corpus_id)
+        corpus = workspace.store.corpora.get(workspace.store.runs.get("base").corpus_id)
         indexing.build_index(workspace, corpus, name, change.cut)
-        config = replace(config, index=workspace.store.index(name).id)
+        config = replace(config, index=workspace.store.indexes.get(name).id)
     return running.run(workspace, name, config)
 
 
 def remove_made(workspace: Workspace) -> None:
-    for run in workspace.store.runs():
+    for run in workspace.store.runs.all():
         if run.name.startswith("made-"):
-            workspace.store.delete_run(run.id)
-    for info in workspace.store.indexes():
+            workspace.store.runs.delete(run.id)
+    for info in workspace.store.indexes.all():
         if info.name.startswith("made-"):
             deletion.delete_index(workspace, info)
 
@@ -416,14 +416,14 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
 
 def test_tokens_read_are_those_of_the_first_chunks(made):
     workspace, _ = made
-    base = workspace.store.run("base")
-    info = workspace.store.index("tokens-200")
+    base = workspace.store.runs.get("base")
+    info = workspace.store.indexes.get("tokens-200")
     size = {
         chunk_id: int(row[2])
-        for document, cuts in workspace.store.cuts(info.build, info.documents).items()
+        for document, cuts in workspace.store.indexes.cuts(info.build, info.documents).items()
         for chunk_id, row in zip(indexing.chunk_ids(document, cuts), cuts, strict=True)
     }
-    results = [result for result in workspace.store.results(base.id) if result.gold]
+    results = [result for result in workspace.store.rankings.all(base.id) if result.gold]
     own = columns(workspace, "base").own
     for k in (1, 3, 20):
         mean = sum(sum(size[i] for i in result.ranking.ids[:k]) for result in results) / len(results)
@@ -434,15 +434,15 @@ def test_tokens_read_are_those_of_the_first_chunks(made):
 
 def test_nothing_is_computed_twice_and_a_rebuilt_index_is_replayed_again(made):
     workspace, server = made
-    base = workspace.store.run("base")
+    base = workspace.store.runs.get("base")
     replays.replay(workspace, base)
     before = server.counts.calls
     assert replays.replay(workspace, base)["replayed"] == []
     again = Workspace(workspace.settings)  # as after a restart
     assert not columns(again, "base").missing("search")
     assert server.counts.calls == before
-    corpus = workspace.store.corpus("sample")
-    info = workspace.store.index("tokens-80")
+    corpus = workspace.store.corpora.get("sample")
+    info = workspace.store.indexes.get("tokens-80")
     indexing.build_index(workspace, corpus, "tokens-80", replace(info.config, chunk_size=90))
     missing = [change.key for change in columns(workspace, "base").missing("search")]
     assert missing == ["index=tokens-80"]
@@ -452,7 +452,7 @@ def test_nothing_is_computed_twice_and_a_rebuilt_index_is_replayed_again(made):
 
 def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made):
     workspace, _ = made
-    corpus = workspace.store.corpus("sample")
+    corpus = workspace.store.corpora.get("sample")
     old = IndexConfig(embedder=EMBEDDER, chunk_size=60)
     indexing.build_index(workspace, corpus, "changing", old)
     run = running.run(workspace, "before", RunConfig("changing", "q", "knn", depth=20))
@@ -467,16 +467,16 @@ def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made
     row = next(row for row in replays.rescue(table, 3).rows if row.replay.key == "index=changing")
     assert (row.rescues, row.breaks) == (len(rescued), len(broken))
     for name in ("before", "after"):
-        workspace.store.delete_run(workspace.store.run(name).id)
-    deletion.delete_index(workspace, workspace.store.index("changing"))
+        workspace.store.runs.delete(workspace.store.runs.get(name).id)
+    deletion.delete_index(workspace, workspace.store.indexes.get("changing"))
 
 
 def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(made):
     workspace, _ = made
-    base = workspace.store.run("base")
+    base = workspace.store.runs.get("base")
     other = running.run(workspace, "other", RunConfig("recursive-120", "q", "hybrid", depth=10))
     twin = running.run(workspace, "twin", replace(base.config, k=5))  # the same rankings as the base
-    corpus = workspace.store.corpus("sample")
+    corpus = workspace.store.corpora.get("sample")
     few = b"\n".join(sample.questions().splitlines()[:5])
     exchange.import_data(workspace, corpus, few, "few.jsonl", "few")
     running.run(workspace, "few", RunConfig("tokens-200", "few", "bm25"))
@@ -490,8 +490,8 @@ def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(mad
     assert rescue_words.detail(table, row.replay.key) == "hybrid over recursive-120"
     assert f"run={other.id}" not in counts(replays.rescue(table, 11))  # its rankings are 10 deep
     assert any("not 11 deep: 1" in note for note in rescue_words.notes(table, 11))
-    for run in (other, twin, workspace.store.run("few")):
-        workspace.store.delete_run(run.id)
+    for run in (other, twin, workspace.store.runs.get("few")):
+        workspace.store.runs.delete(run.id)
 
 
 def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
@@ -509,13 +509,13 @@ def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
     assert job.result["failed"] == {"index=tokens-80": "This index cannot be reached."}
     assert job.result["replayed"] == ["index=recursive-120"]  # BM25 on tokens-200 was replayed for the run "base"
     assert [change.key for change in columns(workspace, "again").missing("search")] == ["index=tokens-80"]
-    workspace.store.delete_run(run.id)
+    workspace.store.runs.delete(run.id)
 
 
 @pytest.mark.parametrize("reranker", ["model:loopback", "cross-encoder:/no/such/folder"])
 def test_a_reranker_that_costs_or_is_gone_leaves_the_larger_k(made, reranker):
     workspace, server = made
-    base = workspace.store.run("base")
+    base = workspace.store.runs.get("base")
     reranked = replace(base, config=replace(base.config, reranker=reranker))
     before = server.counts.calls
     assert [c.key for c in alternatives.changes_of(workspace, reranked).missing(set())] == ["reranker=none"]
@@ -550,7 +550,7 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
 def test_the_command_ends_with_the_sweep_of_the_best_combination(made, command_line, monkeypatch):
     workspace, _ = made
     monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
-    replays.replay(workspace, workspace.store.run("base"), build=True, combine=3)
+    replays.replay(workspace, workspace.store.runs.get("base"), build=True, combine=3)
     code, out, _ = command_line("rescue", "base", "-k", 3, "--stored")
     assert code == 0
     program, *words = shlex.split(re.search(r"to be confirmed on test: `([^`]+)`", out)[1])
@@ -570,7 +570,7 @@ def test_a_larger_k_takes_two_of_the_rows_that_are_shown_at_first():
 
 def test_a_rescue_is_suggested_only_where_its_gain_is_clear(made):
     workspace, _ = made
-    replays.replay(workspace, workspace.store.run("base"), build=True)
+    replays.replay(workspace, workspace.store.runs.get("base"), build=True)
     table = columns(workspace, "base")
     for k in range(1, 11):
         rescue = replays.rescue(table, k)
@@ -598,7 +598,7 @@ def test_the_command_says_what_it_would_take(made, command_line, monkeypatch):
     assert body["paid"]["reranker=model:loopback"].startswith("90 of 90 calls to be paid, ")
     assert server.counts.calls == before
     assert columns(workspace, "dry").missing("search")
-    workspace.store.delete_run(run.id)
+    workspace.store.runs.delete(run.id)
 
 
 def test_the_library_replays_and_returns_a_table(made):

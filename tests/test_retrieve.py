@@ -257,11 +257,11 @@ def test_a_reranker_over_an_index(index: Index):
 def test_a_reranker_reads_the_texts_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """A registered retriever that wraps another: the longest of the chunks that share a word with the query first."""
     workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-    corpus = workspace.store.create_corpus("pets")
+    corpus = workspace.store.corpora.add("pets")
     for name, text in TEXTS.items():
         corpora.add_file(workspace, corpus, f"{name}.txt", text.encode())
     indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
-    info = workspace.store.index("words")
+    info = workspace.store.indexes.get("words")
 
     def lengths(candidates: Sequence[Candidates]) -> list[list[float]]:
         return [[float(len(text)) for text in each.texts] for each in candidates]

@@ -16,8 +16,8 @@ def ann(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked():
     store = open_workspace().store
-    question_set = store.question_set("asked")
-    return store, question_set, {q.id: q for q in store.questions(question_set.id)}
+    question_set = store.sets.get("asked")
+    return store, question_set, {q.id: q for q in store.questions.all(question_set.id)}
 
 
 def test_a_decision_is_taken_back_and_versions_are_compared(home: Path) -> None:  # noqa: F811
@@ -54,7 +54,7 @@ def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
     assert [r.options for r in app.radio if r.label == "Verified by"] == [["Rules, word by word, without a model"]]
     app.button(key="verify-questions").click()
     checked(app.run())
-    [job] = [each for each in open_workspace().store.jobs() if each.kind == "verify"]
+    [job] = [each for each in open_workspace().store.jobs.all() if each.kind == "verify"]
     assert job.arguments["questions"] == "asked"
     assert job.arguments["verifier"] == "rules"
     assert show("questions", set="asked").button(key="verify-questions").disabled
@@ -63,7 +63,7 @@ def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
 @pytest.mark.parametrize("tab", ["Review", "Find evidence", "Split"])
 def test_a_set_without_questions_says_how_to_get_some(home: Path, tab: str) -> None:  # noqa: F811
     store, question_set, _ = asked()
-    empty = store.create_question_set(question_set.corpus_id, "bare <set>")
+    empty = store.sets.add(question_set.corpus_id, "bare <set>")
     app = show("questions", set=empty.name, tab=tab)
     assert "bare <set> has no questions yet." in words(app)
     assert {"Generate some", "Write one", "Import a file", "Take them from what people asked"} <= {*links(app)}

@@ -12,10 +12,10 @@ from ragviz.questions import authoring
 @pytest.fixture
 def asked(workspace):
     store = workspace.store
-    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    question_set = store.sets.add(store.corpora.add("notes").id, "asked")
     questions = [Question(f"q{n:02}", f"Question {n}?", str(n), (), "hand") for n in range(20)]
     questions.append(Question("gone", "Left out?", "", (), "hand", "rejected"))
-    store.put_questions(question_set.id, questions)
+    store.questions.put(question_set.id, questions)
     return store, question_set
 
 
@@ -38,8 +38,8 @@ def test_the_command_line_reviews_compares_and_takes_back(workspace, command_lin
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
     store = workspace.store
-    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
-    store.put_questions(question_set.id, [Question(f"q{n}", f"Question {n}?", "1", (), "hand") for n in range(3)])
+    question_set = store.sets.add(store.corpora.add("notes").id, "asked")
+    store.questions.put(question_set.id, [Question(f"q{n}", f"Question {n}?", "1", (), "hand") for n in range(3)])
     assert command_line("questions", "review", "asked", "q1", "--reject", "--reason", "unclear")[0] == 0
     monkeypatch.setenv("RAGVIZ_PERSON", "Bo")
     assert command_line("questions", "review", "asked", "q1", "--accept")[0] == 0
@@ -63,11 +63,11 @@ def test_the_command_line_reviews_compares_and_takes_back(workspace, command_lin
 def test_the_command_line_shows_what_each_changed_field_was_and_is(workspace, command_line, monkeypatch):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "a.md", b"The mast is 312 metres high. The old mast was 90 metres high.")
     add = ("questions", "add", "asked", "--question", "How high is it?", "--corpus", "notes", "--document", "a.md")
     command_line(*add, "--quote", "The old mast was 90 metres high.", "--answer", "90 metres")
-    [added] = store.questions(store.question_set("asked").id)
+    [added] = store.questions.all(store.sets.get("asked").id)
     edit = ("questions", "edit", "asked", added.id, "--document", "a.md", "--answer", "312 metres")
     assert command_line(*edit, "--quote", "The mast is 312 metres high.")[0] == 0
     command_line("questions", "review", "asked", added.id, "--reject", "--reason", "unclear")
@@ -91,13 +91,13 @@ def test_the_command_line_shows_what_each_changed_field_was_and_is(workspace, co
 def test_an_id_that_begins_with_a_dash_is_an_id(workspace, command_line, monkeypatch):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     store, name = workspace.store, "-1906228607693678047"
-    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
-    store.put_questions(
+    question_set = store.sets.add(store.corpora.add("notes").id, "asked")
+    store.questions.put(
         question_set.id, [Question(each, "How?", "1", (), "hand") for each in (name, "-a-1", "--x", "q")]
     )
 
     def present():
-        return {each.id: each for each in store.questions(question_set.id)}
+        return {each.id: each for each in store.questions.all(question_set.id)}
 
     assert command_line("questions", "review", "asked", name, "--accept")[0] == 0
     assert present()[name].status == "accepted"
@@ -137,11 +137,11 @@ def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkey
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     monkeypatch.setenv("RAGVIZ_PERSON", "Ann")
     store = workspace.store
-    corpus = store.create_corpus("notes")
+    corpus = store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "a.md", b"The mast of the north station is 312 metres high.")
     add = ("questions", "add", "asked", "--question", "How high is the mast?", "--answer", "312 metres")
     assert command_line(*add, "--corpus", "notes")[0] == 0
-    [added] = store.questions(store.question_set("asked").id)
+    [added] = store.questions.all(store.sets.get("asked").id)
     assert command_line("questions", "review", "asked", added.id, "--reject", "--reason", "unclear")[0] == 0
     assert command_line("questions", "review", "asked", added.id, "--accept")[0] == 0
     assert command_line("questions", "find-evidence", "asked", "--accept", "all")[0] == 0
@@ -149,7 +149,7 @@ def test_every_edit_on_the_command_line_says_who(workspace, command_line, monkey
     log = tmp_path / "log.txt"
     log.write_text("How high is the mast?\n" * 5)
     assert command_line("questions", "asked", "asked", log, "--apply-weights")[0] == 0
-    said = [(v.author, v.action) for v in store.history.versions(store.question_set("asked").id)]
+    said = [(v.author, v.action) for v in store.versions.all(store.sets.get("asked").id)]
     assert said[::-1] == [
         ("Ann", "added a question"),
         ("Ann", "rejected a question"),

@@ -68,7 +68,7 @@ def workspace(environment, monkeypatch) -> Workspace:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.create_corpus("pumps")
+    corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", DOCUMENT.encode())
     indexing.build_index(
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
@@ -103,7 +103,7 @@ def test_a_run_answers_judges_and_names_causes(workspace, server):
     before = server.counts.calls
     again = running.run(workspace, "again", config())
     assert server.counts.calls == before
-    assert workspace.store.scores(again.id).keys() == workspace.store.scores(run.id).keys()
+    assert workspace.store.judgements.scores(again.id).keys() == workspace.store.judgements.scores(run.id).keys()
 
 
 def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_changes_numbers(workspace, server):
@@ -112,14 +112,14 @@ def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_change
     host = server.url.split("/")[2]
     embedder = workspace.embedder("openai:bags").identity
     models = {"hosts": [host], "forms": ["json_object"], "metric_embedders": [embedder]}
-    assert workspace.store.run("r").provenance["models"] == models
+    assert workspace.store.runs.get("r").provenance["models"] == models
     with ModelServer() as other:
         settings = {"openai_base_url": other.url, "embedder": "openai:other bags"}
         for name, changed in settings.items():
             elsewhere = Workspace(workspace.settings.model_copy(update={name: changed}))
             again = running.run(elsewhere, name, config())
             assert again.fingerprint != run.fingerprint
-    notes = comparisons.compare_runs(workspace, [run, workspace.store.run("embedder")]).notes
+    notes = comparisons.compare_runs(workspace, [run, workspace.store.runs.get("embedder")]).notes
     assert any("differ in metric embedder" in note for note in notes)
     assert not any("endpoint" in note for note in notes)
 
@@ -151,7 +151,7 @@ def test_replies_are_shown_without_the_key_and_stored_unchanged(workspace):
     assert key in repr(judgements.judgement_of(workspace, run).evaluated)
     assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).evaluated.values())))
     assert all(key not in call.raw for j in judgements.judgement_of(shown, run).evaluated.values() for call in j.calls)
-    assert key in repr(shown.store.evaluated_answers(run.id))
+    assert key in repr(shown.store.judgements.all(run.id))
 
 
 def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypatch):
@@ -162,20 +162,20 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
         broken.setattr(search, "retriever", lambda *_, **__: down)
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
-    assert workspace.store.run_named("r") is None
+    assert workspace.store.runs.find("r") is None
 
     with monkeypatch.context() as broken:  # one that has begun is kept, to resume
         broken.setattr(running, "FIRST_BATCH", 4)
-        searches = iter([search.retriever(workspace, workspace.store.index("i"), "bm25"), down])
+        searches = iter([search.retriever(workspace, workspace.store.indexes.get("i"), "bm25"), down])
         broken.setattr(search, "retriever", lambda *_, **__: lambda *words: next(searches)(*words))
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
-    assert len(workspace.store.answered(workspace.store.run("r").id)) == 4
+    assert len(workspace.store.rankings.question_ids(workspace.store.runs.get("r").id)) == 4
 
 
 def test_a_build_that_cannot_begin_leaves_no_row_that_says_building(workspace, monkeypatch):
-    corpus, store = workspace.store.corpus("pumps"), workspace.store
-    before = [(info.name, info.status) for info in store.indexes()]
+    corpus, store = workspace.store.corpora.get("pumps"), workspace.store
+    before = [(info.name, info.status) for info in store.indexes.all()]
     choices = IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
 
     def down(*_: object) -> None:
@@ -184,14 +184,14 @@ def test_a_build_that_cannot_begin_leaves_no_row_that_says_building(workspace, m
     monkeypatch.setattr(workspace, "embedder", down)
     with pytest.raises(ModelError):
         indexing.build_index(workspace, corpus, "second", choices)
-    assert [(info.name, info.status) for info in store.indexes()] == before
-    killed = store.create_index(corpus.id, "killed", choices)
+    assert [(info.name, info.status) for info in store.indexes.all()] == before
+    killed = store.indexes.add(corpus.id, "killed", choices)
     with pytest.raises(ModelError):
         indexing.build_index(workspace, corpus, "killed", choices)
-    assert store.index(killed.id).status == "failed"
+    assert store.indexes.get(killed.id).status == "failed"
     with pytest.raises(ModelError):
         indexing.build_index(workspace, corpus, "i", choices)
-    assert store.index("i").status == "ready"
+    assert store.indexes.get("i").status == "ready"
 
 
 def test_what_is_not_possible_is_refused_before_anything_is_stored(workspace):
@@ -204,7 +204,7 @@ def test_what_is_not_possible_is_refused_before_anything_is_stored(workspace):
     bare = Workspace(workspace.settings.model_copy(update={"openai_base_url": None}))
     with pytest.raises(UsageError, match="No model is configured"):
         running.run(bare, "r", config(metrics=()))
-    assert not [run for run in workspace.store.runs() if run.status == "done"]
+    assert not [run for run in workspace.store.runs.all() if run.status == "done"]
 
 
 def test_a_budget_holds_over_all_attempts(workspace, server):
@@ -214,21 +214,21 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     for _ in range(3):
         with pytest.raises(BudgetReached, match="does not hold another call"):
             running.run(workspace, "r", config(), budget=whole / 3)
-        run = workspace.store.run("r")
-        paid.append(workspace.store.paid(run.id))
+        run = workspace.store.runs.get("r")
+        paid.append(workspace.store.payments.of(run.id))
         calls.append(sum("messages" in body for body in server.bodies))
     dollars = [amount for _, amount in paid]
     assert 0 < dollars[0] <= dollars[1] <= dollars[2] <= whole / 3, "a cheaper call may still fit another time"
     assert 0 < calls[0] <= calls[1] <= calls[2]
     running.run(workspace, "r", config(), budget=2 * whole)
-    judgement = judgements.judgement_of(workspace, workspace.store.run("r"))
+    judgement = judgements.judgement_of(workspace, workspace.store.runs.get("r"))
     assert judgement.paid[1] < 2 * whole
     assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the calls of banks are counted once
     again = judgements.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
     assert again.paid[1] == 0 < again.usage.cost
     assert "this run paid $0.00" in judgements.cost_words(again)
-    workspace.store.delete_run(run.id)
-    assert workspace.store.paid(run.id) == (0, 0.0)
+    workspace.store.runs.delete(run.id)
+    assert workspace.store.payments.of(run.id) == (0, 0.0)
 
 
 def test_without_a_model_the_metrics_without_a_judge_are_measured(workspace, server):
@@ -245,19 +245,17 @@ def test_a_run_of_an_earlier_version_opens_and_is_judged_again(workspace):
     """It has a metric that had two names, and one that no longer exists."""
     run = running.run(workspace, "r", config(metrics=("factual_precision", "token_f1")))
     store, names = workspace.store, ("conciseness", "extractive_questeval_precision", "token_f1")
-    old = store.create_run("old", run.corpus_id, replace(run.config, metrics=names), "f", run.provenance)
-    results = {result.question_id: result for result in store.results(run.id)}
-    store.put_results(old.id, [(place, q, results[q.id]) for place, q in enumerate(store.run_questions(run.id))])
-    scored = [
-        (evaluated, [Score(name, 0.25) for name in names]) for evaluated in store.evaluated_answers(run.id).values()
-    ]
+    old = store.runs.add("old", run.corpus_id, replace(run.config, metrics=names), "f", run.provenance)
+    results = {result.question_id: result for result in store.rankings.all(run.id)}
+    store.rankings.put(old.id, [(place, q, results[q.id]) for place, q in enumerate(store.rankings.questions(run.id))])
+    scored = [(evaluated, [Score(name, 0.25) for name in names]) for evaluated in store.judgements.all(run.id).values()]
     scored[0] = (replace(scored[0][0], failures={"comparison": "HTTP 500"}), scored[0][1])
-    store.put_evaluated(old.id, scored)
-    store.finish_run(old.id, "done")
+    store.judgements.put(old.id, scored)
+    store.runs.set_status(old.id, "done")
     scores = judgements.judgement_of(workspace, old).scores
     assert list(scores) == ["factual_precision", "token_f1"]
     assert {score.value for score in scores["factual_precision"].values()} == {0.25}
-    again = running.rejudge(workspace, store.run("old"))
+    again = running.rejudge(workspace, store.runs.get("old"))
     assert again == [scored[0][0].question.id]
     after, before = (judgements.judgement_of(workspace, r).scores["factual_precision"] for r in (old, run))
     assert after[again[0]] == before[again[0]]
@@ -272,7 +270,7 @@ def test_closed_book_and_oracle_contexts(workspace):
         "refused"
     }  # the loopback knows nothing
     for question_id, evaluated in judgements.judgement_of(workspace, oracle).evaluated.items():
-        gold = {r.question_id: r.gold for r in workspace.store.results(oracle.id)}[question_id]
+        gold = {r.question_id: r.gold for r in workspace.store.rankings.all(oracle.id)}[question_id]
         assert evaluated.answer.context == tuple(group[0] for group in gold)
 
 
@@ -304,22 +302,22 @@ def test_only_what_failed_is_judged_again(workspace, server, monkeypatch):
 
 def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspace, server):
     server.latency = 0.15
-    corpus = workspace.store.corpus("pumps")
+    corpus = workspace.store.corpora.get("pumps")
     choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
     job = jobs.submit_once(workspace, "run", "Run r", corpus.id, {"name": "r", "config": choices})[0]
     end = time.time() + 120
     while sum("messages" in body for body in server.bodies) < 20:
-        assert time.time() < end, workspace.store.job(job.id)
+        assert time.time() < end, workspace.store.jobs.get(job.id)
         time.sleep(0.02)
-    os.kill(workspace.store.job(job.id).pid, signal.SIGKILL)
-    while jobs.refreshed(workspace.store.job(job.id)).status == "running":
+    os.kill(workspace.store.jobs.get(job.id).pid, signal.SIGKILL)
+    while jobs.refreshed(workspace.store.jobs.get(job.id)).status == "running":
         time.sleep(0.05)
     server.latency = 0.0
     jobs.perform(workspace, job.id)
-    run = workspace.store.run("r")
+    run = workspace.store.runs.get("r")
     assert run.status == "done"
     calls = sum("messages" in body for body in server.bodies)
-    scores = workspace.store.scores(run.id)
+    scores = workspace.store.judgements.scores(run.id)
     assert set(scores) == set(ANSWER_METRICS)
     assert all(len(by_question) == len(ROWS) for by_question in scores.values())
     whole = running.foresee(
@@ -335,40 +333,42 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
 def test_a_second_process_at_the_same_run_is_refused(workspace, server):
     choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
     first, second = (
-        workspace.store.create_job("run", "Run r", workspace.store.corpus("pumps").id, {"name": "r", "config": choices})
+        workspace.store.jobs.add(
+            "run", "Run r", workspace.store.corpora.get("pumps").id, {"name": "r", "config": choices}
+        )
         for _ in range(2)
     )
     me = psutil.Process()
-    workspace.store.update_job(
+    workspace.store.jobs.update(
         first.id, status="running", host=socket.gethostname(), pid=me.pid, pid_started=me.create_time(),
         started=time.time(), heartbeat=time.time(),
     )  # fmt: skip
     with pytest.raises(UsageError, match=f"being made already .process {me.pid}"):
         jobs.perform(workspace, second.id)
-    assert not workspace.store.runs()
+    assert not workspace.store.runs.all()
     assert jobs.active_runs(workspace) == {"r"}
-    workspace.store.update_job(first.id, status="cancelled")
-    jobs.perform(workspace, workspace.store.create_job("run", "Run r", "", {"name": "r", "config": choices}).id)
-    assert workspace.store.run("r").status == "done"
+    workspace.store.jobs.update(first.id, status="cancelled")
+    jobs.perform(workspace, workspace.store.jobs.add("run", "Run r", "", {"name": "r", "config": choices}).id)
+    assert workspace.store.runs.get("r").status == "done"
 
 
 def test_an_interrupted_run_shows_only_what_it_has(workspace, server):
     def stop(done, total, unit, message=""):
-        if message.startswith("Answering") and workspace.store.judged_ids(workspace.store.run("r").id):
+        if message.startswith("Answering") and workspace.store.judgements.failed(workspace.store.runs.get("r").id):
             raise Cancelled("Stopped.")
 
     server.latency = 0.2
     with pytest.raises(Cancelled):
         running.run(workspace, "r", config(), progress=stop)
     server.latency = 0.0
-    run = workspace.store.run("r")
+    run = workspace.store.runs.get("r")
     judgement = judgements.judgement_of(workspace, run)
     assert set(judgement.causes) == set(judgement.evaluated)
     assert 1 <= len(judgement.evaluated) < len(ROWS)
     with pytest.raises(UsageError, match="was interrupted"):
         running.rejudge(workspace, run)
     running.run(workspace, "r", config())
-    assert len(judgements.judgement_of(workspace, workspace.store.run("r")).causes) == len(ROWS)
+    assert len(judgements.judgement_of(workspace, workspace.store.runs.get("r")).causes) == len(ROWS)
 
 
 @pytest.fixture
@@ -436,16 +436,16 @@ def test_a_budget_limits_embeddings_and_what_it_paid_is_cached(workspace, server
     workspace.set_prices({"loopback": (0.0, 0.0), "bags": (1000.0, 0.0)})
     with pytest.raises(BudgetReached, match="another call, which may cost"):
         running.run(workspace, "r", replace(config(answerer="none", metrics=()), retriever="knn"), budget=0.01)
-    run = workspace.store.run_named("r")
+    run = workspace.store.runs.find("r")
     assert run is None, "nothing was paid, nothing was begun"
     texts = [f"A text about pump number {n}, of some length." for n in range(640)]
     server.billed.clear()
-    spending = workspace.spending(workspace.store.question_set("q").id, 4.0)
+    spending = workspace.spending(workspace.store.sets.get("q").id, 4.0)
     with pytest.raises(BudgetReached):
         workspace.embedder("openai:bags", spending).embed(texts, "passage")
     spending.settle()
     paid, calls = sum(tokens for _, tokens, _ in server.billed) / 1000, len(server.billed)
-    assert workspace.store.paid(workspace.store.question_set("q").id) == (calls, pytest.approx(paid))
+    assert workspace.store.payments.of(workspace.store.sets.get("q").id) == (calls, pytest.approx(paid))
     assert 0 < paid <= 4.0
     again = workspace.embedder("openai:bags")
     again.embed(texts, "passage")
@@ -461,7 +461,7 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     assert len(server.bodies) == calls, "nothing is asked"
     assert found[2].share.mean == 1
     assert found[3].share.mean == pytest.approx(2 / 3)
-    scores = workspace.store.scores(first.id)
+    scores = workspace.store.judgements.scores(first.id)
     answered = [i for i, score in scores["context_recall"].items() if score.status == "ok"]
     for name, bounds in (
         ("context_recall", found[2].context_recall),
@@ -485,15 +485,15 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
 
 def test_a_chunk_that_is_not_gold_but_answers_is_told(workspace, server, ragviz):
     """A second document states the same: its chunk supports the whole reference, and is no evidence."""
-    corpus = workspace.store.corpus("pumps")
+    corpus = workspace.store.corpora.get("pumps")
     corpora.add_file(workspace, corpus, "copy.txt", b"In the log: the north pump was replaced in 1990 by Harlow.")
     indexing.build_index(
         workspace, corpus, "two", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
     )
     choices = config(k=5, answerer="none", metrics=("context_recall",), judge="loopback")
     run = running.run(workspace, "r", replace(choices, index="two"))
-    [result] = [each for each in workspace.store.results(run.id) if each.question_id == "q-north"]
-    question = next(each for each in workspace.store.run_questions(run.id) if each.id == "q-north")
+    [result] = [each for each in workspace.store.rankings.all(run.id) if each.question_id == "q-north"]
+    question = next(each for each in workspace.store.rankings.questions(run.id) if each.id == "q-north")
     told = verdicts.supporting(workspace, run, [question])["q-north"]
     gold = {i for group in result.gold for i in group}
     supporting = {i for i, supports in told.items() if supports}

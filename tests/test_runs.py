@@ -10,6 +10,9 @@ from streamlit.testing.v1 import AppTest
 from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, summaries
 from ragviz.store.store import Store
+from ragviz.store.stored_rankings import StoredRankings
+from ragviz.store.stored_runs import StoredRuns
+from ragviz.store.transactions import Transactions
 from ragviz.ui import run_table
 from ragviz.ui.kit import notices
 from ragviz.ui.run_table import Filter
@@ -31,7 +34,7 @@ def test_runs_stand_with_what_they_measured(home: Path) -> None:  # noqa: F811
     rows = table(show("runs")).set_index("Run")
     assert list(rows.index) == ["vectors", "words"], "the newest first"
     for name in rows.index:
-        run = workspace.store.run(name)
+        run = workspace.store.runs.get(name)
         summary = measurements.summary_of(workspace, run)
         recall = summary.metrics["recall@3"]
         assert rows.loc[name, "Recall@k"] == f"{recall.mean:.2f} [{recall.low:.2f}, {recall.high:.2f}]"
@@ -43,7 +46,7 @@ def test_runs_stand_with_what_they_measured(home: Path) -> None:  # noqa: F811
 
 def test_runs_are_filtered_and_columns_chosen_by_the_address(home: Path) -> None:  # noqa: F811
     store = open_workspace().store
-    store.label_run(store.run("words").id, note="the 基线 of June", tags=["baseline"])
+    store.runs.label(store.runs.get("words").id, note="the 基线 of June", tags=["baseline"])
     for params in ({"find": "june 基线"}, {"tags": "baseline"}, {"retrievers": "bm25"}):
         app = show("runs", fields="MRR,Note", **params)
         assert list(table(app).columns) == ["Run", "MRR", "Note"]
@@ -58,7 +61,7 @@ def test_runs_are_filtered_and_columns_chosen_by_the_address(home: Path) -> None
 
 
 def test_a_filter_wants_all_words_and_one_of_each_choice(home: Path) -> None:  # noqa: F811
-    run = open_workspace().store.run("words")
+    run = open_workspace().store.runs.get("words")
     assert Filter().passes(run)
     assert Filter("WOR  ds", retrievers=["bm25", "knn"], sets=["asked"]).passes(run)
     assert not Filter("words gone").passes(run)
@@ -80,7 +83,7 @@ def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: P
 
 
 def test_more_runs_than_can_be_told_apart_are_not_compared(home: Path) -> None:  # noqa: F811
-    run = open_workspace().store.run("words")
+    run = open_workspace().store.runs.get("words")
     assert run_table.cannot_compare([run] * 12, 3) == ""
     assert run_table.cannot_compare([run] * 13, 3) == "13 runs are ticked; at most 12 are compared."
 
@@ -89,19 +92,19 @@ def renaming(run_id: str) -> None:
     """AppTest runs a dialog once only: its body is run as a page."""
     from ragviz.ui import cache, run_table
 
-    run_table.rename.__wrapped__(cache.workspace().store.run(run_id))
+    run_table.rename.__wrapped__(cache.workspace().store.runs.get(run_id))
 
 
 def annotating(run_ids: str) -> None:
     from ragviz.ui import cache, run_table
 
-    run_table.annotate.__wrapped__([cache.workspace().store.run(i) for i in run_ids.split()], ["old", "first"])
+    run_table.annotate.__wrapped__([cache.workspace().store.runs.get(i) for i in run_ids.split()], ["old", "first"])
 
 
 def deleting(run_ids: str) -> None:
     from ragviz.ui import cache, run_table
 
-    run_table.delete([run for run in cache.workspace().store.runs() if run.id in run_ids.split()])
+    run_table.delete([run for run in cache.workspace().store.runs.all() if run.id in run_ids.split()])
 
 
 def asked(body, argument: str) -> AppTest:
@@ -113,7 +116,7 @@ def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monke
     app = show("runs")
     button(app, "Rename").click().run()
     assert app.text_input(key="rename-to").value == "words"
-    run_id = open_workspace().store.run("words").id
+    run_id = open_workspace().store.runs.get("words").id
     app = asked(renaming, run_id)
     app.text_input(key="rename-to").set_value("vectors")
     app.button(key="rename-do").click().run()
@@ -134,20 +137,20 @@ def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monke
 
 def test_renaming_what_another_session_deleted_says_so(home: Path) -> None:  # noqa: F811
     store = open_workspace().store
-    run = store.run("vectors")
+    run = store.runs.get("vectors")
     app = asked(renaming, run.id)
     app.text_input(key="rename-to").set_value("x")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "run", lambda *_: run)
-        store.delete_run(run.id)
+        patch.setattr(StoredRuns, "get", lambda *_: run)
+        store.runs.delete(run.id)
         app.button(key="rename-do").click().run()
     assert "was deleted" in app.error[0].value
 
 
 def test_a_note_and_tags_are_written_and_added_to_several(home: Path, monkeypatch) -> None:  # noqa: F811
     store = open_workspace().store
-    ids = [store.run(name).id for name in ("vectors", "words")]
-    store.label_run(ids[0], tags=["old"])
+    ids = [store.runs.get(name).id for name in ("vectors", "words")]
+    store.runs.label(ids[0], tags=["old"])
     ticking(monkeypatch, 1)
     app = show("runs")
     button(app, "Note and tags").click().run()
@@ -157,61 +160,61 @@ def test_a_note_and_tags_are_written_and_added_to_several(home: Path, monkeypatc
     app.multiselect(key="run-tags").set_value(["old"])
     checked(app.button(key="label-do").click().run())
     assert [each.value for each in app.toast] == ["Saved: note and tags of the run words."]
-    assert (store.run("words").note, store.run("words").tags) == ("chunks of <b>20</b>", ("old",))
+    assert (store.runs.get("words").note, store.runs.get("words").tags) == ("chunks of <b>20</b>", ("old",))
     app = asked(annotating, " ".join(ids))
     assert not app.text_area
     app.multiselect(key="run-tags").set_value(["first"])
     checked(app.button(key="label-do").click().run())
     assert [each.value for each in app.toast] == ["Saved: tags of 2 runs."]
-    assert [store.run(name).tags for name in ("vectors", "words")] == [("old", "first")] * 2
-    assert store.run("words").note == "chunks of <b>20</b>"
+    assert [store.runs.get(name).tags for name in ("vectors", "words")] == [("old", "first")] * 2
+    assert store.runs.get("words").note == "chunks of <b>20</b>"
 
 
 def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: Path, monkeypatch) -> None:  # noqa: F811
     store = open_workspace().store
-    ids = [store.run(name).id for name in ("vectors", "words")]
+    ids = [store.runs.get(name).id for name in ("vectors", "words")]
     ticking(monkeypatch, 0, 1)
     app = show("runs")
     button(app, "Delete").click().run()
     assert "This deletes 2 runs vectors, words. Rankings, answers and judgements of 20 questions" in words(app)
     monkeypatch.setattr(notices, "confirm", notices.confirm.__wrapped__)
     app = asked(deleting, " ".join(ids))
-    assert len(store.runs()) == 2, "nothing is gone before it is confirmed"
-    store.delete_run(ids[1])  # by another session, meanwhile
+    assert len(store.runs.all()) == 2, "nothing is gone before it is confirmed"
+    store.runs.delete(ids[1])  # by another session, meanwhile
     checked(app.button(key="confirm-do").click().run())
     assert [each.value for each in app.toast] == ["Deleted: the run vectors."], "the other was gone"
-    assert store.runs() == []
+    assert store.runs.all() == []
     assert "has no runs yet" in words(show("runs"))
 
 
 def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:  # noqa: F811
     workspace = open_workspace()
-    run = workspace.store.run("words")
+    run = workspace.store.runs.get("words")
     ids = [run.id]
-    assert workspace.store.summaries(ids, summaries._version()).keys() == {run.id}, "stored when the run ended"
+    assert workspace.store.runs.summaries(ids, summaries._version()).keys() == {run.id}, "stored when the run ended"
     summary = summaries.summaries(workspace, [run])[run.id]
     measured = measurements.summary_of(workspace, run)
     assert summary.estimates == measured.metrics | {
         name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
     }
     assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
-    workspace.store.pay(run.id, 2, 0.25)
+    workspace.store.payments.add(run.id, 2, 0.25)
     seen: list[tuple[int, int]] = []
-    again = summaries.summaries(workspace, workspace.store.runs(), lambda *each: seen.append(each))
+    again = summaries.summaries(workspace, workspace.store.runs.all(), lambda *each: seen.append(each))
     assert seen == [(0, 1)], "the other run's are up to date"
     assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
     monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
-    assert summaries.summaries(workspace, workspace.store.runs()) == again
+    assert summaries.summaries(workspace, workspace.store.runs.all()) == again
 
 
 def test_two_hundred_runs_are_listed_without_measuring_them(home: Path, monkeypatch) -> None:  # noqa: F811
     workspace = open_workspace()
     copied(workspace.store, 200)
-    summaries.summaries(workspace, workspace.store.runs())
-    monkeypatch.setattr(Store, "results", lambda *_: pytest.fail("rankings are read"))
+    summaries.summaries(workspace, workspace.store.runs.all())
+    monkeypatch.setattr(StoredRankings, "all", lambda *_: pytest.fail("rankings are read"))
     queries: list[str] = []
-    rows = Store._rows
-    monkeypatch.setattr(Store, "_rows", lambda store, query: queries.append(str(query)) or rows(store, query))
+    rows = Transactions.rows
+    monkeypatch.setattr(Transactions, "rows", lambda store, query: queries.append(str(query)) or rows(store, query))
     app = show("runs")
     assert len(table(app)) == 202
     assert len(queries) < 20, "no query for each run"
@@ -219,12 +222,14 @@ def test_two_hundred_runs_are_listed_without_measuring_them(home: Path, monkeypa
 
 def copied(store: Store, count: int) -> None:
     """Store copies of the run "words" without reading its questions again."""
-    run = store.run("words")
+    run = store.runs.get("words")
     results = [
         (place, question, Retrieved(question.id, result.ranking, result.gold))
-        for place, (question, result) in enumerate(zip(store.run_questions(run.id), store.results(run.id), strict=True))
+        for place, (question, result) in enumerate(
+            zip(store.rankings.questions(run.id), store.rankings.all(run.id), strict=True)
+        )
     ]
     for number in range(count):
-        copy = store.create_run(f"copy {number}", run.corpus_id, run.config, run.fingerprint, run.provenance)
-        store.put_results(copy.id, results)
-        store.finish_run(copy.id, "done")
+        copy = store.runs.add(f"copy {number}", run.corpus_id, run.config, run.fingerprint, run.provenance)
+        store.rankings.put(copy.id, results)
+        store.runs.set_status(copy.id, "done")

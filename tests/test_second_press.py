@@ -52,10 +52,10 @@ def ended_jobs(server: Server, before: int) -> list[Job]:
     """The jobs beyond the first `before`, once at least one has begun, all have ended, and no other comes."""
     store, deadline = open_store(server.env["RAGVIZ_DATABASE_URL"]), time.monotonic() + 90
     while time.monotonic() < deadline:
-        started = store.jobs()[: len(store.jobs()) - before]
+        started = store.jobs.all()[: len(store.jobs.all()) - before]
         if started and not any(job.status in ACTIVE for job in started):
             time.sleep(3)  # a press that is still on its way
-            return store.jobs()[: len(store.jobs()) - before]
+            return store.jobs.all()[: len(store.jobs.all()) - before]
         time.sleep(0.2)
     raise AssertionError(f"no job came to its end: {started}")
 
@@ -97,7 +97,7 @@ def shown_page(server: Server, page: Page, kind: str, size: str) -> str:  # noqa
 
 @pytest.mark.parametrize("kind", BUTTONS)
 def test_a_double_click_starts_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
-    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
     label = shown_page(server, page, kind, "41")
     page.get_by_role("button", name=label, exact=True).dblclick()
     [job] = ended_jobs(server, before)
@@ -108,7 +108,7 @@ def test_a_double_click_starts_one_job(server: Server, page: Page, kind: str) ->
 @pytest.mark.parametrize("kind", BUTTONS)
 def test_impatient_clicks_start_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
     """Some arrive while the page is drawn anew, some when the button is disabled."""
-    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
     label = shown_page(server, page, kind, "42")
     press_at([page], label, [0, 60, 150, 300, 500])
     [job] = ended_jobs(server, before)
@@ -123,7 +123,7 @@ def test_two_who_press_at_once_start_one_job(
     page: Page,  # noqa: F811
     kind: str,
 ) -> None:
-    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs())
+    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
     another = visitors(browser).new_page()
     [label] = {shown_page(server, shown, kind, "43") for shown in (page, another)}
     press_at([page, another], label, [0])
@@ -150,15 +150,15 @@ def reference_only(page: Page, server: Server, name: str) -> None:  # noqa: F811
 
 def test_impatient_clicks_import_one_set(server: Server, page: Page) -> None:  # noqa: F811
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    corpus = store.corpus("notes")
-    before = {each.name for each in store.question_sets(corpus.id)}
+    corpus = store.corpora.get("notes")
+    before = {each.name for each in store.sets.all(corpus.id)}
     reference_only(page, server, "")
     name = page.get_by_label("Set name").input_value()
     press_at([page], "Import", [0, 60, 150, 300, 500])
     expect(page.get_by_text(f"1 question imported into {name}")).to_be_visible()
     drawn(page)
-    assert {each.name for each in store.question_sets(corpus.id)} - before == {name}
-    assert store.question_set(name).total == 1
+    assert {each.name for each in store.sets.all(corpus.id)} - before == {name}
+    assert store.sets.get(name).total == 1
 
 
 def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811
@@ -188,4 +188,4 @@ def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: P
     expect(page.get_by_text("Evidence accepted for 1 question.")).to_be_visible()
     drawn(page)
     expect(tile(page, "With evidence")).to_contain_text("1 one passage")
-    store.update_job(going.id, status="done", finished=time.time())
+    store.jobs.update(going.id, status="done", finished=time.time())

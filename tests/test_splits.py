@@ -176,11 +176,11 @@ def test_parts_count_documents_and_kinds_of_each_side_and_of_neither():
 def ragviz(workspace, command_line, monkeypatch):
     """The command line, on a corpus of four documents of three questions each, and one that nothing answers."""
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    corpus = workspace.store.create_corpus("notes")
+    corpus = workspace.store.corpora.add("notes")
     for name in "abcd":
         text = f"Pump {name} was replaced in May. It moves 40 litres. Its keeper is Ada."
         document = Document(Document.make_id(name, text), f"{name}.txt", text, (), "en", "text/plain", "h", 12)
-        workspace.store.add_document(corpus.id, document)
+        workspace.store.documents.add(corpus.id, document)
     rows = [
         {
             "question": f"{quote}, {name}?",
@@ -204,7 +204,7 @@ def said(text: str) -> str:
 def test_a_set_is_split_shown_and_split_again(ragviz, workspace):
     code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--dry-run", "--json")
     shown = json.loads(out)
-    assert (code, shown["stored"], workspace.store.question_set("asked").split) == (0, False, None)
+    assert (code, shown["stored"], workspace.store.sets.get("asked").split) == (0, False, None)
     code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--json")
     body = json.loads(out)
     assert body["split"] == {"kind": "grouped", "share": 0.5, "seed": 0}
@@ -215,7 +215,7 @@ def test_a_set_is_split_shown_and_split_again(ragviz, workspace):
     code, out, _ = ragviz("questions", "split", "asked", "--kind", "stratified", "--share", "0.34", "--seed", "3")
     assert "4 documents have questions on both sides." in said(out)
     assert "for statements about these documents" in said(out)
-    question_set = workspace.store.question_set("asked")
+    question_set = workspace.store.sets.get("asked")
     assert question_set.split == Split("stratified", 0.34, 3)
     _, out, _ = ragviz("questions", "list", "--json")
     assert json.loads(out)[0]["split"] == {"kind": "stratified", "share": 0.34, "seed": 3}
@@ -234,7 +234,7 @@ def test_new_questions_are_on_neither_side_and_that_is_said(ragviz, workspace):
     assert [q["text"] for q in json.loads(out)] == ["Why?"]
     assert "1 question is on neither side of the split" in said(err)
     ragviz("questions", "split", "asked", "--kind", "grouped")
-    assert "" not in workspace.store.question_set("asked").sides
+    assert "" not in workspace.store.sets.get("asked").sides
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl"])
@@ -242,11 +242,11 @@ def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path
     ragviz("questions", "split", "asked", "--kind", "grouped", "--seed", "5")
     file = tmp_path / f"q.{file_format}"
     ragviz("questions", "export", "asked", file)
-    before = workspace.store.questions(workspace.store.question_set("asked").id)
+    before = workspace.store.questions.all(workspace.store.sets.get("asked").id)
     code, _, err = ragviz("questions", "import", "notes", file, "--name", "again")
-    again = workspace.store.question_set("again")
+    again = workspace.store.sets.get("again")
     assert (code, again.split) == (0, Split("imported"))
-    assert workspace.store.questions(again.id) == before
+    assert workspace.store.questions.all(again.id) == before
     assert "split" not in err
     # A set that has a split keeps it: the same file changes nothing, one with other sides neither, and that is said.
     _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
@@ -255,7 +255,7 @@ def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path
     file.write_text(words, encoding="utf-8")
     _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
     assert "The sides of the split were not kept: 'asked' has a split already." in said(err)
-    assert workspace.store.questions(workspace.store.question_set("asked").id) == before
+    assert workspace.store.questions.all(workspace.store.sets.get("asked").id) == before
 
 
 def test_other_words_of_a_column_split_are_no_side_and_told(ragviz, workspace, tmp_path):
@@ -265,7 +265,7 @@ def test_other_words_of_a_column_split_are_no_side_and_told(ragviz, workspace, t
     ]
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     code, _, err = ragviz("questions", "import", "notes", file, "--name", "others")
-    assert (code, [q.split for q in workspace.store.questions(workspace.store.question_set("others").id)]) == (
+    assert (code, [q.split for q in workspace.store.questions.all(workspace.store.sets.get("others").id)]) == (
         0,
         ["validation", "", "test", ""],
     )
@@ -274,8 +274,8 @@ def test_other_words_of_a_column_split_are_no_side_and_told(ragviz, workspace, t
 
 def test_evidence_that_is_edited_over_the_line_of_a_grouped_split_is_told(ragviz, workspace):
     ragviz("questions", "split", "asked", "--kind", "grouped")
-    question_set = workspace.store.question_set("asked")
-    questions = workspace.store.questions(question_set.id)
+    question_set = workspace.store.sets.get("asked")
+    questions = workspace.store.questions.all(question_set.id)
     assert splits.shared_words(question_set.split, questions) == ""
     here = next(q for q in questions if q.id == "a0")
     there = next(q for q in questions if q.evidence and q.split != here.split)
@@ -300,17 +300,17 @@ def test_a_run_asks_one_side_and_says_so(divided, workspace):
     code, out, _ = divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
     store, asked = (
         workspace.store,
-        {q.id: q for q in workspace.store.questions(workspace.store.question_set("asked").id)},
+        {q.id: q for q in workspace.store.questions.all(workspace.store.sets.get("asked").id)},
     )
-    run = store.run("v")
+    run = store.runs.get("v")
     expected = [i for i, q in asked.items() if q.split == "validation"]
-    assert (code, [q.id for q in store.run_questions(run.id)]) == (0, expected)
+    assert (code, [q.id for q in store.rankings.questions(run.id)]) == (0, expected)
     words = f"validation: {len(expected)} of 13 questions"
     assert f"{words} of 'asked', whose split is grouped" in said(out)
     assert run.provenance["split"] == {"side": "validation", "of": 13, "kind": "grouped", "share": 0.5, "seed": 1}
     divided("run", "--index", "small", "--questions", "asked", "--name", "t", "--split", "test")
     divided("run", "--index", "small", "--questions", "asked", "--name", "all")
-    assert {q.id for q in store.run_questions(store.run("t").id)} == asked.keys() - set(expected)
+    assert {q.id for q in store.rankings.questions(store.runs.get("t").id)} == asked.keys() - set(expected)
     _, out, _ = divided("results", "v", "--json")
     assert (json.loads(out)["asked"], json.loads(out)["split"]["side"]) == (words, "validation")
     _, out, _ = divided("results", "all", "--json")
@@ -339,26 +339,26 @@ def test_a_side_that_is_not_there_is_refused_before_a_run_begins(divided, worksp
     run = ("run", "--index", "small", "--questions", "asked", "--name", "v", "--split")
     code, _, err = divided(*run, "train")
     assert (code, "validation, test" in said(err)) == (2, True)
-    workspace.store.put_split(workspace.store.question_set("asked").id, None, {})
+    workspace.store.sets.put_split(workspace.store.sets.get("asked").id, None, {})
     code, _, err = divided(*run, "validation")
-    assert (code, workspace.store.runs()) == (2, [])
+    assert (code, workspace.store.runs.all()) == (2, [])
     assert "'asked' is not split into validation and test: make one on the page Questions, or with" in said(err)
-    workspace.store.put_split(workspace.store.question_set("asked").id, Split("grouped", 0.5, 0), {"a0": "test"})
+    workspace.store.sets.put_split(workspace.store.sets.get("asked").id, Split("grouped", 0.5, 0), {"a0": "test"})
     code, _, err = divided(*run, "validation")
-    assert (code, workspace.store.runs()) == (2, [])
+    assert (code, workspace.store.runs.all()) == (2, [])
     assert "has no question on the side validation" in said(err)
 
 
 def test_a_split_that_runs_used_is_made_again_only_on_demand(divided, workspace):
     divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
-    before = workspace.store.question_set("asked")
+    before = workspace.store.sets.get("asked")
     code, _, err = divided("questions", "split", "asked", "--kind", "stratified")
-    assert (code, workspace.store.question_set("asked")) == (2, before)
+    assert (code, workspace.store.sets.get("asked")) == (2, before)
     assert "1 run ('v') used the present split of 'asked'" in said(err)
     assert "Give --remake" in said(err)
     code, _, _ = divided("questions", "split", "asked", "--kind", "stratified", "--remake")
-    assert (code, workspace.store.question_set("asked").split) == (0, Split("stratified", 0.5, 0))
-    run = workspace.store.run("v")
+    assert (code, workspace.store.sets.get("asked").split) == (0, Split("stratified", 0.5, 0))
+    run = workspace.store.runs.get("v")
     assert run.provenance["split"]["kind"] == "grouped", "as it was"
 
 
@@ -366,7 +366,7 @@ def test_the_library_splits_a_set_and_runs_a_side(divided, workspace):
     project = Project(workspace)
     asked = project.open_questions("asked").split("stratified", 0.4, 2)
     sides = asked.to_pandas()["split"].value_counts()
-    assert sides.to_dict() == dict(workspace.store.question_set("asked").sides)
+    assert sides.to_dict() == dict(workspace.store.sets.get("asked").sides)
     run = project.run("small", "asked", "t", split="test")
     assert f"test: {sides['test']} of 13 questions of 'asked'" in repr(run)
     with pytest.raises(UsageError, match="used the present split of 'asked'"):

@@ -14,6 +14,7 @@ from ragviz.index import indexing
 from ragviz.questions import authoring, staleness
 from ragviz.runs import running
 from ragviz.store.codecs import version_of
+from ragviz.store.stored_documents import StoredDocuments
 
 ONE = "Tides are low at noon.\n\nBoats leave from the north pier.\n"
 TWO = "Lamps are lit at dusk.\n"
@@ -28,10 +29,12 @@ def span(document, quote):
 def shore(workspace):
     """Two documents; questions: about each sentence, about either of two, about both documents, a rejected one."""
     store = workspace.store
-    corpus = store.corpus_called("shore")
+    corpus = store.corpora.ensure("shore")
     for name, text in (("one.md", ONE), ("two.md", TWO)):
         corpora.add_file(workspace, corpus, name, text.encode())
-    one, two = (store.document(corpus.id, store.document_named(corpus.id, name).id) for name in ("one.md", "two.md"))
+    one, two = (
+        store.documents.get(corpus.id, store.documents.find(corpus.id, name).id) for name in ("one.md", "two.md")
+    )
     tides, boats, lamps = span(one, "Tides are low"), span(one, "north pier"), span(two, "Lamps are lit")
     made = {
         "tides": (((tides,),), "accepted"),
@@ -41,8 +44,8 @@ def shore(workspace):
         "rejected": (((boats,),), "rejected"),
         "lamps": (((lamps,),), "accepted"),
     }
-    question_set = store.create_question_set(corpus.id, "asked")
-    store.put_questions(
+    question_set = store.sets.add(corpus.id, "asked")
+    store.questions.put(
         question_set.id,
         [Question(name, f"{name}?", "answer", *rest, status=status) for name, (rest, status) in
          ((name, ((evidence, "hand"), status)) for name, (evidence, status) in made.items())],
@@ -51,7 +54,7 @@ def shore(workspace):
 
 
 def statuses(store, question_set):
-    return {question.id: question.status for question in store.questions(question_set.id)}
+    return {question.id: question.status for question in store.questions.all(question_set.id)}
 
 
 BEFORE = {
@@ -73,38 +76,38 @@ def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_word
     done = replaced(workspace, corpus, "Tides are low at noon.\n\nNo boats leave.\n")
     assert done == [staleness.Refreshed("asked", ("boats", "both"), ())]
     assert statuses(store, question_set) == GONE  # the tides moved, one of either's places is left, rejected stays so
-    reasons = {q.id: q.reason for q in store.questions(question_set.id)}
+    reasons = {q.id: q.reason for q in store.questions.all(question_set.id)}
     assert reasons["boats"] == "stale evidence: “north pier” is not found any more"
-    versions = store.history.versions(question_set.id)
+    versions = store.versions.all(question_set.id)
     assert [(v.action, v.questions) for v in versions[:2]] == [
         ("stale questions set aside, or released", 2),
         ("evidence moved with its documents", 5),
     ]
     assert replaced(workspace, corpus, "Tides are low at noon.\n\nNo boats leave.\n") == []  # the same bytes
     assert staleness.refresh(store, corpus) == []
-    assert store.history.versions(question_set.id) == versions
+    assert store.versions.all(question_set.id) == versions
     done = replaced(workspace, corpus, ONE)
     assert done == [staleness.Refreshed("asked", (), ("boats", "both"))]
     assert statuses(store, question_set) == BEFORE
-    assert all(not q.reason for q in store.questions(question_set.id))
+    assert all(not q.reason for q in store.questions.all(question_set.id))
 
 
 def test_a_document_that_is_deleted_and_comes_back_releases_its_questions(shore):
     workspace, corpus, question_set = shore
     store = workspace.store
-    before = store.questions(question_set.id)
+    before = store.questions.all(question_set.id)
     with staleness.refreshing(store, corpus):
-        corpora.delete_documents(workspace, corpus, [store.document_named(corpus.id, "one.md").id])
+        corpora.delete_documents(workspace, corpus, [store.documents.find(corpus.id, "one.md").id])
     assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
     with staleness.refreshing(store, corpus) as done:
         corpora.add_file(workspace, corpus, "one.md", ONE.encode())
     assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
-    assert store.questions(question_set.id) == before
+    assert store.questions.all(question_set.id) == before
 
 
 def removed(workspace, corpus, name="one.md"):
     with staleness.refreshing(workspace.store, corpus):
-        corpora.delete_documents(workspace, corpus, [workspace.store.document_named(corpus.id, name).id])
+        corpora.delete_documents(workspace, corpus, [workspace.store.documents.find(corpus.id, name).id])
 
 
 def added(workspace, corpus, **texts):
@@ -121,21 +124,21 @@ def added(workspace, corpus, **texts):
 def test_a_document_that_comes_back_with_more_or_under_another_name_releases_its_questions(shore, name, text):
     workspace, corpus, question_set = shore
     store = workspace.store
-    before = {q.id: q for q in store.questions(question_set.id)}
+    before = {q.id: q for q in store.questions.all(question_set.id)}
     removed(workspace, corpus)
     assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
     done = added(workspace, corpus, **{name: text})
     assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
     assert statuses(store, question_set) == BEFORE
-    back = store.document(corpus.id, store.document_named(corpus.id, f"{name}.md").id)
-    for question in store.questions(question_set.id):
+    back = store.documents.get(corpus.id, store.documents.find(corpus.id, f"{name}.md").id)
+    for question in store.questions.all(question_set.id):
         assert question.reason == before[question.id].reason
         for old, new in zip(before[question.id].evidence, question.evidence, strict=True):
             assert [each.text for each in new] == [each.text for each in old]
             assert not any(each.stale for each in new)
             in_it = [each for each in new if each.text != "Lamps are lit"]
             assert all((each.document_id, back.text[each.start : each.end]) == (back.id, each.text) for each in in_it)
-    [version, *_] = store.history.versions(question_set.id)
+    [version, *_] = store.versions.all(question_set.id)
     assert (version.action, version.questions) == ("stale questions set aside, or released", 5)
     assert staleness.refresh(store, corpus, [back.id]) == []
 
@@ -154,9 +157,9 @@ def test_a_document_that_comes_back_with_more_or_under_another_name_releases_its
 def test_quotes_of_a_removed_document_that_stand_nowhere_or_not_surely_stay_set_aside(shore, texts):
     workspace, corpus, question_set = shore
     removed(workspace, corpus)
-    before = workspace.store.questions(question_set.id)
+    before = workspace.store.questions.all(question_set.id)
     assert added(workspace, corpus, **texts) == []
-    assert workspace.store.questions(question_set.id) == before
+    assert workspace.store.questions.all(question_set.id) == before
 
 
 def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, command_line, monkeypatch):
@@ -165,7 +168,7 @@ def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, co
     removed(workspace, corpus)
     added(workspace, corpus, new=f"{ONE}\nTides are low, as always.\n", more="Another north pier has a lamp.\n")
     rows = json.loads(command_line("questions", "mend", "asked", "--json")[1])
-    names = {d.id: d.name for d in workspace.store.documents(corpus.id)}
+    names = {d.id: d.name for d in workspace.store.documents.all(corpus.id)}
     proposed = {
         row["question"]: [(p["how"], names[p["span"]["document_id"]], p["span"]["start"]) for p in row["proposals"]]
         for row in rows
@@ -185,19 +188,19 @@ def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, co
 def test_each_added_document_is_read_once_however_many_questions_lost_theirs(shore, monkeypatch):
     workspace, corpus, question_set = shore
     store = workspace.store
-    one = store.document_named(corpus.id, "one.md").id
+    one = store.documents.find(corpus.id, "one.md").id
     quotes = [Span(one, 0, 9, f"quote number {n}") for n in range(200)]
     many = [Question(f"many{n}", "?", "answer", ((quote,),), "hand") for n, quote in enumerate(quotes)]
-    store.put_questions(question_set.id, many)
+    store.questions.put(question_set.id, many)
     removed(workspace, corpus)
-    read, texts = [], type(store).document_texts
+    read, texts = [], StoredDocuments.texts
 
     def counted(self, corpus_id, ids):
         for document in texts(self, corpus_id, ids):
             read.append(document.name)
             yield document
 
-    monkeypatch.setattr(type(store), "document_texts", counted)
+    monkeypatch.setattr(StoredDocuments, "texts", counted)
     text = "\n".join(f"Here is quote number {n}." for n in range(200))
     [done] = added(workspace, corpus, new=text, other="Nothing of it.\n")
     assert len(done.released) == 200
@@ -209,7 +212,7 @@ def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
     store = workspace.store
     replaced(workspace, corpus, "Tides are low at noon.\n\nBoats leave from the south quay.\n")
     boats = authoring.question_of(store, question_set, "boats")
-    now = store.document(corpus.id, store.document_named(corpus.id, "one.md").id)
+    now = store.documents.get(corpus.id, store.documents.find(corpus.id, "one.md").id)
     evidence = authoring.mended(boats.evidence, 0, 0, span(now, "south quay"))
     authoring.save(store, question_set, authoring.changed(boats, evidence=evidence), version_of(boats))
     assert statuses(store, question_set)["boats"] == "proposed"
@@ -221,17 +224,17 @@ def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
 def test_what_a_check_put_into_quarantine_stays_there(shore):
     workspace, corpus, question_set = shore
     store = workspace.store
-    [lamps] = [q for q in store.questions(question_set.id) if q.id == "lamps"]
+    [lamps] = [q for q in store.questions.all(question_set.id) if q.id == "lamps"]
     held = Question(
         **{f: getattr(lamps, f) for f in lamps.__slots__} | {"status": "quarantined", "reason": "health: x"}
     )
-    store.put_questions(question_set.id, [held], edit=Edit(action="quarantined"))
+    store.questions.put(question_set.id, [held], edit=Edit(action="quarantined"))
     for _ in range(2):
         with staleness.refreshing(store, corpus):
-            corpora.delete_documents(workspace, corpus, [store.document_named(corpus.id, "two.md").id])
+            corpora.delete_documents(workspace, corpus, [store.documents.find(corpus.id, "two.md").id])
         with staleness.refreshing(store, corpus):
             corpora.add_file(workspace, corpus, "two.md", TWO.encode())
-        [now] = [q for q in store.questions(question_set.id) if q.id == "lamps"]
+        [now] = [q for q in store.questions.all(question_set.id) if q.id == "lamps"]
         assert (now.status, now.reason) == ("quarantined", "health: x")
         assert not any(each.stale for group in now.evidence for each in group)
 
@@ -249,18 +252,18 @@ def test_an_upload_sets_aside_and_earlier_runs_stay_readable(shore):
     workspace, corpus, question_set = shore
     store = workspace.store
     indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
-    config = RunConfig(store.index("index").id, question_set.id, "bm25", k=1)
+    config = RunConfig(store.indexes.get("index").id, question_set.id, "bm25", k=1)
     first = running.run(workspace, "first", config)
-    asked, results = store.run_questions(first.id), store.results(first.id)
+    asked, results = store.rankings.questions(first.id), store.rankings.all(first.id)
     folder, files = corpora.stage(workspace, [("one.md", b"Tides are low at noon.\n")])
     arguments = {"corpus": corpus.name, "folder": str(folder), "files": files, "replace": True}
     jobs.perform_new(workspace, "documents", "Replace", corpus.id, arguments)
     assert statuses(store, question_set) == GONE
-    assert (store.run_questions(first.id), store.results(first.id)) == (asked, results)
+    assert (store.rankings.questions(first.id), store.rankings.all(first.id)) == (asked, results)
     assert {q.id for q in asked} == {"tides", "boats", "either", "both", "lamps"}
     indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
     second = running.run(workspace, "second", config)
-    assert {q.id for q in store.run_questions(second.id)} == {"tides", "either", "lamps"}
+    assert {q.id for q in store.rankings.questions(second.id)} == {"tides", "either", "lamps"}
 
 
 def test_the_command_line_says_what_was_set_aside(shore, command_line, monkeypatch, tmp_path):
@@ -281,17 +284,17 @@ RULES = "# Leave\n\nAn absence is announced 30 days before it begins.\n\nThe des
 def rules(workspace):
     """A document of three rules, with a question about each, accepted; and one about the first whose answer is yes."""
     store = workspace.store
-    corpus = store.corpus_called("rules")
+    corpus = store.corpora.ensure("rules")
     corpora.add_file(workspace, corpus, "rules.md", RULES.encode())
-    document = store.document(corpus.id, store.document_named(corpus.id, "rules.md").id)
+    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "rules.md").id)
     asked = {
         "absence": ("How long before is an absence announced?", "30 days", "An absence is announced 30 days before"),
         "desk": ("When does the desk open?", "at noon", "The desk opens at noon."),
         "tea": ("What is free?", "Tea", "Tea is free."),
         "month": ("Is an absence announced a month before?", "Yes", "An absence is announced 30 days before"),
     }
-    question_set = store.create_question_set(corpus.id, "asked")
-    store.put_questions(
+    question_set = store.sets.add(corpus.id, "asked")
+    store.questions.put(
         question_set.id,
         [Question(name, text, answer, ((span(document, quote),),), "hand", status="accepted", language="en")
          for name, (text, answer, quote) in asked.items()],
@@ -308,7 +311,7 @@ def test_a_passage_with_other_words_is_set_aside_until_its_answer_is_given(rules
     with staleness.refreshing(store, corpus) as done:
         corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
     assert done == [staleness.Refreshed("asked", ("absence", "tea", "month"), ())]
-    now = {q.id: q for q in store.questions(question_set.id)}
+    now = {q.id: q for q in store.questions.all(question_set.id)}
     [[moved]] = now["desk"].evidence
     assert (now["desk"].status, new[moved.start : moved.end]) == ("accepted", "The desk opens at noon.")
     listed = json.loads(command_line("questions", "mend", "asked", "--json")[1])
@@ -321,7 +324,7 @@ def test_a_passage_with_other_words_is_set_aside_until_its_answer_is_given(rules
         code, _, err = command_line("questions", "mend", "asked", name, "--proposal", "1")
         told = "The passage was “An absence is announced 30 days before” and is “An absence is announced 45 days"
         assert (code, told in " ".join(err.split())) == (0, True), err
-    now = {q.id: q for q in store.questions(question_set.id)}
+    now = {q.id: q for q in store.questions.all(question_set.id)}
     assert {name: now[name].status for name in ("absence", "month", "tea")} == dict.fromkeys(
         ("absence", "month", "tea"), "quarantined"
     )
@@ -358,7 +361,7 @@ def test_a_passage_that_says_the_same_in_other_words_is_asked_again(rules):
     new = RULES.replace("An absence is announced 30 days before it begins", "Announce each absence thirty days ahead")
     with staleness.refreshing(store, corpus):
         corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
-    document = store.document(corpus.id, store.document_named(corpus.id, "rules.md").id)
+    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "rules.md").id)
     for name in ("absence", "month"):
         before = authoring.question_of(store, question_set, name)
         assert before.status == "quarantined"

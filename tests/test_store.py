@@ -1,6 +1,7 @@
 """The store: records come back whole, names are unique, deletions take what depends on them."""
 
 import inspect
+import re
 import threading
 import time
 from dataclasses import replace
@@ -19,7 +20,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import codecs, database
+from ragviz.store import codecs, database, stored_evidence
 from ragviz.store import store as stores
 from ragviz.store.codecs import question_from_json, question_to_json
 from ragviz.store.opening import open_store
@@ -42,66 +43,66 @@ def store(database_url) -> Store:
 
 
 def test_documents_come_back_whole(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     document = make_document()
-    store.add_document(corpus.id, document)
-    assert store.document(corpus.id, document.id) == document
-    info = store.documents(corpus.id)[0]
+    store.documents.add(corpus.id, document)
+    assert store.documents.get(corpus.id, document.id) == document
+    info = store.documents.all(corpus.id)[0]
     assert (info.name, info.pages, info.characters, info.warnings) == ("a.txt", 1, 10, ("w",))
 
 
 @pytest.mark.parametrize("name", ["plain", " blank\u3000", "\ta\xa0"])
 def test_a_name_with_blanks_at_its_ends_is_looked_up_as_it_was_stored(store, name):
-    corpus = store.create_corpus(name)
-    index = store.create_index(corpus.id, name, IndexConfig())
-    question_set = store.create_question_set(corpus.id, name)
-    run = store.create_run(name, corpus.id, RunConfig("i", "s"), "f", {})
+    corpus = store.corpora.add(name)
+    index = store.indexes.add(corpus.id, name, IndexConfig())
+    question_set = store.sets.add(corpus.id, name)
+    run = store.runs.add(name, corpus.id, RunConfig("i", "s"), "f", {})
     for spelling in (name, name.strip(), f"{name} "):
-        assert store.corpus(spelling) == store.corpus_named(spelling) == corpus
-        assert store.index(spelling) == store.index_named(spelling) == index
-        assert store.question_set(spelling) == store.question_set_named(spelling) == question_set
-        assert store.run(spelling) == store.run_named(spelling) == run
-    assert store.corpus(corpus.id) == corpus
-    assert store.run_named("another") is None
+        assert store.corpora.get(spelling) == store.corpora.find(spelling) == corpus
+        assert store.indexes.get(spelling) == store.indexes.find(spelling) == index
+        assert store.sets.get(spelling) == store.sets.find(spelling) == question_set
+        assert store.runs.get(spelling) == store.runs.find(spelling) == run
+    assert store.corpora.get(corpus.id) == corpus
+    assert store.runs.find("another") is None
 
 
 def test_a_name_is_preferred_to_an_id(store):
-    first = store.create_corpus("one")
-    named_like_it = store.create_corpus(first.id)
-    assert store.corpus(first.id) == named_like_it
+    first = store.corpora.add("one")
+    named_like_it = store.corpora.add(first.id)
+    assert store.corpora.get(first.id) == named_like_it
 
 
 def test_an_unknown_name_is_reported_with_existing_ones(store):
     for number in range(12):
-        store.create_corpus(f"c{number:02}")
+        store.corpora.add(f"c{number:02}")
     with pytest.raises(NotFoundError) as caught:
-        store.corpus("c99")
+        store.corpora.get("c99")
     assert str(caught.value) == (
         "There is no corpus called 'c99'. There is: 'c00', 'c01', 'c02', 'c03', 'c04', 'c05', 'c06', 'c07' …."
     )
 
 
 def test_replaced_text_stays_while_an_index_needs_it(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     old, new = make_document(text="old"), make_document(text="new")
-    store.add_document(corpus.id, old)
-    index = store.create_index(corpus.id, "i", IndexConfig())
-    store.update_index(replace(index, documents=(old.id,)))
-    store.add_document(corpus.id, new)
-    assert [d.id for d in store.documents(corpus.id)] == [new.id]
-    store.settle(corpus.id)
-    assert store.document(corpus.id, old.id).text == "old"
-    store.delete_index(index.id)
-    store.settle(corpus.id)
+    store.documents.add(corpus.id, old)
+    index = store.indexes.add(corpus.id, "i", IndexConfig())
+    store.indexes.update(replace(index, documents=(old.id,)))
+    store.documents.add(corpus.id, new)
+    assert [d.id for d in store.documents.all(corpus.id)] == [new.id]
+    store.evidence.settle(corpus.id)
+    assert store.documents.get(corpus.id, old.id).text == "old"
+    store.indexes.delete(index.id)
+    store.evidence.settle(corpus.id)
     with pytest.raises(NotFoundError):
-        store.document(corpus.id, old.id)
+        store.documents.get(corpus.id, old.id)
 
 
 def named_by_a_run(store, corpus, document):
     """A run one of whose chunks is of the document."""
-    run = store.create_run(document.id, corpus.id, RunConfig("i", "s"), "f", {})
+    run = store.runs.add(document.id, corpus.id, RunConfig("i", "s"), "f", {})
     found = Retrieved("q", Ranking((Chunk.make_id(document.id, 0, 3),), (1.0,)), ())
-    store.put_results(run.id, [(0, Question("q", "What?", "", (), "hand"), found)])
+    store.rankings.put(run.id, [(0, Question("q", "What?", "", (), "hand"), found)])
     return run
 
 
@@ -110,125 +111,125 @@ def about(document):
 
 
 def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     old, new = make_document(text="old"), make_document(text="new")
-    store.add_document(corpus.id, old)
-    runs = [named_by_a_run(store, corpus, old), store.create_run("other", corpus.id, RunConfig("i", "s"), "f", {})]
-    store.replace_results(runs[1].id, [(0, about(old), Retrieved("q", Ranking((), ()), ()))])
-    store.add_document(corpus.id, new)
-    store.settle(corpus.id)
+    store.documents.add(corpus.id, old)
+    runs = [named_by_a_run(store, corpus, old), store.runs.add("other", corpus.id, RunConfig("i", "s"), "f", {})]
+    store.rankings.replace(runs[1].id, [(0, about(old), Retrieved("q", Ranking((), ()), ()))])
+    store.documents.add(corpus.id, new)
+    store.evidence.settle(corpus.id)
     for run in runs:
-        assert store.document(corpus.id, old.id).text == "old"
-        assert store.document_names(corpus.id) == {old.id: "a.txt (replaced since)", new.id: "a.txt"}
-        assert store.holdings(corpus.id)["documents"] == 1
-        store.delete_run(run.id)
-    assert list(store.document_texts(corpus.id, [old.id])) == []
-    assert store.document_names(corpus.id, [old.id, new.id]) == {new.id: "a.txt"}
+        assert store.documents.get(corpus.id, old.id).text == "old"
+        assert store.documents.names(corpus.id) == {old.id: "a.txt (replaced since)", new.id: "a.txt"}
+        assert store.corpora.holdings(corpus.id)["documents"] == 1
+        store.runs.delete(run.id)
+    assert list(store.documents.texts(corpus.id, [old.id])) == []
+    assert store.documents.names(corpus.id, [old.id, new.id]) == {new.id: "a.txt"}
 
 
 def test_of_a_removed_document_the_name_alone_stays_as_long_as_a_run_names_it(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     old, new, unnamed = make_document(text="old"), make_document(text="new"), make_document("b.txt")
     for document in (old, new, unnamed):
-        store.add_document(corpus.id, document)
+        store.documents.add(corpus.id, document)
     runs = [named_by_a_run(store, corpus, document) for document in (old, new)]
-    store.settle(corpus.id)
-    store.delete_documents(corpus.id, [new.id, unnamed.id])
-    store.settle(corpus.id)
+    store.evidence.settle(corpus.id)
+    store.documents.delete(corpus.id, [new.id, unnamed.id])
+    store.evidence.settle(corpus.id)
     removed = {old.id: "a.txt (removed since)", new.id: "a.txt (removed since)"}
-    assert store.document_names(corpus.id) == removed
-    assert list(store.document_texts(corpus.id, [old.id, new.id])) == [], "the earlier text was removed with it"
-    assert store.documents(corpus.id, replaced=True) == []
-    store.delete_run(runs[0].id)
-    assert store.document_names(corpus.id) == {new.id: removed[new.id]}
-    store.add_document(corpus.id, new)
-    assert store.document_names(corpus.id) == {new.id: "a.txt"}
+    assert store.documents.names(corpus.id) == removed
+    assert list(store.documents.texts(corpus.id, [old.id, new.id])) == [], "the earlier text was removed with it"
+    assert store.documents.all(corpus.id, replaced=True) == []
+    store.runs.delete(runs[0].id)
+    assert store.documents.names(corpus.id) == {new.id: removed[new.id]}
+    store.documents.add(corpus.id, new)
+    assert store.documents.names(corpus.id) == {new.id: "a.txt"}
 
 
 def test_the_name_of_a_document_stays_as_long_as_a_version_of_a_question_set_names_it(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     texts = [make_document(text=text) for text in ("one", "one two", "three")]
-    store.add_document(corpus.id, texts[0])
-    question_set = store.create_question_set(corpus.id, "s")
-    store.put_questions(question_set.id, [about(texts[0])])
+    store.documents.add(corpus.id, texts[0])
+    question_set = store.sets.add(corpus.id, "s")
+    store.questions.put(question_set.id, [about(texts[0])])
     for text in texts[1:]:
-        store.add_document(corpus.id, text)
-        store.settle(corpus.id)
+        store.documents.add(corpus.id, text)
+        store.evidence.settle(corpus.id)
     replaced = {text.id: "a.txt (replaced since)" for text in texts[:2]}
-    assert store.document_names(corpus.id) == replaced | {texts[2].id: "a.txt"}
-    assert [d.id for d in store.documents(corpus.id, replaced=True)] == [texts[2].id], "only names are kept"
-    store.delete_question_set(question_set.id)
-    assert store.document_names(corpus.id) == {texts[2].id: "a.txt"}
+    assert store.documents.names(corpus.id) == replaced | {texts[2].id: "a.txt"}
+    assert [d.id for d in store.documents.all(corpus.id, replaced=True)] == [texts[2].id], "only names are kept"
+    store.sets.delete(question_set.id)
+    assert store.documents.names(corpus.id) == {texts[2].id: "a.txt"}
 
 
 def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_is_passed_over(store, monkeypatch):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     first, second, third = (make_document(text=text) for text in ("a fact", "Now a fact", "Here is a fact"))
-    question_set = store.create_question_set(corpus.id, "s")
-    store.add_document(corpus.id, first)
+    question_set = store.sets.add(corpus.id, "s")
+    store.documents.add(corpus.id, first)
     span = Span(first.id, 0, 6, "a fact")
-    store.put_questions(question_set.id, [Question("q", "What?", "a fact", ((span,),), "hand")])
-    store.add_document(corpus.id, second)
-    reanchored = stores.evidence.reanchored
+    store.questions.put(question_set.id, [Question("q", "What?", "a fact", ((span,),), "hand")])
+    store.documents.add(corpus.id, second)
+    reanchored = stored_evidence.reanchored
 
     def overtaken(*args):
-        monkeypatch.setattr(stores.evidence, "reanchored", reanchored)
-        store.add_document(corpus.id, third)
-        store.settle(corpus.id)
+        monkeypatch.setattr(stored_evidence, "reanchored", reanchored)
+        store.documents.add(corpus.id, third)
+        store.evidence.settle(corpus.id)
         return reanchored(*args)
 
-    monkeypatch.setattr(stores.evidence, "reanchored", overtaken)
-    store.settle(corpus.id)
-    [question] = store.questions(question_set.id)
+    monkeypatch.setattr(stored_evidence, "reanchored", overtaken)
+    store.evidence.settle(corpus.id)
+    [question] = store.questions.all(question_set.id)
     assert question.evidence == ((Span(third.id, 8, 14, "a fact"),),)
-    assert [d.id for d in store.documents(corpus.id, replaced=True)] == [third.id]
+    assert [d.id for d in store.documents.all(corpus.id, replaced=True)] == [third.id]
 
 
 def test_a_passage_of_an_imported_run_is_not_replaced_by_a_document_of_its_name(store):
-    corpus = store.create_corpus("one")
-    store.add_passage(corpus.id, make_document(text="passage"))
-    store.add_document(corpus.id, make_document(text="document"))
-    assert sorted(d.status for d in store.documents(corpus.id, replaced=True)) == ["ok", "passage"]
+    corpus = store.corpora.add("one")
+    store.documents.add_passage(corpus.id, make_document(text="passage"))
+    store.documents.add(corpus.id, make_document(text="document"))
+    assert sorted(d.status for d in store.documents.all(corpus.id, replaced=True)) == ["ok", "passage"]
 
 
 def test_going_back_to_an_earlier_text_makes_it_the_current_one(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     old, new = make_document(text="old"), make_document(text="new")
     for document in (old, new, old):
-        store.add_document(corpus.id, document)
-    assert [d.id for d in store.documents(corpus.id)] == [old.id]
+        store.documents.add(corpus.id, document)
+    assert [d.id for d in store.documents.all(corpus.id)] == [old.id]
 
 
 def test_an_unreadable_file_never_hides_a_readable_one(store):
-    corpus = store.create_corpus("one")
-    store.add_unreadable(corpus.id, "a.txt", "x", 3, "broken")
-    assert store.documents(corpus.id)[0].error == "broken"
-    store.add_document(corpus.id, make_document())
-    store.add_unreadable(corpus.id, "a.txt", "y", 3, "broken")
-    assert [d.status for d in store.documents(corpus.id)] == ["ok"]
+    corpus = store.corpora.add("one")
+    store.documents.add_unreadable(corpus.id, "a.txt", "x", 3, "broken")
+    assert store.documents.all(corpus.id)[0].error == "broken"
+    store.documents.add(corpus.id, make_document())
+    store.documents.add_unreadable(corpus.id, "a.txt", "y", 3, "broken")
+    assert [d.status for d in store.documents.all(corpus.id)] == ["ok"]
 
 
 def test_names_are_unique_and_errors_list_the_existing_ones(store):
-    store.create_corpus("one")
+    store.corpora.add("one")
     with pytest.raises(UsageError, match="already a corpus called 'one'"):
-        store.create_corpus(" one ")
+        store.corpora.add(" one ")
     for name in ("", "  ", "a\nb", "x" * 201):
         with pytest.raises(UsageError, match="cannot be a name"):
-            store.create_corpus(name)
+            store.corpora.add(name)
     with pytest.raises(NotFoundError, match="no corpus called 'two'\\. There is: 'one'"):
-        store.corpus("two")
+        store.corpora.get("two")
 
 
 def test_questions_keep_their_place_when_replaced(store):
-    questions = store.create_question_set(store.create_corpus("one").id, "set")
-    store.put_questions(questions.id, [make_question(1), make_question(2)])
+    questions = store.sets.add(store.corpora.add("one").id, "set")
+    store.questions.put(questions.id, [make_question(1), make_question(2)])
     edited = replace(make_question(1), text="Why not?", status="accepted")
-    store.put_questions(questions.id, [edited, make_question(3)])
-    assert [q.id for q in store.questions(questions.id)] == ["q1", "q2", "q3"]
-    assert store.questions(questions.id)[0] == edited
-    assert store.question_set("set").counts == {"accepted": 1, "proposed": 2}
-    store.delete_questions(questions.id, ["q2"])
-    assert [q.id for q in store.questions(questions.id)] == ["q1", "q3"]
+    store.questions.put(questions.id, [edited, make_question(3)])
+    assert [q.id for q in store.questions.all(questions.id)] == ["q1", "q2", "q3"]
+    assert store.questions.all(questions.id)[0] == edited
+    assert store.sets.get("set").counts == {"accepted": 1, "proposed": 2}
+    store.questions.delete(questions.id, ["q2"])
+    assert [q.id for q in store.questions.all(questions.id)] == ["q1", "q3"]
 
 
 def test_question_json_round_trip():
@@ -236,42 +237,42 @@ def test_question_json_round_trip():
 
 
 def test_cuts_follow_the_build_that_is_searched(store):
-    index = store.create_index(store.create_corpus("one").id, "i", IndexConfig(options={"m": 8}))
+    index = store.indexes.add(store.corpora.add("one").id, "i", IndexConfig(options={"m": 8}))
     assert index.config.options == {"m": 8}
     cuts = np.array([[0, 5, 2], [5, 9, 1]], dtype=np.int32)
-    store.update_index(replace(index, build="b1", chunks=2), {"d1": cuts})
-    assert store.cuts("b1", ["d1", "d2"])["d1"].tolist() == cuts.tolist()
-    store.update_index(replace(index, build="b2", chunks=1), {"d1": cuts[:1]})
-    assert store.cuts("b1", ["d1"]) == {}
-    assert store.cuts("b2", ["d1"])["d1"].shape == (1, 3)
+    store.indexes.update(replace(index, build="b1", chunks=2), {"d1": cuts})
+    assert store.indexes.cuts("b1", ["d1", "d2"])["d1"].tolist() == cuts.tolist()
+    store.indexes.update(replace(index, build="b2", chunks=1), {"d1": cuts[:1]})
+    assert store.indexes.cuts("b1", ["d1"]) == {}
+    assert store.indexes.cuts("b2", ["d1"])["d1"].shape == (1, 3)
 
 
 def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
-    corpus = store.create_corpus("one")
-    run = store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
+    corpus = store.corpora.add("one")
+    run = store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
     results = [Retrieved(f"q{n}", Ranking(("c1", "c2"), (0.5, 0.25)), (("c1",), ())) for n in (1, 2)]
-    store.put_results(run.id, [(1, make_question(2), results[1])])
-    store.put_results(run.id, [(0, make_question(1), results[0])])
-    assert store.results(run.id) == results
-    assert store.run_questions(run.id) == [make_question(1), make_question(2)]
-    assert store.answered(run.id) == {"q1", "q2"}
+    store.rankings.put(run.id, [(1, make_question(2), results[1])])
+    store.rankings.put(run.id, [(0, make_question(1), results[0])])
+    assert store.rankings.all(run.id) == results
+    assert store.rankings.questions(run.id) == [make_question(1), make_question(2)]
+    assert store.rankings.question_ids(run.id) == {"q1", "q2"}
 
 
 def test_grades_of_gold_chunks_are_kept(store):
-    corpus = store.create_corpus("one")
-    run = store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
+    corpus = store.corpora.add("one")
+    run = store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
     plain = Retrieved("q1", Ranking(("c1",), (0.5,)), (("c1",), ("c2",)))
     graded = replace(plain, question_id="q2", grades={"c2": 3.0})
-    store.put_results(run.id, [(0, make_question(1), plain), (1, make_question(2), graded)])
-    assert store.results(run.id) == [plain, graded]
+    store.rankings.put(run.id, [(0, make_question(1), plain), (1, make_question(2), graded)])
+    assert store.rankings.all(run.id) == [plain, graded]
 
 
 def test_deleting_a_corpus_takes_its_questions_and_runs(store):
-    corpus = store.create_corpus("one")
-    store.create_question_set(corpus.id, "set")
-    store.create_run("r", corpus.id, RunConfig("i", "s"), "f", {})
-    store.delete_corpus(corpus.id)
-    assert (store.corpora(), store.question_sets(), store.runs()) == ([], [], [])
+    corpus = store.corpora.add("one")
+    store.sets.add(corpus.id, "set")
+    store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {})
+    store.corpora.delete(corpus.id)
+    assert (store.corpora.all(), store.sets.all(), store.runs.all()) == ([], [], [])
 
 
 def test_cache_keeps_kinds_apart_and_reads_many(store):
@@ -285,30 +286,30 @@ def test_cache_keeps_kinds_apart_and_reads_many(store):
 
 
 def test_jobs(store):
-    job = store.create_job("build", "Build i", "c", {"name": "索引"})
-    store.update_job(job.id, status="running", done=3, total=9, started=time.time(), result={"chunks": 9})
-    job = store.job(job.id)
+    job = store.jobs.add("build", "Build i", "c", {"name": "索引"})
+    store.jobs.update(job.id, status="running", done=3, total=9, started=time.time(), result={"chunks": 9})
+    job = store.jobs.get(job.id)
     assert (job.arguments, job.done, job.total, job.result) == ({"name": "索引"}, 3, 9, {"chunks": 9})
-    assert [j.id for j in store.jobs()] == [job.id]
+    assert [j.id for j in store.jobs.all()] == [job.id]
     with pytest.raises(NotFoundError, match="no job 'x'"):
-        store.job("x")
+        store.jobs.get("x")
 
 
 def test_a_job_is_claimed_by_one_process_only(store):
-    job = store.create_job("build", "Build i", "c", {})
-    assert store.claim_job(job.id, pid=1)
-    assert not store.claim_job(job.id, pid=2)
-    assert (store.job(job.id).status, store.job(job.id).pid) == ("running", 1)
+    job = store.jobs.add("build", "Build i", "c", {})
+    assert store.jobs.claim(job.id, pid=1)
+    assert not store.jobs.claim(job.id, pid=2)
+    assert (store.jobs.get(job.id).status, store.jobs.get(job.id).pid) == ("running", 1)
 
 
 def test_writers_wait_for_one_another(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     errors: list[Exception] = []
 
     def work(number: int) -> None:
         try:
             for n in range(20):
-                store.add_document(corpus.id, make_document(f"{number}-{n}.txt"))
+                store.documents.add(corpus.id, make_document(f"{number}-{n}.txt"))
         except Exception as error:  # the test's whole point
             errors.append(error)
 
@@ -318,48 +319,52 @@ def test_writers_wait_for_one_another(store):
     for thread in threads:
         thread.join()
     assert errors == []
-    assert len(store.documents(corpus.id)) == 80
+    assert len(store.documents.all(corpus.id)) == 80
 
 
 def test_every_method_that_writes_is_repeated():
-    for owner in (Store, stores.StoreCache):
-        for name, method in vars(owner).items():
-            source = inspect.getsource(method) if inspect.isfunction(method) else ""
-            if "._write() as" in source or "._change(" in source:
-                assert hasattr(method, "__wrapped__") or name in ("_write", "_change"), name
+    checked = 0
+    for repository in [
+        each for each in vars(stores).values() if getattr(each, "__module__", "").startswith("ragviz.store")
+    ]:
+        for _, method in inspect.getmembers(repository, inspect.isfunction):
+            if re.search(r"_transactions\.(writing|changing)\(", inspect.getsource(method)):
+                assert hasattr(method, "__wrapped__"), method
+                checked += 1
+    assert checked > 30
 
 
 def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
-    corpus = store.create_corpus("one")
-    question_set = store.create_question_set(corpus.id, "asked")
+    corpus = store.corpora.add("one")
+    question_set = store.sets.add(corpus.id, "asked")
     assert (question_set.split, question_set.sides) == (None, {})
     questions = [replace(make_question(number), status="accepted") for number in range(1, 6)]
     questions[4] = replace(questions[4], status="rejected")
-    store.put_questions(question_set.id, questions)
+    store.questions.put(question_set.id, questions)
     sides = {"q1": "validation", "q2": "test", "q3": "test", "gone": "test"}
     before = store.revisions(question_set.id)
-    store.put_split(question_set.id, Split("grouped", 0.4, 7), sides)
+    store.sets.put_split(question_set.id, Split("grouped", 0.4, 7), sides)
     assert store.revisions(question_set.id) > before, "caches know of it"
 
     def split_now() -> dict[str, str]:
-        return {q.id: q.split for q in store.questions(question_set.id)}
+        return {q.id: q.split for q in store.questions.all(question_set.id)}
 
-    assert store.question_set("asked").split == Split("grouped", 0.4, 7)
-    assert store.question_set("asked").sides == {"validation": 1, "test": 2, "": 1}, "without the rejected one"
-    assert store.questions(question_set.id)[1] == replace(questions[1], split="test")
+    assert store.sets.get("asked").split == Split("grouped", 0.4, 7)
+    assert store.sets.get("asked").sides == {"validation": 1, "test": 2, "": 1}, "without the rejected one"
+    assert store.questions.all(question_set.id)[1] == replace(questions[1], split="test")
     # An edit keeps the side, and so does writing a question again; a new question has none.
     version = codecs.version_of(questions[1])
-    assert store.put_question(question_set.id, replace(questions[1], text="How?"), version)[0]
-    store.put_questions(question_set.id, [replace(questions[0], answer="So."), make_question(6)])
+    assert store.questions.replace(question_set.id, replace(questions[1], text="How?"), version)[0]
+    store.questions.put(question_set.id, [replace(questions[0], answer="So."), make_question(6)])
     assert split_now() == {"q1": "validation", "q2": "test", "q3": "test", "q4": "", "q5": "", "q6": ""}
-    store.delete_questions(question_set.id, ["q3"])
-    assert store.question_set("asked").sides == {"validation": 1, "test": 1, "": 2}
-    store.put_split(question_set.id, Split("stratified", 0.5, 0), {"q4": "validation"})
+    store.questions.delete(question_set.id, ["q3"])
+    assert store.sets.get("asked").sides == {"validation": 1, "test": 1, "": 2}
+    store.sets.put_split(question_set.id, Split("stratified", 0.5, 0), {"q4": "validation"})
     assert split_now() == {"q1": "", "q2": "", "q4": "validation", "q5": "", "q6": ""}, "nothing is left of the first"
-    store.put_questions(question_set.id, [replace(make_question(7), split="test")], Split("imported"))
-    assert (store.question_set("asked").split, split_now()["q7"]) == (Split("imported"), "test")
-    store.put_split(question_set.id, None, {"q4": "test"})
-    assert (store.question_set("asked").split, set(split_now().values())) == (None, {""})
+    store.questions.put(question_set.id, [replace(make_question(7), split="test")], Split("imported"))
+    assert (store.sets.get("asked").split, split_now()["q7"]) == (Split("imported"), "test")
+    store.sets.put_split(question_set.id, None, {"q4": "test"})
+    assert (store.sets.get("asked").split, set(split_now().values())) == (None, {""})
 
 
 def test_a_split_is_no_part_of_what_a_question_asks():
@@ -370,17 +375,17 @@ def test_a_split_is_no_part_of_what_a_question_asks():
 
 
 def test_the_sides_of_questions_outlast_the_replacement_of_their_document(store):
-    corpus = store.create_corpus("one")
+    corpus = store.corpora.add("one")
     old = make_document(text="The pump was replaced in May.")
-    store.add_document(corpus.id, old)
-    question_set = store.create_question_set(corpus.id, "asked")
+    store.documents.add(corpus.id, old)
+    question_set = store.sets.add(corpus.id, "asked")
     span = Span(old.id, 0, 8, "The pump")
-    store.put_questions(question_set.id, [Question("q1", "What?", "The pump", ((span,),), "hand")])
-    store.put_split(question_set.id, Split("grouped", 0.5, 0), {"q1": "test"})
+    store.questions.put(question_set.id, [Question("q1", "What?", "The pump", ((span,),), "hand")])
+    store.sets.put_split(question_set.id, Split("grouped", 0.5, 0), {"q1": "test"})
     new = make_document(text="In May: The pump was replaced.")
-    store.add_document(corpus.id, new)
-    store.settle(corpus.id)
-    [question] = store.questions(question_set.id)
+    store.documents.add(corpus.id, new)
+    store.evidence.settle(corpus.id)
+    [question] = store.questions.all(question_set.id)
     assert (question.evidence[0][0].document_id, question.evidence[0][0].start, question.split) == (new.id, 8, "test")
 
 
@@ -393,32 +398,32 @@ def test_an_unreachable_database_is_reported_without_its_password(monkeypatch):
 
 
 def test_every_change_of_content_is_counted_for_its_owner_only(store):
-    corpus = store.create_corpus("one")
-    index = store.create_index(corpus.id, "i", IndexConfig())
-    question_set = store.create_question_set(corpus.id, "q")
-    run = store.create_run("r", corpus.id, RunConfig(index.id, question_set.id), "f", {"index": "i"})
+    corpus = store.corpora.add("one")
+    index = store.indexes.add(corpus.id, "i", IndexConfig())
+    question_set = store.sets.add(corpus.id, "q")
+    run = store.runs.add("r", corpus.id, RunConfig(index.id, question_set.id), "f", {"index": "i"})
     question, retrieved = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
     question = replace(question, evidence=((Span(make_document(text="other").id, 0, 5, "other"),),))
     evaluated = EvaluatedAnswer(question, Answer("q1", "yes", "answered", "extractive"))
     owners = (corpus.id, index.id, question_set.id, run.id)
     changes = [
-        (corpus.id, lambda: store.add_document(corpus.id, make_document())),
-        (corpus.id, lambda: store.add_document(corpus.id, make_document(text="other"))),
-        (corpus.id, lambda: store.add_unreadable(corpus.id, "b.pdf", "h", 3, "empty")),
-        (corpus.id, lambda: store.delete_documents(corpus.id, [make_document().id])),
-        (corpus.id, lambda: store.settle(corpus.id)),
-        (index.id, lambda: store.update_index(replace(index, build="b1"))),
-        (question_set.id, lambda: store.put_questions(question_set.id, [question])),
-        (question_set.id, lambda: store.put_questions(question_set.id, [replace(question, text="What?")])),
-        (question_set.id, lambda: store.delete_questions(question_set.id, ["q1"])),
+        (corpus.id, lambda: store.documents.add(corpus.id, make_document())),
+        (corpus.id, lambda: store.documents.add(corpus.id, make_document(text="other"))),
+        (corpus.id, lambda: store.documents.add_unreadable(corpus.id, "b.pdf", "h", 3, "empty")),
+        (corpus.id, lambda: store.documents.delete(corpus.id, [make_document().id])),
+        (corpus.id, lambda: store.evidence.settle(corpus.id)),
+        (index.id, lambda: store.indexes.update(replace(index, build="b1"))),
+        (question_set.id, lambda: store.questions.put(question_set.id, [question])),
+        (question_set.id, lambda: store.questions.put(question_set.id, [replace(question, text="What?")])),
+        (question_set.id, lambda: store.questions.delete(question_set.id, ["q1"])),
         (question_set.id, lambda: store.touch(question_set.id)),
-        (run.id, lambda: store.put_results(run.id, [(0, question, retrieved)])),
-        (run.id, lambda: store.put_evaluated(run.id, [(evaluated, [])])),
-        (run.id, lambda: store.put_evaluated(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
-        (run.id, lambda: store.pay(run.id, 1, 0.5)),
-        (run.id, lambda: store.finish_run(run.id, "done")),
-        (run.id, lambda: store.rename_run(run.id, "renamed")),
-        (run.id, lambda: store.label_run(run.id, note="n", tags=["t"])),
+        (run.id, lambda: store.rankings.put(run.id, [(0, question, retrieved)])),
+        (run.id, lambda: store.judgements.put(run.id, [(evaluated, [])])),
+        (run.id, lambda: store.judgements.put(run.id, [(evaluated, [Score("token_f1", 1.0)])])),
+        (run.id, lambda: store.payments.add(run.id, 1, 0.5)),
+        (run.id, lambda: store.runs.set_status(run.id, "done")),
+        (run.id, lambda: store.runs.rename(run.id, "renamed")),
+        (run.id, lambda: store.runs.label(run.id, note="n", tags=["t"])),
     ]
     before = store.revisions(*owners)
     for place, (owner, change) in enumerate(changes):
@@ -428,9 +433,9 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
         assert all(new >= old for old, new in zip(before, after, strict=True))
         before = after
     assert open_store(store._engine.url.render_as_string(hide_password=False)).revisions(*owners) == before
-    store.delete_run(run.id)
-    store.delete_index(index.id)
-    store.delete_corpus(corpus.id)
+    store.runs.delete(run.id)
+    store.indexes.delete(index.id)
+    store.corpora.delete(corpus.id)
     assert store.revisions(*owners) == (0, 0, 0, 0)
     assert store.revisions() == ()
 
@@ -438,97 +443,97 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
 @pytest.fixture
 def finished(store):
     """Two finished runs."""
-    corpus = store.create_corpus("c")
-    runs = [store.create_run(name, corpus.id, RunConfig("i", "q"), "f", {}) for name in ("first", "second")]
+    corpus = store.corpora.add("c")
+    runs = [store.runs.add(name, corpus.id, RunConfig("i", "q"), "f", {}) for name in ("first", "second")]
     for run in runs:
-        store.finish_run(run.id, "done")
-    return [store.run(run.id) for run in runs]
+        store.runs.set_status(run.id, "done")
+    return [store.runs.get(run.id) for run in runs]
 
 
 def test_a_renamed_run_is_found_by_its_former_names(store, finished):
     first, second = finished
-    store.rename_run(first.id, " 基线 ")
-    store.rename_run(first.id, "baseline")
-    assert [store.run(name).id for name in ("baseline", "基线", "first", first.id)] == [first.id] * 4
-    assert store.run_named("first") is None, "a new run may take the name"
-    assert store.run_names(["first", "基线", second.id, "second", "gone", "a\0"]) == {
+    store.runs.rename(first.id, " 基线 ")
+    store.runs.rename(first.id, "baseline")
+    assert [store.runs.get(name).id for name in ("baseline", "基线", "first", first.id)] == [first.id] * 4
+    assert store.runs.find("first") is None, "a new run may take the name"
+    assert store.runs.names(["first", "基线", second.id, "second", "gone", "a\0"]) == {
         "first": (first.id, "baseline"),
         "基线": (first.id, "baseline"),
         second.id: (second.id, "second"),
         "second": (second.id, "second"),
     }
-    store.rename_run(second.id, "first")
-    assert store.run("first").id == second.id, "a present name goes before a former one"
-    store.rename_run(second.id, "third")
-    assert store.run("first").id == second.id, "the run that had it last"
-    store.rename_run(second.id, "second")
-    assert store.run("third").id == second.id
-    store.delete_run(second.id)
+    store.runs.rename(second.id, "first")
+    assert store.runs.get("first").id == second.id, "a present name goes before a former one"
+    store.runs.rename(second.id, "third")
+    assert store.runs.get("first").id == second.id, "the run that had it last"
+    store.runs.rename(second.id, "second")
+    assert store.runs.get("third").id == second.id
+    store.runs.delete(second.id)
     with pytest.raises(NotFoundError, match="no run called 'third'"):
-        store.run("third")
+        store.runs.get("third")
 
 
 def test_a_name_must_be_free_and_the_run_finished(store, finished):
     first, second = finished
     with pytest.raises(UsageError, match="already a run called 'second'"):
-        store.rename_run(first.id, "second")
+        store.runs.rename(first.id, "second")
     for name in ("", "  ", "x" * 201, "a\nb"):
         with pytest.raises(UsageError, match="cannot be a name"):
-            store.rename_run(first.id, name)
-    store.rename_run(first.id, "first")  # its own: nothing changes
-    store.finish_run(first.id, "running")
+            store.runs.rename(first.id, name)
+    store.runs.rename(first.id, "first")  # its own: nothing changes
+    store.runs.set_status(first.id, "running")
     with pytest.raises(UsageError, match="'first' is not finished"):
-        store.rename_run(first.id, "other")
-    store.delete_run(second.id)
+        store.runs.rename(first.id, "other")
+    store.runs.delete(second.id)
     with pytest.raises(Deleted):
-        store.rename_run(second.id, "other")
+        store.runs.rename(second.id, "other")
 
 
 def test_notes_and_tags_are_kept_and_checked(store, finished):
     run = finished[0]
     assert (run.note, run.tags) == ("", ())
-    store.label_run(run.id, note=" chunks of 200 $x$ \ud800", tags=["v2", " 基线 ", "v2"])
-    store.label_run(run.id, tags=["v2", "基线"])
-    assert (store.run(run.id).note, store.run(run.id).tags) == ("chunks of 200 $x$ ?", ("v2", "基线"))
-    store.label_run(run.id, note="")
-    assert (store.run("first").note, store.run("first").tags) == ("", ("v2", "基线"))
+    store.runs.label(run.id, note=" chunks of 200 $x$ \ud800", tags=["v2", " 基线 ", "v2"])
+    store.runs.label(run.id, tags=["v2", "基线"])
+    assert (store.runs.get(run.id).note, store.runs.get(run.id).tags) == ("chunks of 200 $x$ ?", ("v2", "基线"))
+    store.runs.label(run.id, note="")
+    assert (store.runs.get("first").note, store.runs.get("first").tags) == ("", ("v2", "基线"))
     for tags in ([""], ["a,b"], ["x" * 51], ["a\nb"]):
         with pytest.raises(UsageError, match="cannot be a tag"):
-            store.label_run(run.id, tags=tags)
+            store.runs.label(run.id, tags=tags)
     with pytest.raises(UsageError, match="21 tags are too many"):
-        store.label_run(run.id, tags=[str(n) for n in range(21)])
+        store.runs.label(run.id, tags=[str(n) for n in range(21)])
     with pytest.raises(UsageError, match="2,001 characters"):
-        store.label_run(run.id, note="x" * 2001)
+        store.runs.label(run.id, note="x" * 2001)
 
 
 def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(store, finished):
     first, second = finished
     ids = [first.id, second.id]
     for run in finished:
-        store.put_summary(run.id, *store.revisions(run.id), "v1", {"n": 3}, {"causes": ["fine"]})
-    store.rename_run(first.id, "renamed")
-    store.label_run(first.id, note="n", tags=["t"])
-    assert store.summaries(ids, "v1") == {i: {"n": 3} for i in ids}
-    assert store.summaries(ids, "v2") == {}
-    assert store.overview(first.id, "v1") == {"causes": ["fine"]}
-    assert store.overview(first.id, "v2") is None
-    store.pay(second.id, 1, 0.1)
-    assert store.summaries(ids, "v1") == {first.id: {"n": 3}}
-    assert store.overview(second.id, "v1") is None
-    store.label_run(second.id, note="n")
-    assert store.summaries([second.id], "v1") == {}, "it stays out of date"
-    store.put_summary(second.id, *store.revisions(second.id), "v1", {"n": 4}, {})
-    assert store.summaries([second.id], "v1") == {second.id: {"n": 4}}
-    store.delete_run(first.id)
-    assert store.summaries(ids, "v1") == {second.id: {"n": 4}}
+        store.runs.put_summary(run.id, *store.revisions(run.id), "v1", {"n": 3}, {"causes": ["fine"]})
+    store.runs.rename(first.id, "renamed")
+    store.runs.label(first.id, note="n", tags=["t"])
+    assert store.runs.summaries(ids, "v1") == {i: {"n": 3} for i in ids}
+    assert store.runs.summaries(ids, "v2") == {}
+    assert store.runs.overview(first.id, "v1") == {"causes": ["fine"]}
+    assert store.runs.overview(first.id, "v2") is None
+    store.payments.add(second.id, 1, 0.1)
+    assert store.runs.summaries(ids, "v1") == {first.id: {"n": 3}}
+    assert store.runs.overview(second.id, "v1") is None
+    store.runs.label(second.id, note="n")
+    assert store.runs.summaries([second.id], "v1") == {}, "it stays out of date"
+    store.runs.put_summary(second.id, *store.revisions(second.id), "v1", {"n": 4}, {})
+    assert store.runs.summaries([second.id], "v1") == {second.id: {"n": 4}}
+    store.runs.delete(first.id)
+    assert store.runs.summaries(ids, "v1") == {second.id: {"n": 4}}
     with pytest.raises(Deleted):
-        store.put_summary(first.id, 1, "v1", {}, {})
+        store.runs.put_summary(first.id, 1, "v1", {}, {})
 
 
 def test_ids_of_many_things_are_looked_up_at_once(store):
-    corpus = store.create_corpus("手册")
-    index = store.create_index(corpus.id, "i", IndexConfig())
-    shadow = store.create_corpus(corpus.id)  # a name that is another's id: the name counts
+    corpus = store.corpora.add("手册")
+    index = store.indexes.add(corpus.id, "i", IndexConfig())
+    shadow = store.corpora.add(corpus.id)  # a name that is another's id: the name counts
     named = [
         ("corpus", " 手册 "),
         ("corpus", corpus.id),
@@ -544,20 +549,20 @@ def test_ids_of_many_things_are_looked_up_at_once(store):
 @pytest.mark.parametrize("name", ["a\0b", "\0", "caf\udce9", "\ud800"])
 def test_a_name_that_no_database_takes_is_not_found(store, name):
     """An address on a page may hold %00, an argument of a command bytes that are no UTF-8."""
-    corpus = store.create_corpus("caf?")
-    for look_up in (store.corpus, store.index, store.question_set, store.run, store.job):
+    corpus = store.corpora.add("caf?")
+    for look_up in (store.corpora.get, store.indexes.get, store.sets.get, store.runs.get, store.jobs.get):
         with pytest.raises(NotFoundError, match="There is no"):
             look_up(name)
-    for find in (store.corpus_named, store.index_named, store.question_set_named, store.run_named):
+    for find in (store.corpora.find, store.indexes.find, store.sets.find, store.runs.find):
         assert find(name) is None
-    assert store.document_named(corpus.id, name) is None
+    assert store.documents.find(corpus.id, name) is None
 
 
 def test_a_job_with_text_that_no_database_takes(store):
     """A name that was typed, an error that quotes a file."""
     text = "a\0b caf\udce9"
-    job = store.create_job("index", f"Build {text}", store.create_corpus("one").id, {"name": text})
-    store.update_job(job.id, status="failed", error=text, message=text, result={"name": text})
-    job = store.job(job.id)
+    job = store.jobs.add("index", f"Build {text}", store.corpora.add("one").id, {"name": text})
+    store.jobs.update(job.id, status="failed", error=text, message=text, result={"name": text})
+    job = store.jobs.get(job.id)
     assert (job.title, job.error, job.message) == ("Build a�b caf?", "a�b caf?", "a�b caf?")
     assert job.arguments["name"].startswith("a")

@@ -229,7 +229,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 @pytest.fixture
 def imported(workspace: Workspace) -> Run:
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     return foreign.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
 
 

@@ -62,7 +62,7 @@ def workspace(request, server, tmp_path, monkeypatch) -> Workspace:
     for client in (workspace.client("loopback"),):
         client._backoff = 0.001
     name, text, rows = SETS[request.param]
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     corpora.add_file(workspace, corpus, name, text.encode())
     indexing.build_index(
         workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
@@ -126,7 +126,7 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
     odd_judges.install(monkeypatch, "good")
     rejudged = running.rejudge(workspace, run)
     assert set(rejudged) >= set(judgement.failed)
-    after = judgements.judgement_of(workspace, workspace.store.run("r"))
+    after = judgements.judgement_of(workspace, workspace.store.runs.get("r"))
     assert after.failed == []
     assert after.controls.reliable
     assert after.metrics["completeness"].statuses["ok"] == 8
@@ -134,7 +134,7 @@ def test_a_judge_whose_replies_cannot_be_right_is_refused_and_nothing_of_it_is_k
     assert after.metrics["questeval_recall"].estimate.n == 8
     good = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
     assert scored(after) == scored(good)
-    assert judgements.check(workspace, workspace.store.run("r")).passed
+    assert judgements.check(workspace, workspace.store.runs.get("r")).passed
 
 
 def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_served_again(
@@ -152,11 +152,11 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     calls = server.counts.calls
     assert running.rejudge(workspace, run) == []  # still the same judge: only its control items are asked anew
     assert server.counts.calls - calls <= 4
-    assert not judgements.judgement_of(workspace, workspace.store.run("r")).controls.reliable
+    assert not judgements.judgement_of(workspace, workspace.store.runs.get("r")).controls.reliable
 
     odd_judges.install(monkeypatch, "good")
-    assert len(running.rejudge(workspace, workspace.store.run("r"))) == 9
-    after = judgements.judgement_of(workspace, workspace.store.run("r"))
+    assert len(running.rejudge(workspace, workspace.store.runs.get("r"))) == 9
+    after = judgements.judgement_of(workspace, workspace.store.runs.get("r"))
     assert after.controls.reliable
     good = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(seed=1)))
     for name in JUDGED:
@@ -164,7 +164,7 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     calls = server.counts.calls
     running.run(workspace, "third", config())
     assert server.counts.calls == calls  # the good judge's replies are kept
-    assert running.rejudge(workspace, workspace.store.run("r")) == []
+    assert running.rejudge(workspace, workspace.store.runs.get("r")) == []
     assert server.counts.calls == calls
 
 
@@ -178,11 +178,11 @@ def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, s
     assert server.counts.calls > calls + 4
     assert not judgements.judgement_of(workspace, swapped).controls.reliable
     assert not judgements.check(workspace, swapped).passed
-    notes = comparisons.compare_runs(workspace, [workspace.store.run("good"), swapped]).notes
+    notes = comparisons.compare_runs(workspace, [workspace.store.runs.get("good"), swapped]).notes
     assert [note[:37] for note in notes if "relied" in note] == ["swapped: This judge cannot be relied on"[:37]]
     odd_judges.install(monkeypatch, "good")
-    assert len(running.rejudge(workspace, workspace.store.run("swapped"))) == 9
-    after = judgements.judgement_of(workspace, workspace.store.run("swapped"))
+    assert len(running.rejudge(workspace, workspace.store.runs.get("swapped"))) == 9
+    after = judgements.judgement_of(workspace, workspace.store.runs.get("swapped"))
     assert after.controls.reliable
     fresh = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(k=1, seed=1)))
     for name in JUDGED:
@@ -252,14 +252,14 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
     assert body["judge"]["prompts"]["comparison"]
     assert body["judge"]["controls"]["accuracy"] < controls.RELIABLE
     assert body["answerer"]["model"] == "loopback"
-    question = workspace.store.run_questions(workspace.store.run("bad").id)[0].id
+    question = workspace.store.rankings.questions(workspace.store.runs.get("bad").id)[0].id
     assert "This judge cannot be relied on" in ragviz("inspect", "bad", question)
     assert json.loads(ragviz("inspect", "bad", question, "--json"))["judge_reliable"] is False
     odd_judges.install(monkeypatch, "good")
     ragviz("rejudge", "bad")
     assert "passed" in ragviz("check", "bad")
     with pytest.raises(UsageError, match="no run"):
-        workspace.store.run("nope")
+        workspace.store.runs.get("nope")
 
 
 def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
@@ -268,8 +268,8 @@ def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
     words = judgements.coverage_words(judgement, 9)
     assert words.startswith("0 of 9 scored")
     odd_judges.install(monkeypatch, "good")
-    running.rejudge(workspace, workspace.store.run("r"))
-    words = judgements.coverage_words(judgements.judgement_of(workspace, workspace.store.run("r")), 9)
+    running.rejudge(workspace, workspace.store.runs.get("r"))
+    words = judgements.coverage_words(judgements.judgement_of(workspace, workspace.store.runs.get("r")), 9)
     assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
 
 
@@ -287,7 +287,7 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
     run = running.run(workspace, "r", config())
     doubts = judgements.judgement_of(workspace, run).doubts
     assert {doubt.question_id for doubt in doubts} >= {
-        i for i, s in workspace.store.scores(run.id)["completeness"].items() if s.value == 1
+        i for i, s in workspace.store.judgements.scores(run.id)["completeness"].items() if s.value == 1
     }
     assert len(doubts) >= 8
     assert "complete 1.00, but token F1 with the reference 0.0" in doubts[0].words

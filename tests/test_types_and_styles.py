@@ -17,10 +17,10 @@ from tests.test_pages import address, bare, built, home, show, words  # noqa: F4
 def typed_run(home):  # noqa: F811
     """A run of questions, the first of which is a number in keywords, the second a fact; of the rest nobody said it."""
     workspace = open_workspace()
-    asked = workspace.store.question_set("asked")
-    first, second, *_ = [q for q in workspace.store.questions(asked.id) if q.asked]
+    asked = workspace.store.sets.get("asked")
+    first, second, *_ = [q for q in workspace.store.questions.all(asked.id) if q.asked]
     told = [replace(first, type="number", style="keywords"), replace(second, type="fact")]
-    workspace.store.put_questions(asked.id, told)
+    workspace.store.questions.put(asked.id, told)
     config = RunConfig(index="small", questions="asked", retriever="bm25", depth=20)
     return running.run(workspace, "typed", config), first.id, second.id
 
@@ -60,11 +60,11 @@ def test_the_questions_of_a_set_are_filtered_by_type_and_style(typed_run):
 
 def test_what_each_passage_tells_is_shown_with_it_and_a_long_question_fits_its_row(typed_run):
     workspace = open_workspace()
-    asked = workspace.store.question_set("asked")
-    one, two, *_ = [q for q in workspace.store.questions(asked.id) if q.asked and q.evidence]
+    asked = workspace.store.sets.get("asked")
+    one, two, *_ = [q for q in workspace.store.questions.all(asked.id) if q.asked and q.evidence]
     long = f"{one.text} " * 8
     both = replace(one, text=long, evidence=(one.evidence[0], two.evidence[0]), parts=("The *first* one.", "Another."))
-    workspace.store.put_questions(asked.id, [both])
+    workspace.store.questions.put(asked.id, [both])
     app = show("questions", set="asked", tab="Review", question=one.id)
     assert "**Passage 1 of 2**: The *first* one." in words(app)
     assert "**Passage 2 of 2**: Another." in words(app)
@@ -73,7 +73,7 @@ def test_what_each_passage_tells_is_shown_with_it_and_a_long_question_fits_its_r
     assert row["Question"].endswith("…")
     assert len(row["Question"]) < 120
     assert listed.proto.row_height == 104
-    workspace.store.put_questions(asked.id, [replace(both, parts=())])
+    workspace.store.questions.put(asked.id, [replace(both, parts=())])
     assert "**Passage 1 of 2**\n" in words(show("questions", set="asked", tab="Review", question=one.id))
 
 

@@ -570,7 +570,7 @@ def workspace(server, tmp_path, monkeypatch) -> Workspace:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     workspace = Workspace(Settings(_env_file=None))
-    corpus = workspace.store.create_corpus("pumps")
+    corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", "\n\n".join(SENTENCES).encode())
     config = IndexConfig(chunk_size=30, embedder="openai:bags", chunker="sentences")
     indexing.build_index(workspace, corpus, "pumps", config)
@@ -579,9 +579,9 @@ def workspace(server, tmp_path, monkeypatch) -> Workspace:
 
 def pump_set(workspace: Workspace, count: int = 60) -> list[Question]:
     """A set of facts, and a question that nothing answers."""
-    corpus = workspace.store.corpus("pumps")
-    [info] = workspace.store.documents(corpus.id)
-    text = workspace.store.document(corpus.id, info.id).text
+    corpus = workspace.store.corpora.get("pumps")
+    [info] = workspace.store.documents.all(corpus.id)
+    text = workspace.store.documents.get(corpus.id, info.id).text
     questions = [
         Question(f"q{n:02}", f"Which words complete “Pump number {n} of the {PLACES[n // 15]} works was …”?",
                  sentence.partition(" was ")[2].rstrip("."),
@@ -591,9 +591,9 @@ def pump_set(workspace: Workspace, count: int = 60) -> list[Question]:
     ]  # fmt: skip
     nothing = Question("none", "Which words complete “Pump number 99 of the lost works was …”?", "", (), "hand",
                        unanswerable=True, type="unanswerable")  # fmt: skip
-    q = workspace.store.create_question_set(corpus.id, "q")
-    workspace.store.put_questions(q.id, [*questions, nothing])
-    return workspace.store.questions(q.id)
+    q = workspace.store.sets.add(corpus.id, "q")
+    workspace.store.questions.put(q.id, [*questions, nothing])
+    return workspace.store.questions.all(q.id)
 
 
 def chats(server: ModelServer) -> list[str]:
@@ -613,19 +613,19 @@ def test_a_set_is_verified_once(workspace, server):
     assert result.calls == 68
     assert {name: each.verified for name, each in result.by_type.items()} == {"fact": 60, "unanswerable": 1}
     assert result.by_type["fact"].calls + result.by_type["unanswerable"].calls == pytest.approx(68)
-    stored = workspace.store.questions(workspace.store.question_set("q").id)
+    stored = workspace.store.questions.all(workspace.store.sets.get("q").id)
     assert {q.verified_by for q in stored} == {"loopback"}
     again = verifying.verify_questions(workspace, "q", "pumps")
     assert (again.verified, len(chats(server))) == (0, 68)
     assert verifying.foresee_verification(workspace, "q", "pumps").total == 0
-    versions = workspace.store.history.versions(workspace.store.question_set("q").id)
+    versions = workspace.store.versions.all(workspace.store.sets.get("q").id)
     assert [(v.action, v.questions) for v in versions if v.action == "verified"] == [("verified", 61)]
     assert versions[0].author == workspace.settings.person != ""
 
 
 def test_the_candidates_are_the_twenty_best_chunks_of_two_retrievers(workspace, server):
     [*_, nothing] = pump_set(workspace)
-    info = workspace.store.index("pumps")
+    info = workspace.store.indexes.get("pumps")
     found = verifying.contexts_of(workspace, info)([nothing])[nothing.id]
     index, embedder = workspace.index(info), workspace.embedder("openai:bags")
     [bm25], [knn] = index.bm25([nothing.text], 20), index.knn(embedder.embed([nothing.text], "query"), 20)
@@ -635,12 +635,12 @@ def test_the_candidates_are_the_twenty_best_chunks_of_two_retrievers(workspace, 
 
 
 def test_a_set_with_a_question_that_matches_no_word_is_verified_on_an_index_without_vectors(workspace, server):
-    corpus = workspace.store.corpus("pumps")
+    corpus = workspace.store.corpora.get("pumps")
     indexing.build_index(workspace, corpus, "words", IndexConfig(chunk_size=30, embedder="", chunker="sentences"))
-    q = workspace.store.create_question_set(corpus.id, "unmatched")
+    q = workspace.store.sets.add(corpus.id, "unmatched")
     none = Question("none", "Quelle gondole “Zanzibar”?", "", (), "hand", unanswerable=True, type="unanswerable")
-    workspace.store.put_questions(q.id, [none])
-    assert verifying.contexts_of(workspace, workspace.store.index("words"))([none])["none"].candidates == ()
+    workspace.store.questions.put(q.id, [none])
+    assert verifying.contexts_of(workspace, workspace.store.indexes.get("words"))([none])["none"].candidates == ()
     assert verifying.foresee_verification(workspace, "unmatched", "words").total == 1
     result = verifying.verify_questions(workspace, "unmatched", "words")
     assert (result.verified, result.faulty, result.unverified, len(chats(server))) == (1, 0, 0, 1)
@@ -655,7 +655,7 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
 
     with pytest.raises(Cancelled):
         verifying.verify_questions(workspace, "q", "pumps", progress=stop)
-    questions = workspace.store.questions(workspace.store.question_set("q").id)
+    questions = workspace.store.questions.all(workspace.store.sets.get("q").id)
     assert sum(q.verified_by == "loopback" for q in questions) == 30
     assert all(q.status == "proposed" for q in questions)
     result = verifying.verify_questions(workspace, "q", "pumps")
@@ -678,27 +678,27 @@ def test_a_process_that_is_killed_is_resumed_as_a_job(workspace, server):
     process.kill()
     process.wait()
     assert 55 <= len(chats(server)) < 68
-    set_id = workspace.store.question_set("q").id
-    assert sum(bool(q.verified_by) for q in workspace.store.questions(set_id)) >= 40, "the first window is stored"
+    set_id = workspace.store.sets.get("q").id
+    assert sum(bool(q.verified_by) for q in workspace.store.questions.all(set_id)) >= 40, "the first window is stored"
     [job] = jobs.jobs(workspace)
     assert (job.kind, job.status) == ("verify", "interrupted")
     done = jobs.perform(workspace, job.id)
     assert (done.status, done.result["unverified"]) == ("done", 0)
-    assert {q.verified_by for q in workspace.store.questions(set_id)} == {"loopback"}
+    assert {q.verified_by for q in workspace.store.questions.all(set_id)} == {"loopback"}
     assert len(set(chats(server))) == 68
     assert len(chats(server)) <= 68 + 2, "two calls were in flight"
 
 
 def test_an_endpoint_that_refuses_stops_it_and_what_was_decided_stays(workspace, server):
     pump_set(workspace)
-    set_id = workspace.store.question_set("q").id
+    set_id = workspace.store.sets.get("q").id
 
     def refuse(done, total, unit, message=""):
         server.key = "another" if done == 10 else server.key
 
     with pytest.raises(ModelError, match="key"):
         verifying.verify_questions(workspace, "q", "pumps", progress=refuse)
-    questions = workspace.store.questions(set_id)
+    questions = workspace.store.questions.all(set_id)
     assert Counter(q.verified_by for q in questions) == {"loopback": 40, "": 21}
     assert {q.status for q in questions} == {"proposed"}
     assert {q.reason for q in questions} == {""}
@@ -712,7 +712,7 @@ def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
     whole = verifying.foresee_verification(workspace, "q", "pumps").cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         verifying.verify_questions(workspace, "q", "pumps", budget=whole / 2)
-    paid = workspace.store.paid(workspace.store.question_set("q").id)[1]
+    paid = workspace.store.payments.of(workspace.store.sets.get("q").id)[1]
     assert 0 < paid <= whole / 2
     assert verifying.verify_questions(workspace, "q", "pumps", budget=3 * whole).unverified == 0
     assert len(set(chats(server))) == len(chats(server))
@@ -721,24 +721,24 @@ def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
 def test_what_somebody_edits_meanwhile_is_left_alone(workspace, server):
     pump_set(workspace, 3)
     store = workspace.store
-    set_id = store.question_set("q").id
+    set_id = store.sets.get("q").id
 
     def edit(done, total, unit, message=""):
         if done == 1:
-            other = next(q for q in store.questions(set_id) if q.id == "q02")
-            store.put_questions(set_id, [replace(other, text="Which pump is the newest of all?")])
+            other = next(q for q in store.questions.all(set_id) if q.id == "q02")
+            store.questions.put(set_id, [replace(other, text="Which pump is the newest of all?")])
 
     result = verifying.verify_questions(workspace, "q", "pumps", progress=edit)
     assert result.changed == 1
-    assert next(q for q in store.questions(set_id) if q.id == "q02").text == "Which pump is the newest of all?"
+    assert next(q for q in store.questions.all(set_id) if q.id == "q02").text == "Which pump is the newest of all?"
 
 
 def test_stale_evidence_and_missing_evidence_are_told(workspace, server):
     questions = pump_set(workspace, 2)
     store = workspace.store
-    set_id = store.question_set("q").id
+    set_id = store.sets.get("q").id
     [[span]] = questions[0].evidence
-    store.put_questions(
+    store.questions.put(
         set_id, [replace(questions[0], evidence=((replace(span, stale=True),),)), replace(questions[1], evidence=())]
     )
     result = verifying.verify_questions(workspace, "q", "pumps")
@@ -754,7 +754,7 @@ def test_rules_verify_a_set_without_a_model(workspace, server):
     calls = len(chats(server))
     result = verifying.verify_questions(workspace, "q", "pumps", verifier="rules")
     assert (result.verified, result.faulty, len(chats(server))) == (61, 0, calls)
-    stored = workspace.store.questions(workspace.store.question_set("q").id)
+    stored = workspace.store.questions.all(workspace.store.sets.get("q").id)
     assert {q.verified_by for q in stored} == {"rules"}
 
 
@@ -763,11 +763,11 @@ def test_another_model_than_the_one_that_wrote_them_can_verify(workspace, server
     monkeypatch.setattr(workspace, "settings", workspace.settings.model_copy(update={"judge": "judge"}))
     store = workspace.store
     verifying.verify_questions(workspace, "q", "pumps")
-    questions = store.questions(store.question_set("q").id)
+    questions = store.questions.all(store.sets.get("q").id)
     assert {q.verified_by for q in questions} == {"judge"}
-    store.put_questions(store.question_set("q").id, [replace(q, verified_by="") for q in questions])
+    store.questions.put(store.sets.get("q").id, [replace(q, verified_by="") for q in questions])
     verifying.verify_questions(workspace, "q", "pumps", model="another")
-    assert {q.verified_by for q in store.questions(store.question_set("q").id)} == {"another"}
+    assert {q.verified_by for q in store.questions.all(store.sets.get("q").id)} == {"another"}
 
 
 def test_wrong_choices_say_what_there_is(workspace, server):
@@ -776,8 +776,8 @@ def test_wrong_choices_say_what_there_is(workspace, server):
         verifying.verify_questions(workspace, "q", "pumps", verifier="magic")
     with pytest.raises(UsageError, match="price of 'loopback'"):
         verifying.verify_questions(workspace, "q", "pumps", budget=1.0)
-    other = workspace.store.create_corpus("other")
-    workspace.store.create_question_set(other.id, "r")
+    other = workspace.store.corpora.add("other")
+    workspace.store.sets.add(other.id, "r")
     with pytest.raises(UsageError, match="different corpora"):
         verifying.verify_questions(workspace, "r", "pumps")
 
@@ -789,7 +789,7 @@ def test_the_command_verifies_as_a_job(workspace, server, command_line):
     assert "Second tries after incomplete replies are not counted." in json.loads(out)["not_counted"]
     code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--json")
     assert (code, json.loads(out)["verified"]) == (0, 13)
-    [job] = workspace.store.jobs()
+    [job] = workspace.store.jobs.all()
     assert (job.kind, job.status, job.done, job.total, job.unit) == ("verify", "done", 13, 13, "questions")
     code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--by", "rules")
     assert code == 0
@@ -805,9 +805,9 @@ def test_at_most_three_calls_for_each_fact_that_is_kept(workspace, server, monke
     """Of 60 facts by the model, some faulty; the calls of writing and of verifying, rejected ones included."""
     monkeypatch.setitem(model_server.WRONG, "it", 0.1)
     monkeypatch.setitem(model_server.WRONG, "closed book", 0.1)
-    info = workspace.store.index("pumps")
-    documents = {d.id: d for d in workspace.store.document_texts(info.corpus_id, info.documents)}
-    cuts = workspace.store.cuts(info.build, info.documents)
+    info = workspace.store.indexes.get("pumps")
+    documents = {d.id: d for d in workspace.store.documents.texts(info.corpus_id, info.documents)}
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
     chunks = [chunk for d in documents.values() for chunk in indexing.chunks_of(d, cuts[d.id])]
     tasks = [Task(Cell(chunk.document_id, "", "fact", "colleague"), [chunk]) for chunk in chunks]
     before = len(chats(server))
@@ -827,9 +827,9 @@ def test_at_most_three_calls_for_each_fact_that_is_kept(workspace, server, monke
 def test_bridges_of_which_one_passage_is_enough_are_rejected_and_no_others(workspace, server, monkeypatch):
     """Faults are planted in about half: their questions quote one passage of the two that they claim to need."""
     monkeypatch.setitem(model_server.WRONG, "one passage", 0.5)
-    info = workspace.store.index("pumps")
-    documents = {d.id: d for d in workspace.store.document_texts(info.corpus_id, info.documents)}
-    cuts = workspace.store.cuts(info.build, info.documents)
+    info = workspace.store.indexes.get("pumps")
+    documents = {d.id: d for d in workspace.store.documents.texts(info.corpus_id, info.documents)}
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
     [chunks] = [indexing.chunks_of(document, cuts[i]) for i, document in documents.items()]
     tasks = [
         Task(Cell(one.document_id, "", "bridge", "colleague"), pair)

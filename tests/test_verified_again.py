@@ -20,11 +20,11 @@ OTHER = "Pump number 1 of the north works was never seen."
 
 def stored(opened: Workspace) -> dict[str, Question]:
     store = opened.store
-    return {question.id: question for question in store.questions(store.question_set("q").id)}
+    return {question.id: question for question in store.questions.all(store.sets.get("q").id)}
 
 
 def put(opened: Workspace, *questions: Question) -> None:
-    opened.store.put_questions(opened.store.question_set("q").id, list(questions))
+    opened.store.questions.put(opened.store.sets.get("q").id, list(questions))
 
 
 def test_again_costs_nothing_where_nothing_changed(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811

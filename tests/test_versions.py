@@ -28,66 +28,64 @@ def question(name, text="How high is it?", **values):
 
 @pytest.fixture
 def question_set(workspace: Workspace):
-    corpus = workspace.store.create_corpus("notes")
-    return workspace.store.create_question_set(corpus.id, "asked")
+    corpus = workspace.store.corpora.add("notes")
+    return workspace.store.sets.add(corpus.id, "asked")
 
 
 def now(workspace, question_set):
-    return {q.id: q for q in workspace.store.questions(question_set.id)}
+    return {q.id: q for q in workspace.store.questions.all(question_set.id)}
 
 
 def latest(workspace, question_set):
-    return workspace.store.question_set(question_set.id)
+    return workspace.store.sets.get(question_set.id)
 
 
 def test_every_edit_is_a_version_that_says_who_and_what(workspace, question_set):
     store = workspace.store
     assert question_set.version == 0
-    store.put_questions(question_set.id, [question("a"), question("b")], edit=Edit("Ann", "imported"))
+    store.questions.put(question_set.id, [question("a"), question("b")], edit=Edit("Ann", "imported"))
     shown = now(workspace, question_set)["a"]
     authoring.save(store, question_set, replace(shown, text="How tall is it?"), codecs.version_of(shown))
-    store.delete_questions(question_set.id, ["b"], Edit("Bo", "deleted"))
-    listed = store.history.versions(question_set.id)
+    store.questions.delete(question_set.id, ["b"], Edit("Bo", "deleted"))
+    listed = store.versions.all(question_set.id)
     assert [(v.number, v.author, v.action, v.questions) for v in listed] == [
         (3, "Bo", "deleted", 1),
         (2, "", "edited", 1),
         (1, "Ann", "imported", 2),
     ]
     assert latest(workspace, question_set).version == 3
-    newest = {i: store.history.latest(question_set.id, i) for i in ("a", "b", "none")}
-    assert {i: version and version.number for i, version in newest.items()} == {"a": 2, "b": 3, "none": None}
-    assert [(v.number, q and q.text) for v, q in store.history.of_question(question_set.id, "a")] == [
+    assert [(v.number, q and q.text) for v, q in store.versions.of_question(question_set.id, "a")] == [
         (2, "How high is it?"),
         (1, None),
     ]
 
 
 def test_writing_what_is_there_makes_no_version(workspace, question_set):
-    workspace.store.put_questions(question_set.id, [question("a")])
-    workspace.store.put_questions(question_set.id, [question("a")])
+    workspace.store.questions.put(question_set.id, [question("a")])
+    workspace.store.questions.put(question_set.id, [question("a")])
     assert latest(workspace, question_set).version == 1
 
 
 def test_edits_of_one_key_that_follow_each_other_are_one_version(workspace, question_set):
     store, edit = workspace.store, Edit("", "generated", "generation-1")
     for name in "abc":
-        store.put_questions(question_set.id, [question(name)], edit=edit)
-    store.put_questions(question_set.id, [question("a", "Changed?")], edit=edit)  # new in this version all the same
-    store.put_questions(question_set.id, [question("d")], edit=Edit("", "added"))
-    store.put_questions(question_set.id, [question("e")], edit=edit)
-    assert [(v.number, v.questions) for v in store.history.versions(question_set.id)] == [(3, 1), (2, 1), (1, 3)]
-    assert [c.before for c in store.history.changes(question_set.id, 0, 1)] == [None] * 3
-    assert {c.question_id: c.after.text for c in store.history.changes(question_set.id, 0, 1)}["a"] == "Changed?"
+        store.questions.put(question_set.id, [question(name)], edit=edit)
+    store.questions.put(question_set.id, [question("a", "Changed?")], edit=edit)  # new in this version all the same
+    store.questions.put(question_set.id, [question("d")], edit=Edit("", "added"))
+    store.questions.put(question_set.id, [question("e")], edit=edit)
+    assert [(v.number, v.questions) for v in store.versions.all(question_set.id)] == [(3, 1), (2, 1), (1, 3)]
+    assert [c.before for c in store.versions.changes(question_set.id, 0, 1)] == [None] * 3
+    assert {c.question_id: c.after.text for c in store.versions.changes(question_set.id, 0, 1)}["a"] == "Changed?"
 
 
 def test_two_versions_are_compared_question_by_question(workspace, question_set):
     store = workspace.store
-    store.put_questions(question_set.id, [question("a"), question("b"), question("c")])  # 1
-    store.put_questions(question_set.id, [question("a", "Second?")])  # 2
-    store.put_questions(question_set.id, [question("a", "Third?", type="fact"), question("d")])  # 3
-    store.delete_questions(question_set.id, ["b"])  # 4
-    store.put_questions(question_set.id, [question("c", "Other?")])  # 5
-    store.put_questions(question_set.id, [question("c")])  # 6: as before
+    store.questions.put(question_set.id, [question("a"), question("b"), question("c")])  # 1
+    store.questions.put(question_set.id, [question("a", "Second?")])  # 2
+    store.questions.put(question_set.id, [question("a", "Third?", type="fact"), question("d")])  # 3
+    store.questions.delete(question_set.id, ["b"])  # 4
+    store.questions.put(question_set.id, [question("c", "Other?")])  # 5
+    store.questions.put(question_set.id, [question("c")])  # 6: as before
     found = versions.differences(store, latest(workspace, question_set), 1)
     assert [(d.question.id, d.what) for d in found] == [
         ("a", ("question", "type")),
@@ -104,14 +102,14 @@ def test_two_versions_are_compared_question_by_question(workspace, question_set)
 
 def test_edits_are_taken_back_one_after_the_other(workspace, question_set):
     store = workspace.store
-    store.put_questions(question_set.id, [question("a"), question("b")])  # 1
-    store.put_questions(question_set.id, [question("a", "Second?"), question("c")])  # 2
-    store.delete_questions(question_set.id, ["b"])  # 3
+    store.questions.put(question_set.id, [question("a"), question("b")])  # 1
+    store.questions.put(question_set.id, [question("a", "Second?"), question("c")])  # 2
+    store.questions.delete(question_set.id, ["b"])  # 3
     assert versions.undo(store, latest(workspace, question_set), "Ann").number == 3
     assert sorted(now(workspace, question_set)) == ["a", "b", "c"]
     assert versions.undo(store, latest(workspace, question_set)).number == 2
     assert {i: q.text for i, q in now(workspace, question_set).items()} == dict.fromkeys("ab", "How high is it?")
-    listed = store.history.versions(question_set.id)
+    listed = store.versions.all(question_set.id)
     assert [(v.number, v.undoes) for v in listed[:2]] == [(5, 2), (4, 3)]
     assert listed[1].author == "Ann"
     assert versions.undo(store, latest(workspace, question_set)).number == 1
@@ -122,40 +120,40 @@ def test_edits_are_taken_back_one_after_the_other(workspace, question_set):
 
 def test_a_version_is_restored(workspace, question_set):
     store = workspace.store
-    store.put_questions(question_set.id, [question("a"), question("b")])
+    store.questions.put(question_set.id, [question("a"), question("b")])
     before = now(workspace, question_set)
-    store.put_questions(question_set.id, [question("a", "Second?"), question("c")])
-    store.delete_questions(question_set.id, ["b"])
+    store.questions.put(question_set.id, [question("a", "Second?"), question("c")])
+    store.questions.delete(question_set.id, ["b"])
     assert versions.restore(store, latest(workspace, question_set), 1, "Bo") == 3
     assert now(workspace, question_set) == before
-    assert store.history.versions(question_set.id)[0].action == "restored version 1"
+    assert store.versions.all(question_set.id)[0].action == "restored version 1"
 
 
 def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, question_set):
     store = workspace.store
-    store.put_questions(question_set.id, [question("a"), question("b")])  # 1
-    store.put_questions(question_set.id, [question("c", text='A "side": ["test", "0"]}')])  # 2
+    store.questions.put(question_set.id, [question("a"), question("b")])  # 1
+    store.questions.put(question_set.id, [question("c", text='A "side": ["test", "0"]}')])  # 2
     sides = {"a": "validation", "b": "test", "c": "test"}
     split = Split("stratified", 0.5, 0)
-    store.put_split(question_set.id, split, sides)
+    store.sets.put_split(question_set.id, split, sides)
     versions.undo(store, latest(workspace, question_set))  # 3: without c
     versions.undo(store, latest(workspace, question_set))  # 4: empty
     assert now(workspace, question_set) == {}
-    assert [q.split for _, q in store.history.of_question(question_set.id, "c") if q] == [""]
+    assert [q.split for _, q in store.versions.of_question(question_set.id, "c") if q] == [""]
     versions.restore(store, latest(workspace, question_set), 2)
     assert {i: q.split for i, q in now(workspace, question_set).items()} == sides
     assert latest(workspace, question_set).sides == {"validation": 1, "test": 2}
     assert versions.differences(store, latest(workspace, question_set), 2) == []  # a side is not part of a version
-    store.delete_questions(question_set.id, ["c"])  # 6
-    store.put_split(question_set.id, split, {"a": "test", "b": "validation"})
-    store.put_questions(question_set.id, [question("c")])  # 7: new, not taken back
+    store.questions.delete(question_set.id, ["c"])  # 6
+    store.sets.put_split(question_set.id, split, {"a": "test", "b": "validation"})
+    store.questions.put(question_set.id, [question("c")])  # 7: new, not taken back
     assert now(workspace, question_set)["c"].split == ""
-    store.delete_questions(question_set.id, ["b"])  # 8
-    store.put_split(question_set.id, Split("stratified", 0.5, 1), {"a": "test", "c": "validation"})
+    store.questions.delete(question_set.id, ["b"])  # 8
+    store.sets.put_split(question_set.id, Split("stratified", 0.5, 1), {"a": "test", "c": "validation"})
     versions.undo(store, latest(workspace, question_set))
     assert {i: q.split for i, q in now(workspace, question_set).items()} == {"a": "test", "b": "", "c": "validation"}
-    store.delete_questions(question_set.id, ["c"])
-    store.put_split(question_set.id, None, {})
+    store.questions.delete(question_set.id, ["c"])
+    store.sets.put_split(question_set.id, None, {})
     versions.undo(store, latest(workspace, question_set))
     assert {q.split for q in now(workspace, question_set).values()} == {""}
 
@@ -163,23 +161,23 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
 def test_a_set_of_an_earlier_release_has_its_first_edit_compared(workspace, question_set):
     """Questions that were stored before there were versions are in version 0."""
     store = workspace.store
-    store.put_questions(question_set.id, [question("a"), question("b")])
-    with store._write() as connection:
+    store.questions.put(question_set.id, [question("a"), question("b")])
+    with store._transactions.writing() as connection:
         for table in ("set_versions", "question_changes"):
             connection.exec_driver_sql(f"DELETE FROM {table}")
-    store.put_questions(question_set.id, [question("a", "Second?")])
+    store.questions.put(question_set.id, [question("a", "Second?")])
     [found] = versions.differences(store, latest(workspace, question_set), 0)
     assert (found.change.before.text, found.change.after.text) == ("How high is it?", "Second?")
 
 
 def test_evidence_that_moves_makes_a_version(workspace, question_set):
-    store, corpus = workspace.store, workspace.store.corpus("notes")
+    store, corpus = workspace.store, workspace.store.corpora.get("notes")
     corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
-    [info] = store.documents(corpus.id)
+    [info] = store.documents.all(corpus.id)
     span = Span(info.id, 12, 15, "3 m")
-    store.put_questions(question_set.id, [replace(question("a"), evidence=((span,),))])
+    store.questions.put(question_set.id, [replace(question("a"), evidence=((span,),))])
     corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
-    newest = store.history.versions(question_set.id)[0]
+    newest = store.versions.all(question_set.id)[0]
     assert (newest.number, newest.action) == (2, "evidence moved with its documents")
     [found] = versions.differences(store, latest(workspace, question_set), 1)
     assert found.what == ("evidence",)
@@ -193,13 +191,13 @@ def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
 
     workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
     store = workspace.store
-    question_set = store.create_question_set(store.create_corpus("notes").id, "asked")
+    question_set = store.sets.add(store.corpora.add("notes").id, "asked")
     states = [{}]
     for name, turn in edits:
         if turn:
-            store.put_questions(question_set.id, [question(name, f"Text {turn}?")])
+            store.questions.put(question_set.id, [question(name, f"Text {turn}?")])
         else:
-            store.delete_questions(question_set.id, [name])
+            store.questions.delete(question_set.id, [name])
         state = now(workspace, question_set)
         if state != states[-1]:
             states.append(state)
@@ -207,7 +205,7 @@ def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
     assert last.version == len(states) - 1
     for older, before in enumerate(states):
         for newer in range(older, len(states)):
-            changes = store.history.changes(question_set.id, older, newer)
+            changes = store.versions.changes(question_set.id, older, newer)
             rebuilt = dict(before)
             for change in changes:
                 assert change.before == before.get(change.question_id)
@@ -219,32 +217,32 @@ def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
 
 def test_a_deleted_set_leaves_nothing(workspace, question_set):
     store = workspace.store
-    store.put_questions(question_set.id, [question("a")])
-    store.put_set_fact(question_set.id, "plan", {"cells": []})
+    store.questions.put(question_set.id, [question("a")])
+    store.sets.put_fact(question_set.id, "plan", {"cells": []})
     store.comments.add(question_set.id, "a", "Ann", "Why?")
-    store.delete_question_set(question_set.id)
+    store.sets.delete(question_set.id)
     for table in ("set_versions", "question_changes", "set_facts", "comments"):
-        with store._write() as connection:
+        with store._transactions.writing() as connection:
             assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
 
 
 def test_facts_of_a_set_are_kept_and_counted_as_changes(workspace, question_set):
     store = workspace.store
     [before] = store.revisions(question_set.id)
-    store.put_set_fact(question_set.id, "plan", {"cells": ["一"]})
-    assert store.set_fact(question_set.id, "plan") == {"cells": ["一"]}
+    store.sets.put_fact(question_set.id, "plan", {"cells": ["一"]})
+    assert store.sets.fact(question_set.id, "plan") == {"cells": ["一"]}
     assert store.revisions(question_set.id) == (before + 1,)
-    store.put_set_fact(question_set.id, "plan", None)
-    assert store.set_fact(question_set.id, "plan") is None
+    store.sets.put_fact(question_set.id, "plan", None)
+    assert store.sets.fact(question_set.id, "plan") is None
 
 
 def test_what_followed_from_documents_is_not_taken_back(workspace, question_set):
-    store, corpus = workspace.store, workspace.store.corpus("notes")
+    store, corpus = workspace.store, workspace.store.corpora.get("notes")
     corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
-    [info] = store.documents(corpus.id)
-    store.put_questions(question_set.id, [replace(question("a"), evidence=((Span(info.id, 12, 15, "3 m"),),))])
+    [info] = store.documents.all(corpus.id)
+    store.questions.put(question_set.id, [replace(question("a"), evidence=((Span(info.id, 12, 15, "3 m"),),))])
     corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
-    newest = store.history.versions(question_set.id)[0]
+    newest = store.versions.all(question_set.id)[0]
     assert (newest.by_system, newest.author) == (True, workspace.settings.person)
     assert replace(newest, author="").who == "ragviz"  # moved when the store was opened, or by an earlier version
     assert versions.undo(store, latest(workspace, question_set)).number == 1
@@ -257,19 +255,17 @@ def test_what_asked_each_version_is_told_by_names_that_may_have_commas(
 ):
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
     store = workspace.store
-    store.put_questions(question_set.id, [question("a")])
+    store.questions.put(question_set.id, [question("a")])
     config = RunConfig("i", question_set.id)
     for name, version in (("g", 1), ("g, again", 1), ("before there were versions", None)):
         made = {"questions": "asked", "questions_version": version, "n": 1}
-        store.create_run(name, question_set.corpus_id, config, "f", made)
+        store.runs.add(name, question_set.corpus_id, config, "f", made)
     runs = measurements.runs_by_version(workspace, question_set)
     assert runs == {1: ["g, again", "g"]}
-    assert list(versions_tab.version_rows(store.history.versions(question_set.id), runs)["Asked by"]) == [
-        "“g, again”, “g”"
-    ]
+    assert list(versions_tab.version_rows(store.versions.all(question_set.id), runs)["Asked by"]) == ["“g, again”, “g”"]
     assert [row["asked_by"] for row in json.loads(command_line("questions", "versions", "asked", "--json")[1])] == [
         ["g, again", "g"]
     ]
     assert "“g, again”, “g”" in command_line("questions", "versions", "asked")[1]
-    told = [measurements.version_words(store.run(name)) for name in ("g", "before there were versions")]
+    told = [measurements.version_words(store.runs.get(name)) for name in ("g", "before there were versions")]
     assert told == ["asked, version 1", "asked"]

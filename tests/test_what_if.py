@@ -249,7 +249,7 @@ def made(tmp_path_factory) -> Workspace:
         patch.setenv("RAGVIZ_MODEL", "loopback")
         patch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
         workspace = Workspace(Settings(_env_file=None, home=tmp_path_factory.mktemp("home")))
-        corpus = workspace.store.create_corpus("sample")
+        corpus = workspace.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
         assert not exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q").problems
@@ -271,11 +271,11 @@ RUNS = {
 
 
 def held_of(workspace: Workspace, name: str) -> what_ifs.Held:
-    return what_ifs.held_of(workspace, workspace.store.run(name))
+    return what_ifs.held_of(workspace, workspace.store.runs.get(name))
 
 
 def own_means(workspace: Workspace, name: str) -> dict[str, float]:
-    summary = measurements.summary_of(workspace, workspace.store.run(name))
+    summary = measurements.summary_of(workspace, workspace.store.runs.get(name))
     return {metric.partition("@")[0]: estimate.mean for metric, estimate in summary.metrics.items()}
 
 
@@ -295,14 +295,14 @@ def test_another_constant_is_a_run_with_that_constant(made):
     assert held.held is None
     with pytest.raises(UsageError, match="not stored to depth 100: search for them first"):
         what_ifs.reading_at(held, 5)
-    done = searched_again.search_again(made, made.store.run("hybrid"), "components")
+    done = searched_again.search_again(made, made.store.runs.get("hybrid"), "components")
     assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)
     held = held_of(made, "hybrid")
     assert (held.unequal, held_of(made, "hybrid-5").unequal) == (0, 0)  # kept for every run of these questions
     for name, constant, k in (("hybrid-5", 5, 3), ("hybrid-0", 0, 6)):
         rankings, scores = fusion.rankings(held.held, constant, held.rankings)
         chunk_ids = np.array([*rankings.number, ""], dtype=object)[rankings.chunks]
-        for row, result in enumerate(r for r in made.store.results(made.store.run(name).id) if r.gold):
+        for row, result in enumerate(r for r in made.store.rankings.all(made.store.runs.get(name).id) if r.gold):
             assert tuple(filter(None, chunk_ids[row])) == result.ranking.ids
             assert tuple(scores[row][np.isfinite(scores[row])]) == result.ranking.scores
         effects, expected = what_ifs.effects(held, Choices(k), constant), own_means(made, name)
@@ -313,14 +313,14 @@ def test_another_constant_is_a_run_with_that_constant(made):
 
 def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
     held = held_of(made, "answered")
-    read, run = what_ifs.reading_at(held, None), made.store.run("answered-150")
+    read, run = what_ifs.reading_at(held, None), made.store.runs.get("answered-150")
     kept = dict(zip(read.table.question_ids, what_if.kept(read, Choices(6, None, 150)).tolist(), strict=True))
-    evaluated = made.store.evaluated_answers(run.id)
+    evaluated = made.store.judgements.all(run.id)
     whole = {i: [c for c in each.answer.context if c not in each.answer.cut] for i, each in evaluated.items()}
     assert {i: len(whole[i]) for i in kept} == kept
     assert 0 < sum(kept.values()) < 6 * len(kept)
     effects = what_ifs.effects(held, Choices(6, None, 150))
-    results = {r.question_id: r for r in made.store.results(run.id) if r.gold}
+    results = {r.question_id: r for r in made.store.rankings.all(run.id) if r.gold}
     recall = [np.mean([bool(set(group) & set(whole[i])) for group in r.gold]) for i, r in results.items()]
     assert effects["recall"].other.mean == pytest.approx(np.mean(recall))
     assert effects["tokens"].other.mean <= 150
@@ -329,7 +329,7 @@ def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
 
 def test_component_rankings_are_those_of_runs_that_are_deep_enough(made, monkeypatch):
     monkeypatch.setattr(searched_again, "_key", lambda *_: "nothing is kept")
-    run = made.store.run("hybrid")
+    run = made.store.runs.get("hybrid")
     assert held_of(made, "hybrid").held is None
     for name in ("knn", "bm25"):
         running.run(made, f"deep-{name}", RunConfig("i", "q", retriever=name, depth=100))
@@ -337,12 +337,12 @@ def test_component_rankings_are_those_of_runs_that_are_deep_enough(made, monkeyp
     assert held.held is not None
     assert held.unequal == 0
     for name in ("knn", "bm25"):
-        made.store.delete_run(made.store.run(f"deep-{name}").id)
+        made.store.runs.delete(made.store.runs.get(f"deep-{name}").id)
     assert searched_again.refusal(made, run, "components") == ""
 
 
 def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
-    run = made.store.run("near")
+    run = made.store.runs.get("near")
     pairs = what_ifs.pairs_of(made, run)
     judgement = judgements.judgement_of(made, run)
     risk = what_ifs.risk_of(made, run, judgement, 3, "top", pairs)
@@ -351,7 +351,7 @@ def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
     assert unanswerable > 0
     assert risk.cases.answered.all()
     assert int(risk.cases.wrong.sum()) == int(((ranks == 0) | (ranks > 3)).sum()) + unanswerable
-    run = made.store.run("answered")
+    run = made.store.runs.get("answered")
     judgement = judgements.judgement_of(made, run)
     risk = what_ifs.risk_of(made, run, judgement, 3, "margin", what_ifs.pairs_of(made, run))
     assert risk.judged
@@ -364,7 +364,7 @@ def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
 
 
 def test_parts_that_tell_nothing_say_why(made):
-    near, hybrid = made.store.run("near"), made.store.run("hybrid")
+    near, hybrid = made.store.runs.get("near"), made.store.runs.get("hybrid")
     assert "ranks by knn alone" in searched_again.refusal(made, near, "components")
     assert "compares the question with every chunk" in searched_again.refusal(made, hybrid, "exact")
     with pytest.raises(UsageError, match="its search is exact"):
@@ -410,9 +410,9 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)  # all vectors were cached
     questions = [question for question, _ in pairs if question.evidence]
     found = searched_again.exact_of(made, run, questions)
-    exactly = [result for result in made.store.results(made.store.run(name).id) if result.gold]
+    exactly = [result for result in made.store.rankings.all(made.store.runs.get(name).id) if result.gold]
     assert [each.ids for each in found.rankings] == [each.ranking.ids for each in exactly]
-    nearest = [r.ranking for r in made.store.results(made.store.run("near").id) if r.gold]
+    nearest = [r.ranking for r in made.store.rankings.all(made.store.runs.get("near").id) if r.gold]
     for row, each in enumerate(nearest):  # counted a second way; chunks with equal words are equally near
         remembered = [s for i, s in zip(each.ids, each.scores, strict=True) if not forgotten(i)]
         counts = [sum(s >= each.scores[k - 1] - 1e-6 for s in remembered[:k]) for k in range(1, 11)]
@@ -422,7 +422,7 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     def by_rankings(results):
         return {r.question_id for r in results if all(set(group) & set(r.ranking.ids[:3]) for group in r.gold)}
 
-    ours = by_rankings(r for r in made.store.results(run.id) if r.gold)
+    ours = by_rankings(r for r in made.store.rankings.all(run.id) if r.gold)
     theirs, names = by_rankings(exactly), set(asked)
     sets_ = {
         outcome: {i for i, yes in zip(asked, mask, strict=True) if yes} for outcome, mask in compared.found.items()
@@ -432,11 +432,11 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     }  # fmt: skip
     assert sets_["exact"]
     assert compared.agreement.mean == pytest.approx(found.near[:, 2].mean() / 3)
-    made.store.delete_run(run.id)
+    made.store.runs.delete(run.id)
 
 
 def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
-    corpus = made.store.corpora()[0]
+    corpus = made.store.corpora.all()[0]
     config = IndexConfig(embedder="openai:bags", chunk_size=90)
     indexing.build_index(made, corpus, "changing", config)
     run = running.run(made, "before", RunConfig("changing", "q", retriever="hybrid", depth=10))
@@ -448,15 +448,15 @@ def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
     assert (held.index, held.own.tokens) == (None, None)
     with pytest.raises(UsageError, match="budget cannot be tried"):
         what_ifs.chosen_from(held, 3, None, 100)
-    made.store.delete_run(run.id)
+    made.store.runs.delete(run.id)
 
 
 def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     """The sides of the set's split, where the run asked both; the numbers by a loop over the questions of a side."""
-    held = made.store.question_set("q")
-    sides = splits.sides_of(made.store.questions(held.id), "stratified", 0.5, 1)
-    made.store.put_split(held.id, Split("stratified", 0.5, 1), sides)
-    run = made.store.run("near")
+    held = made.store.sets.get("q")
+    sides = splits.sides_of(made.store.questions.all(held.id), "stratified", 0.5, 1)
+    made.store.sets.put_split(held.id, Split("stratified", 0.5, 1), sides)
+    run = made.store.runs.get("near")
     pairs = what_ifs.pairs_of(made, run)
     risk = what_ifs.risk_of(made, run, judgements.judgement_of(made, run), 10, "top", pairs)
     validation = risk.cases.take([row for row, own in enumerate(risk.sides) if own == "validation"])

@@ -26,7 +26,7 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home", elasticsearch_url=elasticsearch_url))
-        corpus = workspace.store.create_corpus("sample")
+        corpus = workspace.store.corpora.add("sample")
         for name, data in sample.documents():
             corpora.add_file(workspace, corpus, name, data)
         exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
@@ -35,7 +35,7 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             indexing.build_index(workspace, corpus, f"what-if-{name}", config)
             running.run(workspace, name, RunConfig(f"what-if-{name}", "q", depth=5))
         try:
-            run, flat = workspace.store.run("poor"), workspace.store.run("flat")
+            run, flat = workspace.store.runs.get("poor"), workspace.store.runs.get("flat")
             assert "type flat compares the question with every chunk" in searched_again.refusal(
                 workspace, flat, "exact"
             )
@@ -46,7 +46,7 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             questions = [question for question, _ in pairs if question.evidence]
             found = searched_again.exact_of(workspace, run, questions)
             assert found is not None
-            exactly = [result.ranking for result in workspace.store.results(flat.id) if result.gold]
+            exactly = [result.ranking for result in workspace.store.rankings.all(flat.id) if result.gold]
             for ours, theirs in zip(found.rankings, exactly, strict=True):
                 assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
             known = what_if.losses(workspace, held, pairs, 3)
@@ -61,4 +61,4 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             assert sum(mask.sum() for mask in compared.found.values()) == len(asked)
         finally:
             for name in ("poor", "flat"):
-                workspace.index(workspace.store.index(f"what-if-{name}")).drop()
+                workspace.index(workspace.store.indexes.get(f"what-if-{name}")).drop()

@@ -29,7 +29,7 @@ def tiles(app: AppTest) -> dict[str, tuple[str, str]]:
 
 def expected(run: str, choices: Choices, constant: int | None = None) -> dict[str, tuple[str, str]]:
     workspace = open_workspace()
-    held = what_if.held_of(workspace, workspace.store.run(run))
+    held = what_if.held_of(workspace, workspace.store.runs.get(run))
     shown = {}
     for name, effect in what_if.effects(held, choices, constant).items():
         digits = 0 if name == "tokens" else 2
@@ -121,7 +121,7 @@ def test_scores_that_cannot_be_compared_get_no_threshold() -> None:
 def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))
-    run = workspace.store.run("both")
+    run = workspace.store.runs.get("both")
     app = show("results", run="both", tab=TAB)
     assert "if-constant" not in [slider.key for slider in app.select_slider]
     submitted: list[tuple[object, ...]] = []

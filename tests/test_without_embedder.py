@@ -39,7 +39,7 @@ def workspace(
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
     url = request.getfixturevalue("elasticsearch_url") if backend == "elasticsearch" else None
     workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home", elasticsearch_url=url))
-    corpus = workspace.store.create_corpus("pumps")
+    corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
     exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
     yield workspace
@@ -48,7 +48,7 @@ def workspace(
 
 @pytest.fixture
 def corpus(workspace: Workspace) -> Corpus:
-    return workspace.store.corpus("pumps")
+    return workspace.store.corpora.get("pumps")
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def config(backend: str) -> IndexConfig:
 
 def test_a_build_embeds_nothing(workspace: Workspace, corpus: Corpus, config: IndexConfig):
     built = indexing.build_index(workspace, corpus, "words", config)
-    info = workspace.store.index("words")
+    info = workspace.store.indexes.get("words")
     assert (built.chunks, built.added, built.embedded, built.longer_than_read, built.calls) == (8, 8, 0, 0, 0)
     assert (info.status, info.dims, info.embedder_identity, info.chunks) == ("ready", 0, "", 8)
     index = workspace.index(info)
@@ -68,8 +68,8 @@ def test_a_build_embeds_nothing(workspace: Workspace, corpus: Corpus, config: In
 
 def test_its_chunks_count_the_packaged_models_tokens(workspace: Workspace, corpus: Corpus, config: IndexConfig):
     indexing.build_index(workspace, corpus, "words", config)
-    info = workspace.store.index("words")
-    [(_, cuts)] = workspace.store.cuts(info.build, info.documents).items()
+    info = workspace.store.indexes.get("words")
+    [(_, cuts)] = workspace.store.indexes.cuts(info.build, info.documents).items()
     packaged = tokenizer.open_tokenizer(weights.PACKAGED)
     assert [tokens for *_, tokens in cuts.tolist()] == [
         len(packaged.offsets(TEXT[start:end])) for start, end, _ in cuts.tolist()
@@ -81,7 +81,7 @@ def test_it_is_updated(workspace: Workspace, corpus: Corpus, config: IndexConfig
     corpora.add_file(workspace, corpus, "valves.txt", b"The copper valve costs 7 euros a year.")
     built = indexing.build_index(workspace, corpus, "words", config)
     assert (built.chunks, built.added, built.removed, built.embedded) == (9, 1, 0, 0)
-    [first, *_] = search.search(workspace, workspace.store.index("words"), "copper valve", "bm25", 3)
+    [first, *_] = search.search(workspace, workspace.store.indexes.get("words"), "copper valve", "bm25", 3)
     assert first.document_name == "valves.txt"
     assert indexing.build_index(workspace, corpus, "words", config).added == 0
 
@@ -96,23 +96,23 @@ def test_it_can_be_given_an_embedder_and_lose_it_again(
         patch.setattr(indexing, "text_tokens_of", lambda _: None)
         full = IndexConfig("sentences", 16, embedder="hashing", backend=config.backend)
         indexing.build_index(workspace, corpus, "words", full)
-        assert workspace.store.index("words").dims == Hashing.dims
-        assert len(search.search(workspace, workspace.store.index("words"), "east pump", "knn", 3)) == 3
+        assert workspace.store.indexes.get("words").dims == Hashing.dims
+        assert len(search.search(workspace, workspace.store.indexes.get("words"), "east pump", "knn", 3)) == 3
     indexing.build_index(workspace, corpus, "words", config)
-    assert workspace.store.index("words").dims == 0
-    assert damage.damage(workspace, workspace.store.index("words")) == ""
+    assert workspace.store.indexes.get("words").dims == 0
+    assert damage.damage(workspace, workspace.store.indexes.get("words")) == ""
 
 
 def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, corpus: Corpus, config: IndexConfig):
     indexing.build_index(workspace, corpus, "words", config)
-    info = workspace.store.index("words")
+    info = workspace.store.indexes.get("words")
     workspace.index(info).drop()
     assert "removed" in damage.damage(workspace, info)
     assert "--embedder none" in damage.build_command(workspace, info)
     with pytest.raises(SearchError, match="--embedder none"):
         search.search(workspace, info, "east pump", "bm25", 3)
     indexing.build_index(workspace, corpus, "words", config)
-    assert damage.damage(workspace, workspace.store.index("words")) == ""
+    assert damage.damage(workspace, workspace.store.indexes.get("words")) == ""
 
 
 def test_a_run_by_bm25(workspace: Workspace, corpus: Corpus, config: IndexConfig):
@@ -120,7 +120,7 @@ def test_a_run_by_bm25(workspace: Workspace, corpus: Corpus, config: IndexConfig
     choice = RunConfig("words", "q", "bm25", answerer="extractive", metrics=("token_f1",))
     assert running.foresee(workspace, choice).questions == 1
     run = running.run(workspace, "by words", choice, budget=1.0)
-    [result] = workspace.store.results(run.id)
+    [result] = workspace.store.rankings.all(run.id)
     assert result.ranking.ids[:1] == result.gold[0]
 
 
@@ -129,7 +129,7 @@ def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
     workspace: Workspace, corpus: Corpus, config: IndexConfig, name: str
 ):
     indexing.build_index(workspace, corpus, "words", config)
-    info = workspace.store.index("words")
+    info = workspace.store.indexes.get("words")
     choice = RunConfig("words", "q", name)  # type: ignore[arg-type]
     for use in (
         lambda: search.search(workspace, info, "east pump", name, 3),  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
     ):
         with pytest.raises(UsageError, match=rf"'{name}' compares vectors.*'words'.*without an embedder: use bm25, or"):
             use()
-    assert workspace.store.run_named("r") is None
+    assert workspace.store.runs.find("r") is None
 
 
 def test_questions_are_generated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
@@ -148,7 +148,7 @@ def test_questions_are_generated(workspace: Workspace, corpus: Corpus, config: I
 
 
 def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, config: IndexConfig):
-    documents = workspace.store.documents(corpus.id)
+    documents = workspace.store.documents.all(corpus.id)
     cuts = preview.cuts(workspace, corpus.id, [documents[0].id], 6_000, config)
     chunks = [cuts[documents[0].id]]
     plain, full, unknown = (
@@ -202,7 +202,7 @@ def test_the_command_line_builds_and_searches_without_an_embedder(ragviz):
         assert "built without an embedder: use bm25, or build an index with an embedder" in " ".join(err.split())
     code, out, err = ragviz("run", "--index", "words", "--questions", "q", "--name", "r", "--json")
     assert code == 0, err
-    assert open_workspace().store.run("r").config.retriever == "bm25"
+    assert open_workspace().store.runs.get("r").config.retriever == "bm25"
 
 
 # The pages
@@ -214,7 +214,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     cache.workspace.clear()
     monkeypatch.setattr(Workspace, "embedder", embeds_nothing)
     workspace = open_workspace()
-    corpus = workspace.store.create_corpus("pumps")
+    corpus = workspace.store.corpora.add("pumps")
     corpora.add_file(workspace, corpus, "pumps.txt", TEXT.encode())
     exchange.import_data(workspace, corpus, json.dumps(ROW).encode(), "q.jsonl", "q")
     indexing.build_index(workspace, corpus, "words", IndexConfig("sentences", 16, embedder=""))
@@ -254,7 +254,7 @@ def test_the_run_page_offers_what_the_index_serves(home: Workspace):
 
 def test_another_index_is_offered_its_own_retrievers(home: Workspace, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
-    indexing.build_index(home, home.store.corpus("pumps"), "vectors", IndexConfig("sentences", 16))
+    indexing.build_index(home, home.store.corpora.get("pumps"), "vectors", IndexConfig("sentences", 16))
     run = show("run", index="vectors")
     assert offers(run, "Retriever") == ["knn", "bm25", "hybrid"]
     checked(run.selectbox(key="choice-index").set_value("words").run())

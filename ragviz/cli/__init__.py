@@ -100,7 +100,7 @@ def list_jobs(
     """List the jobs, or cancel or resume one."""
     workspace = console.open_workspace()
     if cancel:
-        jobs.cancel(workspace, workspace.store.job(cancel))
+        jobs.cancel(workspace, workspace.store.jobs.get(cancel))
     if resume:
         with console.bar() as watch:
             jobs.perform(workspace, resume, watch)

@@ -53,17 +53,17 @@ def questions_asked(
     Nothing but texts and counts is kept of it; keys, addresses of mail and long numbers are taken out.
     """
     workspace = console.open_workspace()
-    question_set, author = workspace.store.question_set(set_name), author or workspace.settings.person
-    before = {question.id: question.weight for question in workspace.store.questions(question_set.id)}
+    question_set, author = workspace.store.sets.get(set_name), author or workspace.settings.person
+    before = {question.id: question.weight for question in workspace.store.questions.all(question_set.id)}
     if file is not None:
         if not file.is_file():
             raise InputError(f"The file {file} cannot be opened: No such file.")
         if index_name:
-            workspace.store.index(index_name)
+            workspace.store.indexes.get(index_name)
         arguments: dict[str, Any] = {"questions": question_set.id, "index": index_name}
         arguments |= {"files": [(file.name, str(file.absolute()))]}
         arguments |= {"alike": alike, "apply": apply, "author": author}
-        corpus = workspace.store.corpus(question_set.corpus_id)
+        corpus = workspace.store.corpora.get(question_set.corpus_id)
         console.perform(workspace, "asked", f"Read {file.name}", corpus, arguments)
     read = demand.stored(workspace, question_set)
     if read is None:
@@ -71,7 +71,7 @@ def questions_asked(
     if file is None and apply:
         demand.apply_weights(workspace, question_set, read, author)
     run = _run(workspace, question_set, run_name)
-    questions = workspace.store.questions(question_set.id)
+    questions = workspace.store.questions.all(question_set.id)
     changed = sum(question.weight != before.get(question.id) for question in questions) if apply else None
     weights = demand.weights_of(read, questions)
     means = demand.weighted_means(workspace, run, weights) if run else []
@@ -90,7 +90,7 @@ def _weights_words(changed: int, read: Demand, questions: Sequence[Question]) ->
 def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | None:
     """Return the run that is named, or the newest finished one of the set."""
     if name:
-        run = workspace.store.run(name)
+        run = workspace.store.runs.get(name)
         if run.config.questions != question_set.id:
             raise UsageError(f"Run '{run.name}' asked another set than '{question_set.name}': choose another run.")
         return run

@@ -54,10 +54,10 @@ def check(
     if undecided:
         console.one_of("way to count what is undecided", undecided, requirements.UNDECIDED)
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     demands = acceptance.Demands(
         require,
-        workspace.store.run(baseline) if baseline else None,
+        workspace.store.runs.get(baseline) if baseline else None,
         no_worse_than,
         metrics,
         cast("Undecided", undecided) if undecided else None,

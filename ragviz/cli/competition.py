@@ -31,13 +31,13 @@ def runs_again(
     found again without them was lost to their competition. A finished run called NAME is not made a second time.
     """
     workspace = console.open_workspace()
-    earlier = workspace.store.run(run_name)
+    earlier = workspace.store.runs.get(run_name)
     name = name or f"{earlier.name}, again"
-    later = workspace.store.run_named(name)
+    later = workspace.store.runs.find(name)
     if later is None or later.status != "done":
-        corpus = workspace.store.corpus(earlier.corpus_id)
+        corpus = workspace.store.corpora.get(earlier.corpus_id)
         console.perform(workspace, "again", f"Run {earlier.name} again", corpus, {"run": earlier.id, "name": name})
-        later = workspace.store.run(name)
+        later = workspace.store.runs.get(name)
     with console.bar() as watch:
         found = competition.competition(workspace, earlier, later, k, watch)
     words = [*_other_index(earlier, later), *competition.words(found)]

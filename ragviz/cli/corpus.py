@@ -32,7 +32,7 @@ def corpus_add(
     """Add files and folders to the corpus NAME (created when it does not exist)."""
     workspace = console.open_workspace()
     files = corpora.files_under(paths)
-    corpus = workspace.store.corpus_called(name)
+    corpus = workspace.store.corpora.ensure(name)
     with console.bar() as watch, staleness.refreshing(workspace.store, corpus, workspace.settings.person) as refreshed:
         outcomes = corpora.add_files(
             workspace, corpus, files, replace=replace_same_name, password=password, progress=watch
@@ -55,7 +55,7 @@ def corpus_add(
 def corpus_list(as_json: Json = False) -> None:
     """List the corpora."""
     store = console.open_workspace().store
-    rows = [{"corpus": c.name, **store.holdings(c.id)} for c in store.corpora()]
+    rows = [{"corpus": c.name, **store.corpora.holdings(c.id)} for c in store.corpora.all()]
     columns = ("corpus", "documents", "indexes", "question sets", "runs")
     console.show(rows, as_json, lambda: console.table(columns, [[*row.values()] for row in rows]))
 
@@ -64,7 +64,7 @@ def corpus_list(as_json: Json = False) -> None:
 def corpus_show(name: str, as_json: Json = False) -> None:
     """Show the documents of a corpus, unreadable ones too."""
     store = console.open_workspace().store
-    corpus = store.corpus(name)
+    corpus = store.corpora.get(name)
     documents = [
         {
             "name": d.name,
@@ -74,7 +74,7 @@ def corpus_show(name: str, as_json: Json = False) -> None:
             "status": d.status,
             "warnings": [*d.warnings, *([d.error] if d.error else [])],
         }
-        for d in store.documents(corpus.id)
+        for d in store.documents.all(corpus.id)
     ]
     columns = ("name", "pages", "characters", "language", "status", "warnings")
     rows = [[*[*d.values()][:-1], "; ".join(cast(list[str], d["warnings"]))] for d in documents]
@@ -85,13 +85,13 @@ def corpus_show(name: str, as_json: Json = False) -> None:
 def corpus_text(name: str, document: str, as_json: Json = False) -> None:
     """Print the parsed text of a document."""
     store = console.open_workspace().store
-    corpus = store.corpus(name)
-    info = store.document_named(corpus.id, document)
+    corpus = store.corpora.get(name)
+    info = store.documents.find(corpus.id, document)
     if info is None:
         raise UsageError(
             f"Corpus '{corpus.name}' has no readable document '{document}': `ragviz corpus show` lists them."
         )
-    whole = store.document(corpus.id, info.id)
+    whole = store.documents.get(corpus.id, info.id)
     console.show(whole, as_json, lambda: sys.stdout.write(whole.text + "\n"))
 
 
@@ -99,10 +99,10 @@ def corpus_text(name: str, document: str, as_json: Json = False) -> None:
 def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
     """Delete documents from a corpus."""
     workspace = console.open_workspace()
-    corpus = workspace.store.corpus(name)
+    corpus = workspace.store.corpora.get(name)
     author = workspace.settings.person
     with staleness.refreshing(workspace.store, corpus, author) as refreshed:  # also what an interrupted command left
-        ids = [d.id for d in workspace.store.documents(corpus.id) if d.name in documents]
+        ids = [d.id for d in workspace.store.documents.all(corpus.id) if d.name in documents]
         if len(ids) < len(set(documents)):
             named = counts.counted(len(set(documents)), "document")
             raise UsageError(f"Corpus '{corpus.name}' has only {len(ids)} of these {named}.")
@@ -126,6 +126,6 @@ def corpus_delete(
 ) -> None:
     """Delete a corpus with its indexes, question sets and runs."""
     workspace = console.open_workspace()
-    corpus = workspace.store.corpus(name)
+    corpus = workspace.store.corpora.get(name)
     console.confirm(f"Delete corpus '{corpus.name}' with {deletion.goes_with_corpus(workspace, corpus)}?", yes)
     console.report_left(deletion.delete_corpus(workspace, corpus, leave_remote=leave_remote))

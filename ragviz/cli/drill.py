@@ -36,11 +36,11 @@ def questions_drill(
     an injected instruction: each in several strengths and often, in memory. Index, documents and runs stay as they are.
     """
     workspace = console.open_workspace()
-    question_set, info = workspace.store.question_set(set_name), workspace.store.index(index_name)
+    question_set, info = workspace.store.sets.get(set_name), workspace.store.indexes.get(index_name)
     arguments: dict[str, Any] = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": k}
     arguments |= {"seed": seed, "repetitions": repetitions, "no_worse_than": no_worse_than, "answerer": answerer}
     arguments |= {"budget": budget}
-    corpus = workspace.store.corpus(question_set.corpus_id)
+    corpus = workspace.store.corpora.get(question_set.corpus_id)
     console.perform(workspace, "drill", f"Drill {question_set.name}", corpus, arguments)
     fact = drill.stored(workspace, question_set)
     assert fact is not None

@@ -78,7 +78,7 @@ def questions_export(
     """Write a question set to FILE, and say what of it the format cannot carry."""
     workspace = console.open_workspace()
     chosen = file_format or registry.format_named(file.name)
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     written = exchange.export_set(workspace, question_set, chosen)
     console.write(file, written.data)
     lacks = registry.FORMATS[chosen].lacks

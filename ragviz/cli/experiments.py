@@ -88,7 +88,7 @@ def sweep(
     several configurations need is made once. Repeat the command to resume, and to try failed ones again.
     """
     workspace = console.open_workspace()
-    target, question_set = workspace.store.corpus(corpus), workspace.store.question_set(questions)
+    target, question_set = workspace.store.corpora.get(corpus), workspace.store.sets.get(questions)
     if question_set.corpus_id != target.id:
         raise UsageError(f"Question set '{question_set.name}' is not about corpus '{target.name}'.")
     given = {
@@ -120,7 +120,7 @@ def sweep(
         guardrails=[declaring.read_guardrail(text) for text in guardrail],
     )
     if dry_run:
-        earlier = workspace.store.experiment_named(name)
+        earlier = workspace.store.experiments.find(name)
         known = declaring.known_cells(planned, earlier) if earlier is not None else planned.cells
         estimate = estimating.takes(workspace, target, question_set, known)
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
@@ -154,8 +154,8 @@ def list_experiments(
 ) -> None:
     """List the experiments, the newest first."""
     workspace = console.open_workspace()
-    corpus_id = workspace.store.corpus(corpus).id if corpus else None
-    outcomes = [findings.outcome_of(workspace, e) for e in workspace.store.experiments(corpus_id)]
+    corpus_id = workspace.store.corpora.get(corpus).id if corpus else None
+    outcomes = [findings.outcome_of(workspace, e) for e in workspace.store.experiments.all(corpus_id)]
     rows = [
         (
             outcome.experiment.name,
@@ -173,7 +173,7 @@ def list_experiments(
 def show(name: str, as_json: Json = False) -> None:
     """Show the cells of an experiment, and what it says under its rule."""
     workspace = console.open_workspace()
-    outcome = findings.outcome_of(workspace, workspace.store.experiment(name))
+    outcome = findings.outcome_of(workspace, workspace.store.experiments.get(name))
     console.show(findings.to_json(outcome), as_json, lambda: _draw(outcome))
 
 
@@ -181,9 +181,9 @@ def show(name: str, as_json: Json = False) -> None:
 def delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
     """Delete an experiment; its indexes and runs stay."""
     workspace = console.open_workspace()
-    experiment = workspace.store.experiment(name)
+    experiment = workspace.store.experiments.get(name)
     console.confirm(f"Delete experiment '{experiment.name}' with its rule? Its indexes and runs stay.", yes)
-    workspace.store.delete_experiment(experiment.id)
+    workspace.store.experiments.delete(experiment.id)
 
 
 def confirm(
@@ -196,11 +196,11 @@ def confirm(
     A second time is refused, and what was measured is shown.
     """
     workspace = console.open_workspace()
-    experiment = workspace.store.experiment(name)
+    experiment = workspace.store.experiments.get(name)
     if experiment.confirmation is not None:
         show(experiment.name, as_json=as_json)
     confirming.check(workspace, experiment)
-    corpus = workspace.store.corpus(experiment.corpus_id)
+    corpus = workspace.store.corpora.get(experiment.corpus_id)
     arguments = {"experiment": experiment.id, "budget": budget}
     console.perform(workspace, "confirm", f"Confirm {experiment.name} on test", corpus, arguments)
     show(experiment.name, as_json=as_json)

@@ -65,7 +65,7 @@ def questions_generate(
     if dry_run:
         _show_preview(workspace, pipeline.foresee_questions(workspace, **arguments), as_json)
         return
-    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
+    corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
     arguments |= {"budget": budget, "author": workspace.settings.person}
     try:
         result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
@@ -74,7 +74,7 @@ def questions_generate(
             console.err.print(console.printable(paid), highlight=False)
 
     def draw() -> None:
-        shown = plan_record.shown(workspace.store, workspace.store.question_set(set_name))
+        shown = plan_record.shown(workspace.store, workspace.store.sets.get(set_name))
         made = f"this time {result['proposed']:,} proposed, {result['rejected']:,} rejected"
         total = f"{counts.counted(result['total'], 'question')} in the set, {shown.asked:,} of them asked"
         console.out.print(f"'{escape(set_name)}': {total}; {made}")
@@ -92,8 +92,8 @@ def questions_generate(
 
 def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
     """Say what was paid so far for the questions of a set; "" when nothing was."""
-    question_set = next((s for s in workspace.store.question_sets(corpus.id) if s.name == set_name), None)
-    calls, paid = workspace.store.paid(question_set.id) if question_set else (0, 0.0)
+    question_set = next((s for s in workspace.store.sets.all(corpus.id) if s.name == set_name), None)
+    calls, paid = workspace.store.payments.of(question_set.id) if question_set else (0, 0.0)
     dollars = f", {spending.dollars(paid)}" if paid else ""  # none without a price
     return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
 
@@ -105,7 +105,7 @@ def questions_plan(
 ) -> None:
     """Show planned against made, cell by cell, with why the rest was not made, and what each kind yielded and cost."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     made = plan_record.shown(workspace.store, question_set)
     if not made.cells:
         raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
@@ -126,8 +126,8 @@ def questions_plan(
 
 
 def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None:
-    corpus_id = workspace.store.index(preview.record.index).corpus_id
-    cells = plan_record.cell_rows([preview.record], {d.id: d.name for d in workspace.store.documents(corpus_id)})
+    corpus_id = workspace.store.indexes.get(preview.record.index).corpus_id
+    cells = plan_record.cell_rows([preview.record], {d.id: d.name for d in workspace.store.documents.all(corpus_id)})
     if as_json:
         body = asdict(preview.forecast) | {"total": preview.forecast.total, "plan": cells}
         body |= {"assumed": preview.assumed}

@@ -46,7 +46,7 @@ def questions_health(
     """
     workspace = console.open_workspace()
     author = by or workspace.settings.person
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     for name in filter(None, (check, put, release)):
         console.one_of("check", name, checks.CHECKS)
     index = examination.index_of(workspace, question_set, index_name or None)
@@ -54,12 +54,12 @@ def questions_health(
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
     if release:
         _say(quarantine.release(workspace, question_set, release, author), "released from", release)
-        question_set = workspace.store.question_set(question_set.id)
+        question_set = workspace.store.sets.get(question_set.id)
     made = examination.kept(workspace, question_set)
     if made is None or not examination.is_current(workspace, question_set, index, made):
         with console.bar() as watch:
             made = examination.examine(workspace, question_set, index, watch)
-    questions = workspace.store.questions(question_set.id)
+    questions = workspace.store.questions.all(question_set.id)
     runs = material.runs_of(workspace, question_set)
     measured = _measured(workspace, questions, material.ways(runs)[:MEASURED], made)
     body = _body(made, question_set.name, questions, measured)

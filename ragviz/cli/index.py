@@ -61,7 +61,7 @@ def index_build(
 ) -> None:
     """Build an index of CORPUS, or bring it up to date; of one that exists, what is not given stays as it was built."""
     workspace = console.open_workspace()
-    target, existing = workspace.store.corpus(corpus), workspace.store.index_named(index_name)
+    target, existing = workspace.store.corpora.get(corpus), workspace.store.indexes.find(index_name)
     given: dict[str, Any] = {
         "chunker": chunker and console.one_of("chunker", chunker, CHUNKERS),
         "chunk_size": chunk_size,
@@ -81,7 +81,7 @@ def index_build(
     indexing.check_build(workspace, target, index_name, config)
     if existing:
         console.err.print(console.printable(_as_built(existing, config)), highlight=False)
-    _warn_of_languages(config, workspace.store.documents(target.id))
+    _warn_of_languages(config, workspace.store.documents.all(target.id))
     built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
@@ -133,7 +133,7 @@ def index_preview(
 ) -> None:
     """Show how a document of CORPUS would be chunked, and the size of an index; builds nothing."""
     workspace = console.open_workspace()
-    target = workspace.store.corpus(corpus)
+    target = workspace.store.corpora.get(corpus)
     config = IndexConfig(
         chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
         chunk_size=chunk_size,
@@ -141,7 +141,7 @@ def index_preview(
         embedder=workspace.embedder_name(embedder),
         chunker_options=dict(map(_chunker_option, chunker_option)),
     )
-    documents = [d for d in workspace.store.documents(target.id) if d.status == "ok" and d.characters]
+    documents = [d for d in workspace.store.documents.all(target.id) if d.status == "ok" and d.characters]
     displayed = next((d for d in documents if document in ("", d.name)), None)
     if displayed is None:
         missing = f"readable document '{document}'" if document else "text to cut"
@@ -228,7 +228,7 @@ def _option(pair: str) -> tuple[str, Any]:
 def index_list(as_json: Json = False) -> None:
     """List the indexes."""
     workspace = console.open_workspace()
-    corpus_names = {c.id: c.name for c in workspace.store.corpora()}
+    corpus_names = {c.id: c.name for c in workspace.store.corpora.all()}
     rows = []
 
     def damage_of(info: IndexInfo) -> str:
@@ -237,12 +237,12 @@ def index_list(as_json: Json = False) -> None:
         except (SearchError, UsageError) as error:
             return f"not known: {error}"
 
-    for info in workspace.store.indexes():
+    for info in workspace.store.indexes.all():
         behind = indexing.behind_words(workspace, info)
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
-            | dict(zip(("paid_calls", "paid_dollars"), workspace.store.paid(info.id), strict=True))
+            | dict(zip(("paid_calls", "paid_dollars"), workspace.store.payments.of(info.id), strict=True))
         )
     columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
     cells = [
@@ -264,7 +264,7 @@ def index_search(
 ) -> None:
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
-    info = workspace.store.index(index_name)
+    info = workspace.store.indexes.get(index_name)
     hits = search.search(
         workspace, info, query, chosen(info, retriever), k, reranker, rerank_depth or rerankers.default_depth(reranker)
     )
@@ -285,7 +285,7 @@ def index_delete(
 ) -> None:
     """Delete an index; runs on it stay readable."""
     workspace = console.open_workspace()
-    info = workspace.store.index(index_name)
+    info = workspace.store.indexes.get(index_name)
     console.confirm(f"Delete index '{info.name}' with {counts.counted(info.chunks, 'chunk')}?", yes)
     left = deletion.delete_index(workspace, info, leave_remote=leave_remote)
     console.report_left([left] if left else [])

@@ -46,7 +46,7 @@ questions_app.command("plan")(generate.questions_plan)
 def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     """Import RAGQuestEval banks, {question id: {key_info, question, answers}}, for the questions of a set."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     imported = sets.import_banks(workspace, question_set, console.read(file))
     for problem in imported.problems:
         console.err.print(console.printable(problem), highlight=False)
@@ -58,11 +58,11 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
 def questions_list(as_json: Json = False) -> None:
     """List the question sets."""
     store = console.open_workspace().store
-    names = {c.id: c.name for c in store.corpora()}
-    question_sets, states = store.question_sets(), get_args(QuestionStatus)
+    names = {c.id: c.name for c in store.corpora.all()}
+    question_sets, states = store.sets.all(), get_args(QuestionStatus)
     rows = [
         {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts, **_split_body(s)}
-        | dict(zip(("paid_calls", "paid_dollars"), store.paid(s.id), strict=True))
+        | dict(zip(("paid_calls", "paid_dollars"), store.payments.of(s.id), strict=True))
         for s in question_sets
     ]
     drawn = [
@@ -96,15 +96,15 @@ def questions_split(
     The split is kept with the set; `ragviz run --split validation` asks one side.
     """
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     if dry_run:
-        questions = workspace.store.questions(question_set.id)
+        questions = workspace.store.questions.all(question_set.id)
         sides = splits.sides_of(questions, kind, share, seed)
         questions = [replace(question, split=sides.get(question.id, "")) for question in questions]
         made: Any = Split(kind, share, seed)  # type: ignore[arg-type]  # `sides_of` has checked it
     else:
         question_set = sets.split(workspace, question_set, kind, share, seed, remake=remake)
-        questions, made = workspace.store.questions(question_set.id), question_set.split
+        questions, made = workspace.store.questions.all(question_set.id), question_set.split
     counted, shared = splits.parts(questions), splits.shared_words(made, questions)
     body = {"questions": question_set.name, "split": asdict(made), "stored": not dry_run}
     body |= {"sides": [asdict(part) for part in counted], "documents_on_both": len(splits.on_both(questions))}
@@ -142,7 +142,7 @@ def questions_show(
 ) -> None:
     """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
-    question_set = store.question_set(set_name)
+    question_set = store.sets.get(set_name)
     if question_type:
         console.one_of("type", question_type, (*question_types.TYPES, _NOT_SAID))
     if style:
@@ -153,11 +153,11 @@ def questions_show(
         console.one_of("kind", kind, evaluate.KINDS)
     if split:
         console.one_of("side", split, (*SIDES, "neither"))
-    names = store.document_names(question_set.corpus_id) if document else {}
+    names = store.documents.names(question_set.corpus_id) if document else {}
     words = find.casefold()
     questions = [
         q
-        for q in store.questions(question_set.id)
+        for q in store.questions.all(question_set.id)
         if status in ("", q.status)
         and kind in ("", q.kind)
         and split in ("", q.split or "neither")
@@ -188,8 +188,8 @@ def questions_review(
     """Accept or reject questions by id."""
     workspace = console.open_workspace()
     store = workspace.store
-    question_set = store.question_set(set_name)
-    chosen = [q for q in store.questions(question_set.id) if q.id in ids]
+    question_set = store.sets.get(set_name)
+    chosen = [q for q in store.questions.all(question_set.id) if q.id in ids]
     if len(chosen) < len(set(ids)):
         raise UsageError(
             f"Set '{question_set.name}' has only {len(chosen)} of these {counts.counted(len(set(ids)), 'question')}."
@@ -254,10 +254,10 @@ def questions_add(
 ) -> None:
     """Add a question; without a quote it is reference only, without an answer too, one that nothing answers."""
     workspace = console.open_workspace()
-    existing = {s.name: s.corpus_id for s in workspace.store.question_sets()}
+    existing = {s.name: s.corpus_id for s in workspace.store.sets.all()}
     if set_name not in existing and not corpus_name:
         raise UsageError(f"There is no question set '{set_name}': name the --corpus of the new set.")
-    corpus = workspace.store.corpus(corpus_name or existing[set_name])
+    corpus = workspace.store.corpora.get(corpus_name or existing[set_name])
     new_evidence = _evidence(workspace, corpus.id, quotes, documents, evidence)
     if unanswerable and new_evidence:
         raise UsageError("A question with evidence is answerable: give quotes or --unanswerable, not both.")
@@ -291,7 +291,7 @@ def questions_edit(
 ) -> None:
     """Change a question, its answer or its evidence; options that are not given change nothing."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     question = authoring.question_of(workspace.store, question_set, question_id)
     new_evidence = () if unanswerable else _evidence(workspace, question_set.corpus_id, quotes, documents, evidence)
     mark = True if unanswerable else None
@@ -317,7 +317,7 @@ def questions_mend(
 ) -> None:
     """List stale evidence with proposals of where its text is now; or repair one piece."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     if not question_id:
         _list_stale(workspace, question_set, documents, as_json)
         return
@@ -366,7 +366,7 @@ def questions_find_evidence(
 ) -> None:
     """List where the answers of questions without evidence stand in the documents; or save places as their evidence."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     if accept:
         console.one_of("accept", accept, ("exact", "all"))
     if [bool(accept), bool(places), decline].count(True) > 1 or bool(question_id) != bool(places or decline):
@@ -381,7 +381,7 @@ def questions_find_evidence(
     best, person = [(p.question, p.places[:1]) for p in certain], workspace.settings.person
     refused = occurrences.accept(workspace.store, question_set, best, person)
     accepted = {"accepted": len(certain) - refused, "changed_meanwhile": refused}
-    names = {d.id: d.name for d in workspace.store.documents(question_set.corpus_id)}
+    names = {d.id: d.name for d in workspace.store.documents.all(question_set.corpus_id)}
     rows = [_proposal_row(proposal, names) for proposal in proposals]
     console.show(accepted | {"questions": rows}, as_json, lambda: _draw_proposals(rows, accept, accepted))
 
@@ -492,22 +492,22 @@ def _proposals(
     """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
     store, corpus_id = workspace.store, question_set.corpus_id
     named = [authoring.document_of(store, corpus_id, name).id for name in documents]
-    known = {info.id for info in store.documents(corpus_id)}
+    known = {info.id for info in store.documents.all(corpus_id)}
     deleted = set() if named else {each.span.text for each in pieces if each.span.document_id not in known}
     anywhere = authoring.proposals_anywhere(store, corpus_id, deleted)
 
     def of(piece: authoring.Stale) -> list[authoring.Proposal]:
         if not named and piece.span.document_id not in known:
             return anywhere[piece.span.text]
-        texts = store.document_texts(corpus_id, named or [piece.span.document_id])
+        texts = store.documents.texts(corpus_id, named or [piece.span.document_id])
         return [proposal for document in texts for proposal in authoring.proposals(document, piece.span.text)]
 
     return [of(piece) for piece in pieces]
 
 
 def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
-    names = workspace.store.document_names(question_set.corpus_id)
-    pieces = authoring.stale(workspace.store.questions(question_set.id))
+    names = workspace.store.documents.names(question_set.corpus_id)
+    pieces = authoring.stale(workspace.store.questions.all(question_set.id))
     rows: list[dict[str, Any]] = [
         {
             "question": s.question.id,
@@ -520,7 +520,7 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
     ]
     reworded = [
         {"question": question.id, "answer": question.answer, "text": each.old, "now": each.new, "doubt": each.doubt}
-        for question in workspace.store.questions(question_set.id)
+        for question in workspace.store.questions.all(question_set.id)
         for each in staleness.reworded(workspace.store, question_set, question)
     ]
     rows += [row | {"proposals": []} for row in reworded if row["doubt"]]
@@ -564,8 +564,8 @@ def _show_saved(question: Question, as_json: bool) -> None:
 def questions_delete(set_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
     """Delete a question set; its runs stay readable."""
     store = console.open_workspace().store
-    question_set = store.question_set(set_name)
+    question_set = store.sets.get(set_name)
     console.confirm(
         f"Delete question set '{question_set.name}' with {counts.counted(question_set.total, 'question')}?", yes
     )
-    store.delete_question_set(question_set.id)
+    store.sets.delete(question_set.id)

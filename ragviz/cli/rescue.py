@@ -45,7 +45,7 @@ def rescue(
     searched first, once; indexes that are built for it are not kept.
     """
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     alternatives.check(run, k)
     shown_k = run.config.k if k is None else k
     failed: dict[str, str] = {}
@@ -57,7 +57,7 @@ def rescue(
         return
     cheap = changes.missing(replays.held(workspace, changes))
     if not stored and (cheap or build or combine or reranker):
-        corpus = workspace.store.corpus(run.corpus_id)
+        corpus = workspace.store.corpora.get(run.corpus_id)
         arguments: dict[str, Any] = {"run": run.id}
         arguments |= {"build": True} if build else {}
         arguments |= {"combine": shown_k} if combine else {}
@@ -135,7 +135,13 @@ def _sweep(columns: Columns, together: Combination) -> str:
     """Return the command that sweeps all that the steps of a combination choose, without what is the default."""
     workspace, run = console.open_workspace(), columns.run
     defaults = grid.defaults(workspace)
-    parts = ["ragviz", "sweep", workspace.store.corpus(run.corpus_id).name, "--questions", run.provenance["questions"]]
+    parts = [
+        "ragviz",
+        "sweep",
+        workspace.store.corpora.get(run.corpus_id).name,
+        "--questions",
+        run.provenance["questions"],
+    ]
     parts += ["--name", f"{run.name}-rescued"]
     for axis, values in replays.grid_of(together).items():
         if values != [defaults[axis]]:

@@ -57,7 +57,7 @@ def results(
     --json adds every mean per kind, type and style of question and per document.
     """
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     if by:
         console.one_of("way to group", by, ("kind", "type", "style", "document"))
     summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
@@ -66,7 +66,7 @@ def results(
             console.printable(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
         )
     parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
-    questions, retrieved = workspace.store.run_questions(run.id), measurements.results_of(workspace, run)
+    questions, retrieved = workspace.store.rankings.questions(run.id), measurements.results_of(workspace, run)
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
     judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=list(zip(questions, retrieved, strict=True)))
     body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
@@ -226,8 +226,8 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     Answer, chunks, claims and their verdicts, scores with reasons.
     """
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
-    question = next((q for q in workspace.store.run_questions(run.id) if q.id == question_id), None)
+    run = workspace.store.runs.get(run_name)
+    question = next((q for q in workspace.store.rankings.questions(run.id) if q.id == question_id), None)
     if question is None:
         raise UsageError(f"Run '{run.name}' has no question '{question_id}': see `ragviz questions show`.")
     judgement = judgements.judgement_of(workspace, run)
@@ -235,7 +235,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         raise UsageError(f"Run '{run.name}' was interrupted before this question: give its command again.")
     evaluated = judgement.evaluated.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
-    retrieved = next(r for r in workspace.store.results(run.id) if r.question_id == question.id)
+    retrieved = next(r for r in workspace.store.rankings.all(run.id) if r.question_id == question.id)
     hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
     body = {
@@ -354,11 +354,11 @@ def compare(
     if by:
         console.one_of("way to group", by, slices.DIMENSIONS)
     workspace = console.open_workspace()
-    runs = comparisons.not_too_many([workspace.store.run(name) for name in run_names])
+    runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     prices = comparisons.prices(workspace, runs, comparison.k)
     sources = comparisons.stored(workspace)
-    generated = synthetic.banner([run.config for run in runs], workspace.store.run_questions(runs[0].id))
+    generated = synthetic.banner([run.config for run in runs], workspace.store.rankings.questions(runs[0].id))
     body: dict[str, Any] = {}
     if as_json:
         body = comparison_words.to_json(comparison, metric, prices) | {"warning": generated}
@@ -405,7 +405,7 @@ def export(
     """
     chosen = _chosen_tables(names, file_format)
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     files = exports.export_run(workspace, run, chosen, file_format or "csv")
     try:
         with console.for_user():

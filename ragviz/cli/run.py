@@ -47,7 +47,7 @@ def run_questions(
 ) -> None:
     """Retrieve for the questions of a set, answer, judge, measure."""
     workspace = console.open_workspace()
-    index, question_set = workspace.store.index(index_name), workspace.store.question_set(questions)
+    index, question_set = workspace.store.indexes.get(index_name), workspace.store.sets.get(questions)
     ranks_by = chosen(index, retriever)
     if rrf_constant is not None and ranks_by != "hybrid":
         raise UsageError(f"--rrf-constant is of the retriever hybrid: {ranks_by} has none.")
@@ -80,7 +80,7 @@ def run_questions(
         return
     if not run_name:
         raise UsageError("Give the run a name: --name NAME.")
-    corpus = workspace.store.corpus(index.corpus_id)
+    corpus = workspace.store.corpora.get(index.corpus_id)
     arguments = {"name": run_name, "config": asdict(config), "budget": budget}
     if behind := indexing.behind_words(workspace, index):
         told = f"Index '{index.name}' is behind its documents ({behind}): update it first, or evidence is not found."
@@ -126,8 +126,8 @@ def rejudge(
 ) -> None:
     """Answer and judge again what failed in a run, and nothing else."""
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
-    corpus = workspace.store.corpus(run.corpus_id)
+    run = workspace.store.runs.get(run_name)
+    corpus = workspace.store.corpora.get(run.corpus_id)
     job = console.perform(workspace, "rejudge", f"Judge {run.name} again", corpus, {"run": run.name, "budget": budget})
     if not job.result["asked"]:
         console.err.print(

@@ -42,8 +42,8 @@ def runs_list(
     --json with --metrics has every metric, the questions that were not found, and the cost.
     """
     workspace = console.open_workspace()
-    corpus_id = workspace.store.corpus(corpus).id if corpus else None
-    runs = [run for run in workspace.store.runs(corpus_id) if not tag or tag in run.tags]
+    corpus_id = workspace.store.corpora.get(corpus).id if corpus else None
+    runs = [run for run in workspace.store.runs.all(corpus_id) if not tag or tag in run.tags]
     status = jobs.run_statuses(workspace, runs)
     measured = summaries.summaries(workspace, runs) if metrics else {}
     rows = [
@@ -96,7 +96,7 @@ def runs_questions(
     --json adds hits, and scores with their reasons.
     """
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     for option, value, choices in (
         ("outcome", outcome, outcomes.OUTCOMES),
         ("cause", cause, diagnose.CAUSES),
@@ -134,7 +134,7 @@ def runs_import(
     workspace = console.open_workspace()
     read = reader(console.one_of("format", file_format, FORMATS))
     foreign_run = read(console.read(file), file.name)
-    target = workspace.store.corpus_called(corpus)
+    target = workspace.store.corpora.ensure(corpus)
     run = foreign.import_run(workspace, target, run_name, foreign_run)
     for problem in foreign_run.problems:
         console.err.print(console.printable(problem), highlight=False)
@@ -145,9 +145,9 @@ def runs_import(
 def runs_rename(run_name: Annotated[str, typer.Argument(metavar="RUN")], name: str) -> None:
     """Give a run another name; links and commands by the old one find it too, until another run has that name."""
     store = console.open_workspace().store
-    run = store.run(run_name)
-    store.rename_run(run.id, name)
-    console.out.print(console.printable(f"Run '{run.name}' is now '{store.run(run.id).name}'."), highlight=False)
+    run = store.runs.get(run_name)
+    store.runs.rename(run.id, name)
+    console.out.print(console.printable(f"Run '{run.name}' is now '{store.runs.get(run.id).name}'."), highlight=False)
 
 
 @runs_app.command("note")
@@ -157,7 +157,7 @@ def runs_note(
 ) -> None:
     """Write a note on a run."""
     store = console.open_workspace().store
-    store.label_run(store.run(run_name).id, note=note)
+    store.runs.label(store.runs.get(run_name).id, note=note)
 
 
 @runs_app.command("tag")
@@ -168,18 +168,18 @@ def runs_tag(
 ) -> None:
     """Add tags to a run, or remove them; prints those it has then."""
     store = console.open_workspace().store
-    run = store.run(run_name)
+    run = store.runs.get(run_name)
     if missing := [tag for tag in remove if tag not in run.tags]:
         has = f"it has {', '.join(run.tags)}" if run.tags else "it has none"
         raise UsageError(f"Run '{run.name}' has no tag '{missing[0]}': {has}.")
-    store.label_run(run.id, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
-    console.out.print(console.printable(", ".join(store.run(run.id).tags) or "no tags"), highlight=False)
+    store.runs.label(run.id, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
+    console.out.print(console.printable(", ".join(store.runs.get(run.id).tags) or "no tags"), highlight=False)
 
 
 @runs_app.command("delete")
 def runs_delete(run_name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
     """Delete a run with its results."""
     store = console.open_workspace().store
-    run = store.run(run_name)
+    run = store.runs.get(run_name)
     console.confirm(f"Delete run '{run.name}'?", yes)
-    store.delete_run(run.id)
+    store.runs.delete(run.id)

@@ -46,7 +46,7 @@ def questions_verify(
         estimate = verifying.foresee_verification(workspace, **arguments)
         show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")
         return
-    corpus = workspace.store.corpus(workspace.store.index(index_name).corpus_id)
+    corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
     arguments |= {"budget": budget}
     result = console.perform(workspace, "verify", f"Verify {set_name}", corpus, arguments).result
     console.show(result, as_json, lambda: _draw(result))

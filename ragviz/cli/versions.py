@@ -20,9 +20,9 @@ By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON
 def questions_versions(set_name: str, as_json: Json = False) -> None:
     """List the versions of a set, the newest first: who changed what, and when, and which runs asked each."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     runs = measurements.runs_by_version(workspace, question_set)
-    listed = workspace.store.history.versions(question_set.id)
+    listed = workspace.store.versions.all(question_set.id)
     rows = [versions.version_row(each) | {"asked_by": runs.get(each.number, [])} for each in listed]
     drawn = [
         (r["version"], console.when(r["created"]), r["author"], r["action"], r["questions"], asked_by)
@@ -42,8 +42,8 @@ def questions_diff(
 ) -> None:
     """Show what differs between two versions of a set: each changed field before and after."""
     store = console.open_workspace().store
-    question_set = store.question_set(set_name)
-    names = store.document_names(question_set.corpus_id)
+    question_set = store.sets.get(set_name)
+    names = store.documents.names(question_set.corpus_id)
     rows: list[dict[str, Any]] = [
         {
             "id": each.question.id,
@@ -85,7 +85,7 @@ def _change_cells(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def questions_undo(set_name: str, by: By = "", as_json: Json = False) -> None:
     """Take back the newest edit of a set that was not taken back yet."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     version = versions.undo(workspace.store, question_set, by or workspace.settings.person)
     line = f"Took back version {version.number} of '{question_set.name}': {version.action}."
     console.show(versions.version_row(version), as_json, lambda: console.out.print(console.printable(line)))
@@ -95,7 +95,7 @@ def questions_undo(set_name: str, by: By = "", as_json: Json = False) -> None:
 def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = False) -> None:
     """Make all questions of a set as they were in a version; that is a new version, and can be undone."""
     workspace = console.open_workspace()
-    question_set = workspace.store.question_set(set_name)
+    question_set = workspace.store.sets.get(set_name)
     count = versions.restore(workspace.store, question_set, version, by or workspace.settings.person)
     changed, again = counts.counted(count, "question"), "is as it was" if count == 1 else "are as they were"
     line = f"{changed} of '{question_set.name}' {again} in version {version}."
@@ -113,7 +113,7 @@ def questions_comment(
 ) -> None:
     """Comment on a question, or list the comments on it."""
     workspace = console.open_workspace()
-    store, question_set = workspace.store, workspace.store.question_set(set_name)
+    store, question_set = workspace.store, workspace.store.sets.get(set_name)
     question = authoring.question_of(store, question_set, question_id)
     if text.strip():
         store.comments.add(question_set.id, question.id, by or workspace.settings.person, text.strip())

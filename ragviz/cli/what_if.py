@@ -44,7 +44,7 @@ def what_if(
     if not 0 <= risk <= 1:
         raise UsageError(f"A risk of {risk} is no share of answers: give 0 to 1.")
     workspace = console.open_workspace()
-    run = workspace.store.run(run_name)
+    run = workspace.store.runs.get(run_name)
     what_ifs.check_threshold(run, threshold)
     pairs = what_ifs.pairs_of(workspace, run)
     held = what_ifs.held_of(workspace, run, pairs)
@@ -63,7 +63,7 @@ def what_if(
 def _search(workspace: Workspace, run: Run, part: Part) -> None:
     """Search for a part in a job; what is kept is not searched for again."""
     searched_again.check(workspace, run, part)
-    corpus = workspace.store.corpus(run.corpus_id)
+    corpus = workspace.store.corpora.get(run.corpus_id)
     console.perform(workspace, "search", f"Search again for {run.name}", corpus, {"run": run.id, "part": part})
 
 

@@ -244,7 +244,7 @@ def add_file(
 def _begin(adding: _Adding, name: str, data: bytes) -> Finish:
     """Look up a file's name and bytes, and start parsing it when it is to be added."""
     name = parsing.safe_name(name)
-    existing = adding.workspace.store.document_named(adding.corpus.id, name)
+    existing = adding.workspace.store.documents.find(adding.corpus.id, name)
     content = hashlib.sha256(data).hexdigest()
     if existing is not None and existing.content_hash == content:
         same = _outcome(existing, "same", "already here, unchanged")
@@ -264,8 +264,8 @@ def _finish(
     except UnreadableFile as error:
         return _unreadable(adding, name, data, len(data), error)
     store = adding.workspace.store
-    store.add_document(adding.corpus.id, document)
-    info = store.document_named(adding.corpus.id, name)
+    store.documents.add(adding.corpus.id, document)
+    info = store.documents.find(adding.corpus.id, name)
     assert info is not None
     return _outcome(info, "added" if existing is None else "replaced", "")
 
@@ -276,7 +276,7 @@ def _outcome(info: DocumentInfo, status: Literal["added", "same", "replaced", "e
 
 def _unreadable(adding: _Adding, name: str, data: bytes, size: int, error: UnreadableFile) -> FileOutcome:
     content, name = hashlib.sha256(data).hexdigest(), parsing.safe_name(name)
-    adding.workspace.store.add_unreadable(adding.corpus.id, name, content, size, str(error))
+    adding.workspace.store.documents.add_unreadable(adding.corpus.id, name, content, size, str(error))
     status: Literal["password", "unreadable"] = "password" if isinstance(error, PasswordNeeded) else "unreadable"
     return FileOutcome(name, status, str(error))
 
@@ -338,7 +338,7 @@ def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[st
 def delete_documents(workspace: Workspace, corpus: Corpus, ids: Sequence[str]) -> None:
     """Delete files from a corpus; their evidence becomes stale, indexes have to be updated."""
     with _settling(workspace, corpus):
-        workspace.store.delete_documents(corpus.id, ids)
+        workspace.store.documents.delete(corpus.id, ids)
 
 
 @contextmanager
@@ -347,4 +347,4 @@ def _settling(workspace: Workspace, corpus: Corpus) -> Iterator[None]:
     try:
         yield
     finally:
-        workspace.store.settle(corpus.id, workspace.settings.person)
+        workspace.store.evidence.settle(corpus.id, workspace.settings.person)

@@ -61,8 +61,8 @@ def confirm(
         cell = experiment.cell(name)
         assert cell is not None  # a cell cannot be removed
         report = sweeping.Report(progress, number, 2, f"{name} on test", "runs")
-        index = sweeping.index_for(workspace, store.corpus(experiment.corpus_id), cell.index, report)
-        most = None if budget is None else budget - sum(store.paid(run.id)[1] for run in runs)
+        index = sweeping.index_for(workspace, store.corpora.get(experiment.corpus_id), cell.index, report)
+        most = None if budget is None else budget - sum(store.payments.of(run.id)[1] for run in runs)
         if most is not None and most < 0:
             raise BudgetReached("The first of the two runs has cost more than the budget: give a greater one.")
         config = sweeping.config_of(cell, index, SIDE)
@@ -70,6 +70,6 @@ def confirm(
         runs.append(sweeping.made_run(workspace, made, config, budget=most, progress=report))
     progress(2, 2, "runs")
     confirmation = Confirmation(chosen, runs[0].id, runs[1].id, time.time())
-    if not store.confirm_experiment(experiment.id, confirmation):
-        check(workspace, store.experiment(experiment.id))
+    if not store.experiments.confirm(experiment.id, confirmation):
+        check(workspace, store.experiments.get(experiment.id))
     return {"experiment": experiment.name, "baseline": runs[0].name, "chosen": runs[1].name}

@@ -127,9 +127,9 @@ def declare(
         raise UsageError(f"There is one cell, '{planned.cells[0].name}': give a second value for a choice.")
     if len(name.strip()) > LONGEST_NAME:
         raise UsageError(f"The name of an experiment has at most {LONGEST_NAME} characters: this has {len(name)}.")
-    earlier = store.experiment_named(name)
+    earlier = store.experiments.find(name)
     if earlier is None:
-        return store.create_experiment(
+        return store.experiments.add(
             Experiment(
                 new_id(),
                 question_set.corpus_id,
@@ -155,7 +155,7 @@ def declare(
     if _choices(declared) == _choices(earlier) and rule == earlier.rule:
         return earlier
     if earlier.seen is None:
-        return store.replace_experiment(declared)
+        return store.experiments.replace(declared)
     return _extended(workspace, earlier, declared)
 
 
@@ -189,7 +189,7 @@ def _extended(workspace: Workspace, earlier: Experiment, declared: Experiment) -
     if earlier.confirmation is not None:
         raise UsageError(f"Experiment '{earlier.name}' was confirmed on test: declare another one to try more cells.")
     taken = {cell.name for cell in earlier.cells}
-    return workspace.store.add_cells(earlier.id, [_renamed(cell, taken) for cell in added])
+    return workspace.store.experiments.add_cells(earlier.id, [_renamed(cell, taken) for cell in added])
 
 
 def _renamed(cell: Cell, taken: set[str]) -> Cell:

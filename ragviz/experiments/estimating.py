@@ -71,7 +71,7 @@ def takes(
 ) -> Takes:
     """Estimate what cells take; without `calls` those of models are not counted, which is quick."""
     todo = [cell for cell in cells if not sweeping.is_done(workspace, cell)]
-    infos = workspace.store.indexes(corpus.id)
+    infos = workspace.store.indexes.all(corpus.id)
     indexes = tuple(_index(workspace, corpus, infos, config, todo) for config in _configs(todo))
     side = cells[0].run.split
     questions = question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
@@ -111,7 +111,7 @@ def _index(
 
 def extent_of(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> Extent:
     """Estimate the size of an index of all documents of a corpus; raises as `preview.cuts`."""
-    documents = [d for d in workspace.store.documents(corpus.id) if d.status == "ok" and d.characters]
+    documents = [d for d in workspace.store.documents.all(corpus.id) if d.status == "ok" and d.characters]
     sample = preview.sampled(documents)
     cuts = preview.cuts(workspace, corpus.id, [d.id for d in sample], preview.share_of(sample) if sample else 0, config)
     speed = preview.speed_of(workspace, config.embedder)

@@ -28,7 +28,7 @@ def runs_of(workspace: Workspace, experiment: Experiment) -> dict[str, Run]:
 
     A run that was deleted since, or judged again and interrupted, is left out.
     """
-    found = {cell.name: workspace.store.run_named(cell.run_id) for cell in experiment.finished}
+    found = {cell.name: workspace.store.runs.find(cell.run_id) for cell in experiment.finished}
     return {name: run for name, run in found.items() if run is not None and run.status == "done"}
 
 
@@ -71,7 +71,7 @@ def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Comparison,
     if (confirmation := experiment.confirmation) is None:
         return None
     ids = {experiment.rule.baseline: confirmation.baseline_run, confirmation.chosen: confirmation.chosen_run}
-    runs = {name: workspace.store.run_named(run_id) for name, run_id in ids.items()}
+    runs = {name: workspace.store.runs.find(run_id) for name, run_id in ids.items()}
     there = {name: run for name, run in runs.items() if run is not None}
     if len(there) < len(ids):
         raise NotFoundError(
@@ -124,7 +124,7 @@ def chosen_run(workspace: Workspace, experiment: Experiment, conclusion: Conclus
     cell = experiment.cell(conclusion.chosen)
     if cell is None:
         raise UsageError(f"Experiment '{experiment.name}' has not chosen a configuration: {conclusion.sentence}")
-    return workspace.store.run(cell.run_id)
+    return workspace.store.runs.get(cell.run_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     Returns the names: {"corpus", "questions", "indexes", "experiment", "runs"}.
     """
     corpus = sample_runs.load_corpus(workspace, progress=progress)
-    experiment = workspace.store.experiment_named(NAME) or _declared(workspace)
+    experiment = workspace.store.experiments.find(NAME) or _declared(workspace)
     own = experiment.corpus_id == corpus.id  # not a person's of this name
     if own and not all(sweeping.is_done(workspace, cell) for cell in experiment.cells):
         sweeping.sweep(workspace, experiment, progress=progress)
@@ -37,7 +37,7 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
 
 
 def _declared(workspace: Workspace) -> Experiment:
-    question_set = workspace.store.question_set(sample_runs.SAMPLE_QUESTIONS)
+    question_set = workspace.store.sets.get(sample_runs.SAMPLE_QUESTIONS)
     of_index: dict[str, list[str]] = {
         "embedder": [INDEX.embedder],
         "backend": [INDEX.backend],

@@ -44,7 +44,7 @@ def sweep(
 
     """
     store = workspace.store
-    corpus = store.corpus(experiment.corpus_id)
+    corpus = store.corpora.get(experiment.corpus_id)
     broken: dict[str, str] = {}  # why an index cannot be built, by the hash of its configuration, or models not asked
     # the longest contexts first: a judge's verdicts on their chunks are those on a part of them, too
     todo = sorted((c for c in experiment.cells if not is_done(workspace, c)), key=lambda cell: -cell.run.k)
@@ -52,7 +52,7 @@ def sweep(
     for number, cell in enumerate(todo, start=finished):
         report = Report(progress, number, len(experiment.cells), cell.name)
         report(0, None, "", "Starting")
-        store.put_cell(experiment.id, replace(cell, state="running", reason=""))
+        store.experiments.put_cell(experiment.id, replace(cell, state="running", reason=""))
         made, models = replace(cell, state="failed"), f"{cell.run.model} {cell.run.judge}"
         try:
             index = _index(workspace, corpus, cell.index, broken, report)
@@ -62,7 +62,7 @@ def sweep(
             run = _made(workspace, experiment, cell, index, budget, report)
             made = replace(made, state="done", reason="", run_id=run.id)
         except (Cancelled, KeyboardInterrupt, BudgetReached, StorageError):
-            store.put_cell(experiment.id, replace(made, state="waiting", reason=""))
+            store.experiments.put_cell(experiment.id, replace(made, state="waiting", reason=""))
             raise
         except RagvizError as error:
             made = replace(made, reason=str(error))
@@ -71,9 +71,9 @@ def sweep(
         except Exception as error:  # a defect in one cell: it is reported, and the others go on
             traceback.print_exception(error, file=sys.stderr)
             made = replace(made, reason=f"A defect in ragviz: {type(error).__name__}. Report it with the job's log.")
-        store.put_cell(experiment.id, made)
-    note_choice(workspace, store.experiment(experiment.id))
-    states = [cell.state for cell in store.experiment(experiment.id).cells]
+        store.experiments.put_cell(experiment.id, made)
+    note_choice(workspace, store.experiments.get(experiment.id))
+    states = [cell.state for cell in store.experiments.get(experiment.id).cells]
     progress(len(states), len(states), "cells")
     return {"experiment": experiment.name, "done": states.count("done"), "failed": states.count("failed")}
 
@@ -82,7 +82,7 @@ def is_done(workspace: Workspace, cell: Cell) -> bool:
     """Whether the run of a cell is done, and still there."""
     if cell.state != "done":
         return False
-    run = workspace.store.run_named(cell.run_id)
+    run = workspace.store.runs.find(cell.run_id)
     return run is not None and run.status == "done"
 
 
@@ -93,7 +93,7 @@ def note_choice(workspace: Workspace, experiment: Experiment) -> None:
     for name, run in findings.runs_of(workspace, experiment).items():
         by = experiment.name if name == chosen else None
         if run.provenance.get("chosen_by") != by:
-            workspace.store.note_run(run.id, chosen_by=by)
+            workspace.store.runs.note(run.id, chosen_by=by)
 
 
 def config_of(cell: Cell, index: IndexInfo, split: str | None = None) -> RunConfig:
@@ -105,7 +105,7 @@ def made_run(
     workspace: Workspace, name: str, config: RunConfig, *, budget: float | None = None, progress: Progress = silent
 ) -> Run:
     """Make the run `name`, resume it, or return it where it was finished before."""
-    existing = workspace.store.run_named(name)
+    existing = workspace.store.runs.find(name)
     if existing is not None and existing.status == "done":
         if not running.is_made_as(workspace, existing, config):
             raise UsageError(f"There is already a run '{name}' with other choices: rename or delete it, and try again.")
@@ -132,8 +132,8 @@ def _made(
 def _paid(workspace: Workspace, experiment: Experiment, but: str) -> float:
     """Return the dollars that the runs of an experiment paid, without those of the run called `but`."""
     names = [experiment.run_name(cell.name) for cell in experiment.cells]
-    runs = [run for name in names if name != but and (run := workspace.store.run_named(name)) is not None]
-    return sum(workspace.store.paid(run.id)[1] for run in runs)
+    runs = [run for name in names if name != but and (run := workspace.store.runs.find(name)) is not None]
+    return sum(workspace.store.payments.of(run.id)[1] for run in runs)
 
 
 # Indexes
@@ -156,18 +156,18 @@ def index_name(workspace: Workspace, corpus: Corpus, config: IndexConfig) -> str
     parts += map(str, config.options.values())
     parts += [config.similarity] if config.similarity != plain.similarity else []
     name = " ".join(parts)
-    return name if workspace.store.index_named(name) is None else f"{name} {config.hash()[:6]}"
+    return name if workspace.store.indexes.find(name) is None else f"{name} {config.hash()[:6]}"
 
 
 def index_for(workspace: Workspace, corpus: Corpus, config: IndexConfig, progress: Progress = silent) -> IndexInfo:
     """Return the index of a configuration, built or brought up to date where it is not; raises as `build_index`."""
     store = workspace.store
-    existing = index_of(store.indexes(corpus.id), config)
+    existing = index_of(store.indexes.all(corpus.id), config)
     if existing is not None and is_current(workspace, existing):
         return existing
     name = existing.name if existing is not None else index_name(workspace, corpus, config)
     indexing.build_index(workspace, corpus, name, config, progress=progress)
-    return store.index(name)
+    return store.indexes.get(name)
 
 
 def is_current(workspace: Workspace, info: IndexInfo) -> bool:

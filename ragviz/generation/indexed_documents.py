@@ -31,9 +31,9 @@ class IndexedDocuments:
     def __init__(self, workspace: Workspace, info: IndexInfo) -> None:
         """Read the documents and their cuts."""
         self.info = info
-        self._cuts = workspace.store.cuts(info.build, info.documents)
+        self._cuts = workspace.store.indexes.cuts(info.build, info.documents)
         self.by_id: Mapping[str, Document] = {
-            document.id: document for document in workspace.store.document_texts(info.corpus_id, list(self._cuts))
+            document.id: document for document in workspace.store.documents.texts(info.corpus_id, list(self._cuts))
         }
         self.sections = cache(self._sections)
         self.chunks = cache(self._chunks)

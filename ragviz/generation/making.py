@@ -56,7 +56,7 @@ class Making(SourceSearch):
         edit: Edit,
         spending: Spending,
     ) -> None:
-        existing = workspace.store.questions(question_set.id)
+        existing = workspace.store.questions.all(question_set.id)
         super().__init__(record, maker, documents, existing)
         self._workspace, self._set, self._edit, self._spending = workspace, question_set, edit, spending
         self._known = {q.id: q for q in existing if not q.reason.startswith(FAILED)}
@@ -222,9 +222,9 @@ class Making(SourceSearch):
         store, questions = self._workspace.store, [_without_keys(question, keys) for question in self._waiting]
         fact = plan_record.fact_with(store, self._set.id, self.record)
         if questions:
-            store.put_questions(self._set.id, questions, edit=self._edit, facts={plan_record.FACT: fact})
+            store.questions.put(self._set.id, questions, edit=self._edit, facts={plan_record.FACT: fact})
         else:
-            store.put_set_fact(self._set.id, plan_record.FACT, fact)
+            store.sets.put_fact(self._set.id, plan_record.FACT, fact)
         self._waiting = []
         self._spending.settle()
         self._stored = time.monotonic()

@@ -227,9 +227,9 @@ def generate_questions(
 
     """
     info, client = _checked(workspace, index, generator, passages, budget)
-    corpus = workspace.store.corpus(info.corpus_id)
+    corpus = workspace.store.corpora.get(info.corpus_id)
     # A set that is there is looked up first: one that is deleted while documents are read is not created again.
-    is_there = workspace.store.question_set_named(name) is not None
+    is_there = workspace.store.sets.find(name) is not None
     found = sets.question_set(workspace, corpus, name) if is_there else None
     documents = _read(workspace, info, progress)
     choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
@@ -247,7 +247,7 @@ def generate_questions(
     finally:
         spending.settle()
         work.store(at_end=True)
-        workspace.store.settle_all()  # the index may hold documents that were replaced
+        workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
     return _result(workspace, question_set, record, work.made, documents)
 
 
@@ -264,8 +264,8 @@ def _result(
         if row.missing:
             short[row.cell.type] += row.missing
             reasons += row.reasons
-    total, paid = workspace.store.question_set(question_set.id).total, workspace.store.paid(question_set.id)
-    questions = workspace.store.questions(question_set.id)
+    total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
+    questions = workspace.store.questions.all(question_set.id)
     kept = [question for question in questions if question.id in record.places and question.asked]
     names = {i: document.name for i, document in documents.by_id.items()}
     return Generated(
@@ -297,7 +297,7 @@ def _checked(
     fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
     if not fewest <= passages <= most:
         raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
-    info = workspace.store.index(index)
+    info = workspace.store.indexes.get(index)
     indexing.check_ready(info)
     client = workspace.model if generator == "model" else None
     if budget is not None and client is not None and not client.priced:
@@ -346,7 +346,7 @@ def _chosen(
 
 def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
     """Return the set of this name about the documents of an index; None where there is none yet."""
-    named = workspace.store.question_set_named(name)
+    named = workspace.store.sets.find(name)
     return named if named is not None and named.corpus_id == info.corpus_id else None
 
 
@@ -355,7 +355,7 @@ def _record(
 ) -> PlanRecord:
     """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
     records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
-    existing = workspace.store.questions(question_set.id) if question_set else []
+    existing = workspace.store.questions.all(question_set.id) if question_set else []
     kept = {question.id for question in existing if question.status != "rejected"}
     fills = sum(record.fill for record in records)
     open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
@@ -490,7 +490,7 @@ def foresee_questions(
     if client is None:
         return Preview(record, forecast.Forecast(questions=missing))
     maker = ModelMaker(documents, seed, passages, client, stand_ins=True)
-    existing = workspace.store.questions(question_set.id) if question_set else []
+    existing = workspace.store.questions.all(question_set.id) if question_set else []
     tried = _tried(workspace, record)
     tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing, tried)]
     requests = [model_questions.question_request(task, seed) for task in tasks]
@@ -537,7 +537,7 @@ def _tried(workspace: Workspace, record: PlanRecord) -> dict[QuestionType, tuple
     lacking = dict.fromkeys(row.cell.type for row in record.rows if row.missing)
     elsewhere: dict[QuestionType, plan_record.Yield] = {}
     if any(not record.yielded(name).kept for name in lacking):
-        for question_set in workspace.store.question_sets():
+        for question_set in workspace.store.sets.all():
             for other in plan_record.records_of(workspace.store, question_set.id):
                 for name, given in other.yields.items() if other.generator == record.generator else ():
                     elsewhere[name] = elsewhere.get(name, plan_record.Yield()) + given

@@ -273,7 +273,7 @@ def _anything(cell: Cell) -> Hashable:
 
 def records_of(store: Store, set_id: str) -> list[PlanRecord]:
     """Return the records of a set's generations, the oldest first."""
-    stored = store.set_fact(set_id, FACT)
+    stored = store.sets.fact(set_id, FACT)
     return [_decoded(body) for body in stored["generations"]] if stored else []
 
 
@@ -539,11 +539,11 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
     """
     records, questions = records_of(store, question_set.id), dict[str, Question]()
     if records:
-        questions = {question.id: question for question in store.questions(question_set.id)}
+        questions = {question.id: question for question in store.questions.all(question_set.id)}
     for record in records:
         record.drop(_lost(record, questions))
         record.count_unverified(questions)
-    names = store.document_names(question_set.corpus_id)
+    names = store.documents.names(question_set.corpus_id)
     counted = {question_id for record in records for question_id in record.places}
     return Shown(
         cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()),

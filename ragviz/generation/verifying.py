@@ -112,7 +112,7 @@ def verify_questions(
     """
     info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
     store = workspace.store
-    listed = verification.waiting(store.questions(question_set.id), again=again)
+    listed = verification.waiting(store.questions.all(question_set.id), again=again)
     before, waiting = {question.id: question for question in listed}, [verification.anew(each) for each in listed]
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
@@ -137,7 +137,9 @@ def verify_questions(
     try:
         for done, question in enumerate(outcomes, start=1):
             if question.verified_by or not before[question.id].verified_by:
-                saved, _ = store.put_question(question_set.id, question, codecs.version_of(before[question.id]), edit)
+                saved, _ = store.questions.replace(
+                    question_set.id, question, codecs.version_of(before[question.id]), edit
+                )
                 changed += not saved
             outcome = _outcome_of(question)
             setattr(counts[question.type], outcome, getattr(counts[question.type], outcome) + 1)
@@ -148,10 +150,10 @@ def verify_questions(
             progress(done, len(waiting), "questions", "Verifying questions")
     finally:
         spending.settle()
-        store.settle_all()
+        store.evidence.settle_all()
     for name, count in counts.items():
         count.calls, count.dollars = tally.paid[name], tally.dollars[name]
-    calls, dollars = store.paid(question_set.id)
+    calls, dollars = store.payments.of(question_set.id)
     return Verified(
         question_set.name,
         verified=sum(count.verified for count in counts.values()),
@@ -239,7 +241,7 @@ def foresee_verification(
     unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
     info, question_set, client = _checked(workspace, questions, index, verifier, model, None)
-    waiting = verification.waiting(workspace.store.questions(question_set.id), again=again)
+    waiting = verification.waiting(workspace.store.questions.all(question_set.id), again=again)
     if client is None:
         return forecast.Forecast(questions=len(waiting))
     _load(waiting)
@@ -256,7 +258,7 @@ def _checked(
     """Return the index, the set, and the model that verifies, None where rules do."""
     if verifier not in VERIFIERS:
         raise UsageError(f"There is no verifier '{verifier}': choose one of {', '.join(VERIFIERS)}.")
-    info, question_set = workspace.store.index(index), workspace.store.question_set(questions)
+    info, question_set = workspace.store.indexes.get(index), workspace.store.sets.get(questions)
     if info.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
     info = search.ready(workspace, info)
@@ -326,14 +328,14 @@ def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Questio
     ids = sorted({span.document_id for some in members.values() for span in some.values()})
     cuts = {
         document_id: [(Chunk.make_id(document_id, start, end), start, end) for start, end, _ in rows.tolist()]
-        for document_id, rows in workspace.store.cuts(info.build, ids).items()
+        for document_id, rows in workspace.store.indexes.cuts(info.build, ids).items()
     }
     asking_of: dict[str, list[Question]] = {document_id: [] for document_id in cuts}
     for question in questions:
         for document_id in {span.document_id for span in members[question.id].values()} & asking_of.keys():
             asking_of[document_id].append(question)
     found: dict[str, dict[int, Passage]] = {question.id: {} for question in questions}
-    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):  # one at a time is in memory
+    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):  # one at a time is in memory
         for question in asking_of[document.id]:
             of_document = evidence_passages.passages(question, document, MOST_CHARACTERS)
             indexed = {n: each for n, each in of_document.items() if _is_indexed(members[question.id][n], cuts)}

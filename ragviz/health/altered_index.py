@@ -89,9 +89,9 @@ UNCHANGED = Change()
 
 def read(workspace: Workspace, info: IndexInfo) -> Chunks:
     """Return the chunks of an index; the texts of all are held in memory."""
-    cuts = workspace.store.cuts(info.build, info.documents)
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
     found: list[tuple[str, str, str, str, int, tuple[int, int]]] = []
-    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):
+    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
         head = prefixes.before(document, info.config.prefix)
         for chunk in indexing.chunks_of(document, cuts[document.id]):
             place = (chunk.start, chunk.end)

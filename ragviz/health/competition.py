@@ -106,16 +106,16 @@ def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress 
     store = workspace.store
     if measurements.unranked_words(earlier):
         raise UsageError(f"Run '{earlier.name}' was ranked by another program: it cannot be made again.")
-    info = next((each for each in store.indexes(earlier.corpus_id) if each.id == earlier.config.index), None)
+    info = next((each for each in store.indexes.all(earlier.corpus_id) if each.id == earlier.config.index), None)
     if info is None:
         raise UsageError(f"The index of run '{earlier.name}' was deleted: make a run on another one.")
     fact = f"{INDEXED}{earlier.id}"
     set_id = earlier.config.questions
-    if store.set_fact(set_id, fact) is None and searched_again.index_of(workspace, earlier) is not None:
+    if store.sets.fact(set_id, fact) is None and searched_again.index_of(workspace, earlier) is not None:
         indexed = set(info.documents)
-        held = sorted(d.name for d in store.documents(info.corpus_id, replaced=True) if d.id in indexed)
-        store.put_set_fact(set_id, fact, held, counted=False)
-    indexing.build_index(workspace, store.corpus(earlier.corpus_id), info.name, info.config, progress=progress)
+        held = sorted(d.name for d in store.documents.all(info.corpus_id, replaced=True) if d.id in indexed)
+        store.sets.put_fact(set_id, fact, held, counted=False)
+    indexing.build_index(workspace, store.corpora.get(earlier.corpus_id), info.name, info.config, progress=progress)
     config = replace(earlier.config, answerer="none", model="", judge="", metrics=(), instructions="")
     return running.run(workspace, name, config, progress=progress)
 
@@ -142,7 +142,7 @@ def competition(
         raise UsageError(f"The index of run '{later.name}' was built anew or deleted since: make that run again.")
     before, after = (_by_id(workspace, run) for run in (earlier, later))
     questions = [
-        question for question in workspace.store.run_questions(later.id)
+        question for question in workspace.store.rankings.questions(later.id)
         if before.get(question.id) and after.get(question.id) and before[question.id].gold and after[question.id].gold
     ]  # fmt: skip
     if not questions:
@@ -170,7 +170,7 @@ def competition(
 
 
 def _by_id(workspace: Workspace, run: Run) -> dict[str, Retrieved]:
-    return {result.question_id: result for result in workspace.store.results(run.id)}
+    return {result.question_id: result for result in workspace.store.rankings.all(run.id)}
 
 
 def _new_documents(
@@ -181,10 +181,10 @@ def _new_documents(
     results: Collection[Retrieved],
 ) -> frozenset[str]:
     """Return the ids of the documents of an index that the earlier run's did not hold."""
-    held = workspace.store.set_fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
+    held = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
     known = None if held is None else frozenset(held)
     about = {span.document_id for question in questions for group in question.evidence for span in group}
-    listed = workspace.store.documents(info.corpus_id, replaced=True)
+    listed = workspace.store.documents.all(info.corpus_id, replaced=True)
     current = set(info.documents)
     indexed = [document for document in listed if document.id in current]
     if known is not None:

@@ -83,8 +83,8 @@ def contents_of(
 def places_of(workspace: Workspace, corpus_id: str, questions: Sequence[Question]) -> tuple[Places, ...]:
     """Count the places of each kind in a corpus's documents, and the questions about them; kinds without any not."""
     kinds = Kinds(questions)
-    documents = [d.id for d in workspace.store.documents(corpus_id) if d.status == "ok"]
-    for document in workspace.store.many_texts(corpus_id, documents):
+    documents = [d.id for d in workspace.store.documents.all(corpus_id) if d.status == "ok"]
+    for document in workspace.store.documents.texts(corpus_id, documents):
         kinds.read(document)
     return tuple(
         Places(name, asked.places, kinds.share(name), len(asked.questions))

@@ -83,7 +83,7 @@ def coverage_map(
 
     """
     info = search.ready(workspace, damage.sound(workspace, info))
-    cuts = workspace.store.cuts(info.build, info.documents)
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
     ids = [chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)]
     by_chunk = states_of(workspace, info, questions, run, cuts)
     states = np.array([by_chunk.get(chunk_id, NEVER) for chunk_id in ids], dtype=np.int8)
@@ -91,7 +91,7 @@ def coverage_map(
     shown = sampled(states, most)
     vectors, basis = _vectors(workspace, info, cuts, [ids[row] for row in shown])
     xy, explained = placed(vectors)
-    names = workspace.store.document_names(info.corpus_id)
+    names = workspace.store.documents.names(info.corpus_id)
     owners = [names.get(i, UNKNOWN) for i, rows in cuts.items() for _ in range(len(rows))]
     return CoverageMap(
         tuple(ids[row] for row in shown), xy, states[shown], tuple(owners[row] for row in shown),
@@ -194,7 +194,7 @@ def _texts(
 ) -> dict[str, tuple[str, str]]:
     """Return the texts of chunks by id: their own, and that which was embedded."""
     found: dict[str, tuple[str, str]] = {}
-    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):
+    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
         own = [chunk for chunk in indexing.chunks_of(document, cuts[document.id]) if chunk.id in wanted]
         indexed = prefixes.indexed(document, iter(own), info.config.prefix)
         found |= {chunk.id: (chunk.text, embedded.text) for chunk, embedded in zip(own, indexed, strict=True)}

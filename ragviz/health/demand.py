@@ -138,7 +138,7 @@ def examine(
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
     if index is not None:
         index = search.ready(workspace, index)
-    questions = [question for question in workspace.store.questions(question_set.id) if question.asked]
+    questions = [question for question in workspace.store.questions.all(question_set.id) if question.asked]
     vectors = Vectors(workspace, question_set, index, progress)
     clusters = log_clusters.clusters_of(log, questions, vectors, alike, progress)
     threshold, by = held.hold(workspace, index, clusters, questions, vectors, progress)
@@ -252,12 +252,12 @@ def read_into(
 
 def store(workspace: Workspace, question_set: QuestionSet, demand: Demand | None) -> None:
     """Keep what people ask with their set, in place of an earlier log; None removes it."""
-    workspace.store.put_set_fact(question_set.id, FACT, asdict(demand) if demand else None)
+    workspace.store.sets.put_fact(question_set.id, FACT, asdict(demand) if demand else None)
 
 
 def stored(workspace: Workspace, question_set: QuestionSet) -> Demand | None:
     """Return what is kept with a set; None without a log."""
-    fact = workspace.store.set_fact(question_set.id, FACT)
+    fact = workspace.store.sets.fact(question_set.id, FACT)
     return from_json(fact) if fact else None
 
 
@@ -285,13 +285,13 @@ def add(workspace: Workspace, question_set: QuestionSet, texts: Sequence[str], a
     read = search.texts_of(workspace, question_set.corpus_id)([each.chunk for each in chosen if each.chunk])
     passages = dict(zip([each.chunk for each in chosen if each.chunk], read, strict=True))
     questions = [_question(each, passages.get(each.chunk, "")) for each in chosen]
-    workspace.store.put_questions(question_set.id, questions, None, Edit(author, "added from what people ask"))
+    workspace.store.questions.put(question_set.id, questions, None, Edit(author, "added from what people ask"))
     ids = {each.text: question.id for each, question in zip(chosen, questions, strict=True)}
     clusters = [
         replace(each, question=ids[each.text], alike=1.0) if each.text in ids else each for each in demand.clusters
     ]
     store(workspace, question_set, replace(demand, clusters=tuple(clusters)))
-    workspace.store.settle_all()
+    workspace.store.evidence.settle_all()
     return questions
 
 
@@ -351,10 +351,10 @@ def newly_weighted(demand: Demand, questions: Sequence[Question]) -> list[Questi
 
 def apply_weights(workspace: Workspace, question_set: QuestionSet, demand: Demand, author: str = "") -> int:
     """Store the weights with the questions, as one version of the set; return how many changed."""
-    changed = newly_weighted(demand, workspace.store.questions(question_set.id))
+    changed = newly_weighted(demand, workspace.store.questions.all(question_set.id))
     if changed:
-        workspace.store.put_questions(question_set.id, changed, None, Edit(author, "weighted by what people ask"))
-        workspace.store.settle_all()
+        workspace.store.questions.put(question_set.id, changed, None, Edit(author, "weighted by what people ask"))
+        workspace.store.evidence.settle_all()
     return len(changed)
 
 
@@ -389,7 +389,7 @@ def weighted_means(workspace: Workspace, run: Run, weights: Mapping[str, float])
             means.append(
                 WeightedMean(name, intervals.estimate(values, clusters), weighted_estimate(values, own, clusters))
             )
-    questions = {question.id: question for question in workspace.store.run_questions(run.id)}
+    questions = {question.id: question for question in workspace.store.rankings.questions(run.id)}
     for name in headline:
         if name not in overview.answers:
             continue
@@ -409,7 +409,7 @@ def weighted_means(workspace: Workspace, run: Run, weights: Mapping[str, float])
 
 def newest_run(workspace: Workspace, question_set: QuestionSet) -> Run | None:
     """Return the newest finished run that asked a set; None without one."""
-    runs = workspace.store.runs(question_set.corpus_id)
+    runs = workspace.store.runs.all(question_set.corpus_id)
     mine = (run for run in runs if run.config.questions == question_set.id and run.status == "done")
     return next(mine, None)
 

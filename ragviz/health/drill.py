@@ -124,7 +124,7 @@ def drill(
     info = search.ready(workspace, info)
     choices = Choices(chosen(info, retriever), k, seed, repetitions, no_worse_than, answerer)
     requirements.margin_of(choices.metric, no_worse_than)
-    asked = [question for question in workspace.store.questions(question_set.id) if question.asked]
+    asked = [question for question in workspace.store.questions.all(question_set.id) if question.asked]
     questions = [question for question in asked if question.evidence]
     if not questions:
         raise UsageError(
@@ -157,7 +157,7 @@ def drill(
         }
     finally:
         spending.settle()
-    workspace.store.put_set_fact(question_set.id, FACT, fact)
+    workspace.store.sets.put_fact(question_set.id, FACT, fact)
     return fact
 
 
@@ -485,7 +485,7 @@ def _where(workspace: Workspace, trial: _Trial) -> dict[str, Any]:
 
     Its loss is counted in the questions' own words, and nothing else differs: no smaller loss there is noticed better.
     """
-    documents = workspace.store.document_texts(trial.info.corpus_id, list(trial.info.documents))
+    documents = workspace.store.documents.texts(trial.info.corpus_id, list(trial.info.documents))
     parts, sections = places.parts(documents, trial.chunks, trial.questions)
     parts = [part for part in parts if part.chunks]
     for by, names in (("type", [q.type for q in trial.questions]), ("style", [q.style for q in trial.questions])):
@@ -514,5 +514,5 @@ def _lost(trial: _Trial, part: places.Part) -> Floats:
 
 def stored(workspace: Workspace, question_set: QuestionSet) -> dict[str, Any] | None:
     """Return the last drill of a question set; None without one, or when another version of ragviz made it."""
-    fact = workspace.store.set_fact(question_set.id, FACT)
+    fact = workspace.store.sets.fact(question_set.id, FACT)
     return fact if isinstance(fact, dict) and fact.get("version") == VERSION else None

@@ -55,7 +55,7 @@ def headlines(workspace: Workspace, run: Run, summary: Summary) -> Iterator[Head
     for name in names:
         values = {i: each.value for i, each in scores.get(name, {}).items() if each.value is not None}
         if values:
-            questions = [question for question in workspace.store.run_questions(run.id) if question.id in values]
+            questions = [question for question in workspace.store.rankings.questions(run.id) if question.id in values]
             ids, clusters = tuple(question.id for question in questions), evaluate.document_clusters(questions)
             ordered = np.array([values[i] for i in ids])
             whole = intervals.estimate(ordered, clusters, seed=run.config.seed)

@@ -47,8 +47,8 @@ def index_of(workspace: Workspace, question_set: QuestionSet, name: str | None =
     None where its corpus has none.
     """
     if name:
-        return workspace.store.index(name)
-    built = {info.id: info for info in workspace.store.indexes(question_set.corpus_id) if info.build}
+        return workspace.store.indexes.get(name)
+    built = {info.id: info for info in workspace.store.indexes.all(question_set.corpus_id) if info.build}
     used = [run.config.index for run in material.runs_of(workspace, question_set) if run.config.index in built]
     if used:
         return built[used[0]]
@@ -77,13 +77,13 @@ def examine(
         found[key] = check.find(read)
     held = contents.contents_of(workspace, question_set, read, index, runs)
     made = Examination(state, time.time(), question_set.version, read.index, found, held)
-    workspace.store.put_set_fact(question_set.id, FACT, to_json(made), counted=False)
+    workspace.store.sets.put_fact(question_set.id, FACT, to_json(made), counted=False)
     return made
 
 
 def kept(workspace: Workspace, question_set: QuestionSet) -> Examination | None:
     """Return the examination that is kept with a set, None without one of this version."""
-    body = workspace.store.set_fact(question_set.id, FACT)
+    body = workspace.store.sets.fact(question_set.id, FACT)
     return from_json(body) if isinstance(body, dict) and body.get("format") == VERSION else None
 
 

@@ -174,11 +174,11 @@ def read_material(
     The time grows with the questions, the chunks of the index, and the documents.
     """
     store = workspace.store
-    every = store.questions(question_set.id)
+    every = store.questions.all(question_set.id)
     questions = [question for question in every if question.asked]
-    documents = [d for d in store.documents(question_set.corpus_id) if d.status == "ok"]
+    documents = [d for d in store.documents.all(question_set.corpus_id) if d.status == "ok"]
     progress(0, None, "", "Reading the questions")
-    cuts = store.cuts(index.build, index.documents) if index is not None and index.build else {}
+    cuts = store.indexes.cuts(index.build, index.documents) if index is not None and index.build else {}
     golds = [gold for gold, _ in contexts.gold_of(workspace, index, questions, cuts)] if index and cuts else None
     quotes = _quotes(workspace, question_set.corpus_id, questions)
 
@@ -219,7 +219,7 @@ def read_material(
 
 def runs_of(workspace: Workspace, question_set: QuestionSet) -> list[Run]:
     """Return the runs of a set that are done, the newest first."""
-    runs = workspace.store.runs(question_set.corpus_id)
+    runs = workspace.store.runs.all(question_set.corpus_id)
     return [run for run in runs if run.status == "done" and run.config.questions == question_set.id]
 
 
@@ -232,7 +232,7 @@ def _quotes(
         wanted.setdefault(span.document_id, {})[span.start, span.end] = None
     return {
         (document.id, start, end): (document.text[start:end], sentences_around(document, start, end))
-        for document in workspace.store.many_texts(corpus_id, list(wanted))
+        for document in workspace.store.documents.texts(corpus_id, list(wanted))
         for start, end in wanted[document.id]
     }
 
@@ -257,7 +257,7 @@ def chunk_weights(
 
     def each() -> Iterator[frozenset[str]]:
         place, following = 0, 0.0
-        for number, document in enumerate(workspace.store.many_texts(corpus_id, list(cuts))):
+        for number, document in enumerate(workspace.store.documents.texts(corpus_id, list(cuts))):
             if number % REPORTED == 0:
                 progress(number, len(cuts), "documents", "Reading the chunks")
             for start, end, _ in cuts[document.id].tolist():
@@ -338,7 +338,7 @@ def _areas(
     scale = {d.id: letters(d.language) for d in documents}
     whole = tuple(Area(d.name, scale[d.id] * d.characters, tuple(starts.get(d.id, ()))) for d in documents)
     names, parts = {d.id: d.name for d in documents}, []
-    for document in workspace.store.many_texts(corpus_id, [d.id for d in documents]):
+    for document in workspace.store.documents.texts(corpus_id, [d.id for d in documents]):
         found = sections.sections(document)
         lengths: dict[str, int] = {}
         asked: dict[str, dict[str, None]] = {}

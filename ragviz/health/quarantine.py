@@ -51,11 +51,11 @@ def quarantine(
 
     """
     reason, wanted = reason_of(check), set(ids)
-    chosen = [q for q in workspace.store.questions(question_set.id) if q.id in wanted and q.asked]
+    chosen = [q for q in workspace.store.questions.all(question_set.id) if q.id in wanted and q.asked]
     changed = [replace(question, status="quarantined", reason=reason) for question in chosen]
     if changed:
         edit = Edit(author, f"quarantined by the check: {CHECKS[check].title}")
-        workspace.store.put_questions(question_set.id, changed, edit=edit)
+        workspace.store.questions.put(question_set.id, changed, edit=edit)
     return len(changed)
 
 
@@ -68,17 +68,17 @@ def release(workspace: Workspace, question_set: QuestionSet, check: str, author:
         UsageError: there is no such check.
 
     """
-    held = held_by(workspace.store.questions(question_set.id), check)
+    held = held_by(workspace.store.questions.all(question_set.id), check)
     changed = [_as_before(workspace, question_set.id, question) for question in held]
     if changed:
         edit = Edit(author, f"released from the check: {CHECKS[check].title}")
-        workspace.store.put_questions(question_set.id, changed, edit=edit)
+        workspace.store.questions.put(question_set.id, changed, edit=edit)
     return len(changed)
 
 
 def _as_before(workspace: Workspace, set_id: str, question: Question) -> Question:
     """Return a question with the status and reason that it had before quarantine; "proposed" where none is known."""
-    earlier = (before for _, before in workspace.store.history.of_question(set_id, question.id) if before is not None)
+    earlier = (before for _, before in workspace.store.versions.of_question(set_id, question.id) if before is not None)
     before = next((each for each in earlier if each.status != "quarantined"), None)
     status, reason = (before.status, before.reason) if before else ("proposed", "")
     return replace(question, status=status, reason=reason)

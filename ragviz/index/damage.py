@@ -55,7 +55,7 @@ def examined(workspace: Workspace, info: IndexInfo) -> tuple[IndexInfo, str]:
     """
     deadline = time.monotonic() + PUBLISHING_SECONDS
     while reason := _reason(workspace, info):
-        newest = workspace.store.index_named(info.id)
+        newest = workspace.store.indexes.find(info.id)
         if newest is None or newest.id != info.id:  # it was deleted
             break
         if newest.build == info.build:
@@ -70,7 +70,7 @@ def _reason(workspace: Workspace, info: IndexInfo) -> str:
     if not info.build:
         return ""
     if info.build not in _contents:
-        _contents[info.build] = content_of(info, workspace.store.cuts(info.build, info.documents))
+        _contents[info.build] = content_of(info, workspace.store.indexes.cuts(info.build, info.documents))
     try:
         workspace.index(info).check(info.chunks, _contents[info.build])
     except DamagedIndex as error:
@@ -111,7 +111,7 @@ def require_sound(workspace: Workspace, info: IndexInfo) -> None:
 
 def build_command(workspace: Workspace, info: IndexInfo) -> str:
     """Return the command line that builds an index with the same choices."""
-    words = ["ragviz", "index", "build", workspace.store.corpus(info.corpus_id).name, "--name", info.name]
+    words = ["ragviz", "index", "build", workspace.store.corpora.get(info.corpus_id).name, "--name", info.name]
     config, defaults = info.config, IndexConfig()
     choices = {
         "--chunker": (config.chunker, defaults.chunker),

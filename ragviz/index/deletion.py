@@ -29,8 +29,8 @@ def delete_index(workspace: Workspace, info: IndexInfo, *, leave_remote: bool = 
             raise SearchError(
                 f"Index '{info.name}' was not deleted. {error} {_ANYWAY if left else ''}".strip()
             ) from error
-    workspace.store.delete_index(info.id)
-    workspace.store.settle(info.corpus_id)
+    workspace.store.indexes.delete(info.id)
+    workspace.store.evidence.settle(info.corpus_id)
     return left
 
 
@@ -54,7 +54,7 @@ def remote(workspace: Workspace, info: IndexInfo) -> str:
 def goes_with_corpus(workspace: Workspace, corpus: Corpus) -> str:
     """Say what deleting a corpus deletes: "3 documents, 1 index, 0 question sets, 0 runs"."""
     single = {"documents": "document", "indexes": "index", "question sets": "question set", "runs": "run"}
-    counts = workspace.store.holdings(corpus.id).items()
+    counts = workspace.store.corpora.holdings(corpus.id).items()
     return ", ".join(f"{count} {single[kind] if count == 1 else kind}" for kind, count in counts)
 
 
@@ -67,9 +67,9 @@ def delete_corpus(workspace: Workspace, corpus: Corpus, *, leave_remote: bool = 
         SearchError: an index cannot be deleted; the corpus stays. Those on a server are tried first.
 
     """
-    indexes = sorted(workspace.store.indexes(corpus.id), key=lambda info: info.config.backend == "local")
+    indexes = sorted(workspace.store.indexes.all(corpus.id), key=lambda info: info.config.backend == "local")
     left = [delete_index(workspace, info, leave_remote=leave_remote) for info in indexes]
-    for job_id in workspace.store.delete_corpus(corpus.id):
+    for job_id in workspace.store.corpora.delete(corpus.id):
         with suppress(OSError):  # the corpus is gone all the same
             workspace.log_of(job_id).unlink(missing_ok=True)
     return [each for each in left if each]

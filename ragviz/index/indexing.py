@@ -76,7 +76,7 @@ def stale(workspace: Workspace, info: IndexInfo) -> tuple[list[DocumentInfo], li
 
     The former version of a changed document is not counted as deleted too.
     """
-    documents, indexed = workspace.store.documents(info.corpus_id, replaced=True), set(info.documents)
+    documents, indexed = workspace.store.documents.all(info.corpus_id, replaced=True), set(info.documents)
     old_names = {d.id: d.name for d in documents if d.id in indexed}
     taken = set(old_names.values())
     missing = [d for d in documents if d.status == "ok" and d.id not in indexed]
@@ -111,8 +111,8 @@ def build_index(
     own = chunking.CHUNKERS[config.chunker].without_defaults(config.chunker_options)
     config = replace(config, chunker_options=own)
     store = workspace.store
-    existing = store.index_named(name)
-    info = existing or store.create_index(corpus.id, name, config)
+    existing = store.indexes.find(name)
+    info = existing or store.indexes.add(corpus.id, name, config)
     spending = workspace.spending(info.id)
     try:
         try:
@@ -122,8 +122,8 @@ def build_index(
     except BaseException:
         _end_unbegun(workspace, info, new=existing is None)
         raise
-    store.settle(corpus.id)
-    calls, paid = store.paid(info.id)
+    store.evidence.settle(corpus.id)
+    calls, paid = store.payments.of(info.id)
     return replace(built, calls=calls, dollars=paid)
 
 
@@ -134,16 +134,16 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         Deleted: the index was deleted meanwhile; what was written since is deleted too.
 
     """
-    current = workspace.store.index_named(info.id)
+    current = workspace.store.indexes.find(info.id)
     if current is None:
         workspace.index(info).drop()
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
     if current.status != "building":
         return
-    if new and not workspace.store.paid(info.id)[0]:
-        workspace.store.delete_index(info.id)
+    if new and not workspace.store.payments.of(info.id)[0]:
+        workspace.store.indexes.delete(info.id)
     else:
-        workspace.store.update_index(replace(current, status="failed"))
+        workspace.store.indexes.update(replace(current, status="failed"))
 
 
 def _build(
@@ -157,7 +157,7 @@ def _build(
     progress: Progress,
 ) -> Built:
     """Build the index of a row anew, or update it where its chunks can be kept."""
-    documents = [d.id for d in workspace.store.documents(corpus.id) if d.status == "ok"]
+    documents = [d.id for d in workspace.store.documents.all(corpus.id) if d.status == "ok"]
     embedder = workspace.embedder(config.embedder, spending, progress) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""
@@ -170,13 +170,13 @@ def _build(
 def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
     """Raise UsageError for what `build_index` cannot do, before anything is written."""
     chunking.check(config)
-    info = workspace.store.index_named(name)
+    info = workspace.store.indexes.find(name)
     if info is not None and info.corpus_id != corpus.id:
         raise UsageError(f"Index '{info.name}' belongs to another corpus: choose another name.")
     if info is not None and info.config.backend != config.backend:
         where = f"is on the backend '{info.config.backend}'"
         raise UsageError(f"Index '{info.name}' {where}: delete it first, or choose another name.")
-    if not any(d.characters for d in workspace.store.documents(corpus.id)):
+    if not any(d.characters for d in workspace.store.documents.all(corpus.id)):
         raise UsageError(f"Corpus '{corpus.name}' has no text to index: add documents first.")
     workspace.open_index(name, config)
 
@@ -191,7 +191,7 @@ def _fill(
 ) -> Built:
     """Cut and embed what is not `kept`, publish, and write the row: the index of exactly `documents`."""
     store, index = workspace.store, workspace.index(info)
-    old = store.cuts(info.build, kept)
+    old = store.indexes.cuts(info.build, kept)
     current_ids, kept_ids = set(documents), set(kept)
     gone = {d: cuts for d, cuts in old.items() if d not in current_ids}
     same = {d: cuts for d, cuts in old.items() if d in current_ids}
@@ -207,11 +207,11 @@ def _fill(
         _publish(workspace, info, cuts, writer, progress)
     except BaseException:
         writer.abandon()
-        store.set_index_status(info.id, info.status if info.build else "failed")
+        store.indexes.set_status(info.id, info.status if info.build else "failed")
         raise
     info = replace(info, build=new_id(), documents=tuple(documents), chunks=_count(cuts), dims=dims)
     tokens = int(sum(c[:, 2].sum() for c in cuts.values()))
-    store.update_index(replace(info, status="ready", tokens=tokens, built=time.time()), cuts)
+    store.indexes.update(replace(info, status="ready", tokens=tokens, built=time.time()), cuts)
     return Built(
         index=info.name,
         chunks=info.chunks,
@@ -226,7 +226,7 @@ def cut(workspace: Workspace, info: IndexInfo, documents: Sequence[str], progres
     """Return the cuts of documents, without their texts."""
     cuts: dict[str, Cuts] = {}
     tokenizer = open_tokenizer(info.config.embedder)
-    texts = workspace.store.document_texts(info.corpus_id, documents)
+    texts = workspace.store.documents.texts(info.corpus_id, documents)
     for number, document in enumerate(texts):
         progress(number, len(documents), "documents", f"Chunking {document.name}")
         rows = chunking.cuts(document, info.config, tokenizer, segmentation.each_sentence)
@@ -246,7 +246,7 @@ def add(
     total, done = _count(cuts), 0
     chunks = (
         chunk
-        for document in workspace.store.document_texts(info.corpus_id, list(cuts))
+        for document in workspace.store.documents.texts(info.corpus_id, list(cuts))
         for chunk in prefixes.indexed(document, _each_chunk(document, cuts[document.id]), info.config.prefix)
     )
 
@@ -293,7 +293,7 @@ def _publish(
     """Let searches see the index, whose row says "building" until it is written too."""
     chunks = _count(cuts)
     progress(chunks, chunks, "chunks", "Publishing")
-    workspace.store.set_index_status(info.id, "building")
+    workspace.store.indexes.set_status(info.id, "building")
     writer.publish(chunks, content_of(info, cuts))
 
 
@@ -329,7 +329,7 @@ def _over_limit(workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts])
     tokenizer, longer = open_tokenizer(info.config.embedder), 0
     most = 4 * prefixes.LONGEST  # tokens of a prefix: no tokenizer makes more of its characters
     near = [d for d, rows in cuts.items() if (rows[:, 2] > limit - most).any()]
-    for document in workspace.store.document_texts(info.corpus_id, near):
+    for document in workspace.store.documents.texts(info.corpus_id, near):
         rows = cuts[document.id]
         added = prefixes.tokens_of(document, rows[:, 0].tolist(), prefix, tokenizer)
         longer += int((rows[:, 2] + np.array(added) > limit).sum())

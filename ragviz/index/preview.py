@@ -68,7 +68,7 @@ def cuts(
     """
     chunking.check(config)
     split = indexing.splitter(config)
-    return {d.id: split(_shortened(d, most)) for d in workspace.store.document_texts(corpus_id, ids)}
+    return {d.id: split(_shortened(d, most)) for d in workspace.store.documents.texts(corpus_id, ids)}
 
 
 def language_warning(embedder: str, documents: Sequence[DocumentInfo]) -> str:

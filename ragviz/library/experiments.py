@@ -23,7 +23,7 @@ class Experiment(Shown):
     @property
     def outcome(self) -> Outcome:
         """Everything that it says: cells, comparison, conclusion, and that on the test side."""
-        return findings.outcome_of(self.workspace, self.workspace.store.experiment(self.name))
+        return findings.outcome_of(self.workspace, self.workspace.store.experiments.get(self.name))
 
     @property
     def conclusion(self) -> Conclusion:

@@ -70,7 +70,7 @@ class Project(Shown):
         """
         files = corpora.files_under(Path(path).expanduser() for path in paths)
         with _disk_errors_explained():
-            into = self.workspace.store.corpus_called(corpus)
+            into = self.workspace.store.corpora.ensure(corpus)
             with staleness.refreshing(self.workspace.store, into, self.workspace.settings.person):
                 outcomes = corpora.add_files(
                     self.workspace, into, files, replace=replace, password=password, progress=self.progress
@@ -113,7 +113,7 @@ class Project(Shown):
             chunker_options=chunker_options or {},
             prefix=prefix,
         )
-        target = self.workspace.store.corpus(corpus)
+        target = self.workspace.store.corpora.get(corpus)
         arguments = {"corpus": target.name, "name": name, "config": asdict(config)}
         return Index(self.workspace, self._do("index", f"Build {name}", target.id, arguments)["index"])
 
@@ -195,7 +195,7 @@ class Project(Shown):
                 rejected.
 
         """
-        info = self.workspace.store.index(index)
+        info = self.workspace.store.indexes.get(index)
         arguments: dict[str, Any] = {"index": info.name, "name": name, "limit": limit, "generator": generator}
         arguments |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
         arguments |= {"every_chunk": every_chunk, "fill": fill, "verify": verify, "budget": budget}
@@ -244,7 +244,7 @@ class Project(Shown):
             ModelError: the endpoint refuses, is down for too long, or gives nothing usable.
 
         """
-        info, question_set = self.workspace.store.index(index), self.workspace.store.question_set(questions)
+        info, question_set = self.workspace.store.indexes.get(index), self.workspace.store.sets.get(questions)
         config = RunConfig(
             index=info.id,
             questions=question_set.id,
@@ -302,7 +302,7 @@ class Project(Shown):
             BudgetReached: the next model call could cost more.
 
         """
-        question_set = self.workspace.store.question_set(questions)
+        question_set = self.workspace.store.sets.get(questions)
         side = ("validation" if question_set.split else "") if split is None else split
         picks = list(cells) or grid.crossed(values)
         planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
@@ -326,14 +326,14 @@ class Project(Shown):
 
         """
         opened = self.open_experiment(experiment if isinstance(experiment, str) else experiment.name)
-        declared = self.workspace.store.experiment(opened.name)
+        declared = self.workspace.store.experiments.get(opened.name)
         arguments = {"experiment": declared.id, "budget": budget}
         self._do("confirm", f"Confirm {declared.name} on test", declared.corpus_id, arguments)
         return opened
 
     def open_experiment(self, name: str) -> Experiment:
         """Open an existing experiment; NotFoundError names those that exist."""
-        return Experiment(self.workspace, self.workspace.store.experiment(name).name)
+        return Experiment(self.workspace, self.workspace.store.experiments.get(name).name)
 
     def compare(
         self, *runs: Run | str, k: int | None = None, primary: str = "", minimum_effect: float | None = None
@@ -351,22 +351,22 @@ class Project(Shown):
         """
         if len(runs) == 1 and isinstance(runs[0], (list, tuple)):
             raise UsageError("Give the runs one by one: compare(first, second).")
-        named = [self.workspace.store.run(run if isinstance(run, str) else run.name) for run in runs]
+        named = [self.workspace.store.runs.get(run if isinstance(run, str) else run.name) for run in runs]
         return Comparison(
             comparisons.compare_runs(self.workspace, named, k, primary=primary, minimum_effect=minimum_effect)
         )
 
     def open_index(self, name: str) -> Index:
         """Open an existing index; NotFoundError names those that exist."""
-        return Index(self.workspace, self.workspace.store.index(name).name)
+        return Index(self.workspace, self.workspace.store.indexes.get(name).name)
 
     def open_questions(self, name: str) -> QuestionSet:
         """Open an existing question set; NotFoundError names those that exist."""
-        return QuestionSet(self.workspace, self.workspace.store.question_set(name).name)
+        return QuestionSet(self.workspace, self.workspace.store.sets.get(name).name)
 
     def open_run(self, name: str) -> Run:
         """Open an existing run; NotFoundError names those that exist."""
-        return Run(self.workspace, self.workspace.store.run(name).name)
+        return Run(self.workspace, self.workspace.store.runs.get(name).name)
 
     def _do(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         with _disk_errors_explained():
@@ -378,7 +378,7 @@ class Project(Shown):
     def _table(self) -> pd.DataFrame:
         """What each corpus holds."""
         store = self.workspace.store
-        rows = [{"corpus": corpus.name, **store.holdings(corpus.id)} for corpus in store.corpora()]
+        rows = [{"corpus": corpus.name, **store.corpora.holdings(corpus.id)} for corpus in store.corpora.all()]
         return pd.DataFrame(rows, columns=None if rows else ["corpus"]).set_index("corpus")
 
 

@@ -74,7 +74,7 @@ class Index(Shown):
             SearchError: it is damaged, or its server fails.
 
         """
-        info = self.workspace.store.index(self.name)
+        info = self.workspace.store.indexes.get(self.name)
         hits = search.search(self.workspace, info, query, retrievers.chosen(info, retriever), k)
         rows = [
             (f.hit.rank, f.hit.score, f.document_name, f.chunk and f.chunk.page, f.chunk and f.chunk.text) for f in hits
@@ -83,13 +83,13 @@ class Index(Shown):
 
     def to_pandas(self) -> pd.DataFrame:
         """One row: number of chunks, their tokens in total, and the configuration of the index."""
-        info = self.workspace.store.index(self.name)
+        info = self.workspace.store.indexes.get(self.name)
         config = {key: value for key, value in asdict(info.config).items() if key != "options"}
         row = {"status": info.status, "documents": len(info.documents), "chunks": info.chunks, "tokens": info.tokens}
         return pd.DataFrame([row | config], index=pd.Index([info.name], name="index"))
 
     def _title(self) -> str:
-        info = self.workspace.store.index(self.name)
+        info = self.workspace.store.indexes.get(self.name)
         chunks, documents = counted(info.chunks, "chunk"), counted(len(info.documents), "document")
         return f"Index '{info.name}': {chunks} of {documents}, {info.status}"
 
@@ -118,14 +118,14 @@ class QuestionSet(Shown):
         (its side, "" for neither).
         """
         store = self.workspace.store
-        question_set = store.question_set(self.name)
-        names = store.document_names(question_set.corpus_id)
+        question_set = store.sets.get(self.name)
+        names = store.documents.names(question_set.corpus_id)
         rows = [
             {"question_id": q.id, "question": q.text, "answer": q.answer, "kind": q.kind, "type": q.type}
             | {"style": q.style}
             | {"document": ", ".join(interchange.documents_of(q, names))}
             | {"status": q.status, "reason": q.reason, "generator": q.generator, "split": q.split}
-            for q in store.questions(question_set.id)
+            for q in store.questions.all(question_set.id)
         ]
         columns = ["question_id", "question", "answer", "kind", "type", "style", "document", "status", "reason"]
         return pd.DataFrame(rows, columns=[*columns, "generator", "split"]).set_index("question_id")
@@ -141,11 +141,11 @@ class QuestionSet(Shown):
                 a side would be empty.
 
         """
-        sets.split(self.workspace, self.workspace.store.question_set(self.name), kind, share, seed, remake=remake)
+        sets.split(self.workspace, self.workspace.store.sets.get(self.name), kind, share, seed, remake=remake)
         return self
 
     def _title(self) -> str:
-        counts = self.workspace.store.question_set(self.name).counts
+        counts = self.workspace.store.sets.get(self.name).counts
         rows = f"{len(self.problems)} row{'s were' if len(self.problems) > 1 else ' was'} refused, see `problems`"
         refused = f"; {rows}" if self.problems else ""
         return f"Question set '{self.name}': {_counted(counts) or 'no questions'}{refused}"
@@ -271,7 +271,7 @@ class Run(Shown):
         return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
     def _record(self) -> run_info.Run:
-        return self.workspace.store.run(self.name)
+        return self.workspace.store.runs.get(self.name)
 
     def _title(self) -> str:
         current = self._record()

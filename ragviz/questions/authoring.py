@@ -68,10 +68,10 @@ def document_of(store: Store, corpus_id: str, name: str) -> Document:
         UsageError: there is none.
 
     """
-    info = store.document_named(corpus_id, name)
+    info = store.documents.find(corpus_id, name)
     if info is None:
         raise UsageError(f"There is no readable document '{name}': `ragviz corpus show` lists them.")
-    return store.document(corpus_id, info.id)
+    return store.documents.get(corpus_id, info.id)
 
 
 def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
@@ -82,8 +82,8 @@ def listed(store: Store, corpus_id: str, evidence: str) -> Evidence:
 
     """
     names = set(_strings(evidence))
-    infos = [info for info in store.documents(corpus_id) if info.status == "ok" and _is_named(info, names)]
-    texts = {d.name: d for d in store.document_texts(corpus_id, [info.id for info in infos])}
+    infos = [info for info in store.documents.all(corpus_id) if info.status == "ok" and _is_named(info, names)]
+    texts = {d.name: d for d in store.documents.texts(corpus_id, [info.id for info in infos])}
     row = json.dumps({"question": "?", "evidence": evidence}, ensure_ascii=False).encode()
     read = interchange.read_questions(row, "evidence.jsonl", texts)
     if read.problems or not read.questions[0].evidence:
@@ -166,8 +166,8 @@ def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> 
     """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
     if not texts:
         return {}
-    ids = [info.id for info in store.documents(corpus_id) if info.status == "ok"]
-    found = located(texts, store.many_texts(corpus_id, ids))
+    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
+    found = located(texts, store.documents.texts(corpus_id, ids))
     return {text: [Proposal(span, "exact", 1.0) for span in spans] for text, spans in found.items()}
 
 
@@ -296,8 +296,8 @@ def with_status(question: Question, status: QuestionStatus, reason: str = "") ->
 
 def add(store: Store, question_set: QuestionSet, question: Question, author: str = "") -> None:
     """Add a question at the end of a set."""
-    store.put_questions(question_set.id, [question], edit=Edit(author, "added a question"))
-    store.settle_all()  # a document may have been replaced since its evidence was shown
+    store.questions.put(question_set.id, [question], edit=Edit(author, "added a question"))
+    store.evidence.settle_all()  # a document may have been replaced since its evidence was shown
 
 
 def save(store: Store, question_set: QuestionSet, question: Question, version: str, edit: Edit = EDITED) -> None:
@@ -308,10 +308,10 @@ def save(store: Store, question_set: QuestionSet, question: Question, version: s
 
     """
     question = staleness.released(store, question_set, question)  # its evidence may have been mended
-    saved, current = store.put_question(question_set.id, question, version, edit)
+    saved, current = store.questions.replace(question_set.id, question, version, edit)
     if not saved:
         raise Conflict(current)
-    store.settle_all()  # a document may have been replaced since its evidence was shown
+    store.evidence.settle_all()  # a document may have been replaced since its evidence was shown
 
 
 def question_of(store: Store, question_set: QuestionSet, question_id: str) -> Question:
@@ -321,7 +321,7 @@ def question_of(store: Store, question_set: QuestionSet, question_id: str) -> Qu
         UsageError: there is none.
 
     """
-    question = next(iter(store.questions(question_set.id, [question_id])), None)
+    question = next(iter(store.questions.all(question_set.id, [question_id])), None)
     if question is None:
         raise UsageError(
             f"Set '{question_set.name}' has no question '{question_id}': `ragviz questions show` lists them."
@@ -366,10 +366,10 @@ class Anchored:
 def anchored(store: Store, corpus_id: str, document_ids: Collection[str]) -> list[Anchored]:
     """Return, for each question set of a corpus with evidence in these documents, which may be deleted, its counts."""
     sets = []
-    for question_set in store.question_sets(corpus_id):
+    for question_set in store.sets.all(corpus_id):
         inside = [
             [span for group in question.evidence for span in group if span.document_id in document_ids]
-            for question in store.questions(question_set.id)
+            for question in store.questions.all(question_set.id)
         ]
         lost = sum(any(span.stale for span in spans) for spans in inside)
         if touched := sum(map(bool, inside)):

@@ -22,7 +22,7 @@ from ragviz.questions.formats import registry
 from ragviz.questions.formats.files import from_bytes
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
-from ragviz.store.store import plain_name
+from ragviz.store.named_records import plain_name
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -65,7 +65,7 @@ class CorpusDocuments:
     def __init__(self, workspace: Workspace, corpus_id: str) -> None:
         """Read the list of documents."""
         self._store, self._corpus_id = workspace.store, corpus_id
-        self._by_name = {info.name: info for info in self._store.documents(corpus_id) if info.status == "ok"}
+        self._by_name = {info.name: info for info in self._store.documents.all(corpus_id) if info.status == "ok"}
 
     @cached_property
     def _looser(self) -> dict[str, DocumentInfo | None]:
@@ -90,7 +90,7 @@ class CorpusDocuments:
     def texts(self, ids: Collection[str] | None = None) -> Iterator[Document]:
         """See `registry.Known`."""
         wanted = [info.id for info in self._by_name.values()] if ids is None else list(ids)
-        yield from self._store.many_texts(self._corpus_id, wanted)
+        yield from self._store.documents.texts(self._corpus_id, wanted)
 
 
 def import_files(
@@ -112,7 +112,7 @@ def import_files(
         UsageError: no such format; the name belongs to a set of another corpus, or is blank.
 
     """
-    existing = workspace.store.question_set_named(name)
+    existing = workspace.store.sets.find(name)
     if existing is not None and existing.corpus_id != corpus.id:
         raise UsageError(f"Question set '{existing.name}' belongs to another corpus: choose another name.")
     if not plain_name(name):
@@ -127,8 +127,10 @@ def import_files(
         progress(0, total, "rows", f"Storing {counted(total, 'row')}")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
         edit = Edit(workspace.settings.person, f"imported from {registry.FORMATS[found].title}")
-        stored = workspace.store.put_import(corpus.id, name, read.documents, read.questions, split, edit, progress)
-        workspace.store.settle_all()  # a document may have been replaced since it was read
+        stored = workspace.store.questions.put_import(
+            corpus.id, name, read.documents, read.questions, split, edit, progress
+        )
+        workspace.store.evidence.settle_all()  # a document may have been replaced since it was read
         if read.has_sides and split is None and _has_other_sides(workspace, name, read.questions):
             notes.append(
                 f"The sides of the split were not kept: '{name}' has a split already. New questions are on neither "
@@ -162,7 +164,7 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
         InputError: as `registry.recognised`.
 
     """
-    found = workspace.store.corpus_named(name)
+    found = workspace.store.corpora.find(name)
     if found is not None:
         yield found
         return
@@ -174,17 +176,17 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
             f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' {how} "
             f"{format_of.title}, which brings none; {able} do."
         )
-    created = workspace.store.corpus_called(name)
+    created = workspace.store.corpora.ensure(name)
     try:
         yield created
     finally:
-        if not any(workspace.store.holdings(created.id).values()):
-            workspace.store.delete_corpus(created.id)
+        if not any(workspace.store.corpora.holdings(created.id).values()):
+            workspace.store.corpora.delete(created.id)
 
 
 def _has_other_sides(workspace: Workspace, name: str, questions: Sequence[Question]) -> bool:
     """Whether some of the questions name a side of the split that they are not on in the set."""
-    stored = workspace.store.questions(workspace.store.question_set(name).id)
+    stored = workspace.store.questions.all(workspace.store.sets.get(name).id)
     sides = {question.id: question.split for question in stored}
     return any(question.split and question.split != sides.get(question.id) for question in questions)
 
@@ -209,8 +211,8 @@ def problems_of(workspace: Workspace, key: str) -> list[Problem]:
 def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str) -> Written:
     """Return a question set in a format, with sentences on what it does not hold; UsageError for no such format."""
     write = registry.writer(file_format)
-    questions = workspace.store.questions(question_set.id)
-    names = workspace.store.document_names(question_set.corpus_id)
+    questions = workspace.store.questions.all(question_set.id)
+    names = workspace.store.documents.names(question_set.corpus_id)
     known = CorpusDocuments(workspace, question_set.corpus_id)
     has_sides = question_set.split is not None
     written = write(Outgoing(questions, known, has_sides, names), file_format)

@@ -338,7 +338,7 @@ def _without(proposal: Proposal, declined: Collection[str]) -> Proposal:
 
 def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "") -> list[Proposal]:
     """Return what is found for the questions of a set of which only the reference is known: all, or the one named."""
-    pending = [q for q in reference_only(workspace.store.questions(question_set.id)) if question_id in ("", q.id)]
+    pending = [q for q in reference_only(workspace.store.questions.all(question_set.id)) if question_id in ("", q.id)]
     if not pending:
         return []
     texts = texts_of(workspace, question_set.corpus_id)
@@ -347,8 +347,8 @@ def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "
 
 def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
     """Read the readable documents of a corpus, one at a time."""
-    ids = [info.id for info in workspace.store.documents(corpus_id) if info.status == "ok"]
-    return Texts(workspace.store.document_texts(corpus_id, ids))
+    ids = [info.id for info in workspace.store.documents.all(corpus_id) if info.status == "ok"]
+    return Texts(workspace.store.documents.texts(corpus_id, ids))
 
 
 def reference_only(questions: Iterable[Question]) -> list[Question]:
@@ -375,11 +375,11 @@ def accept(
     """
     edit = Edit(author, "found evidence", f"found:{new_id()}")
     saved = [
-        store.put_question(question_set.id, with_evidence(question, places), version_of(question), edit)[0]
+        store.questions.replace(question_set.id, with_evidence(question, places), version_of(question), edit)[0]
         for question, places in chosen
     ]
     if any(saved):
-        store.settle_all()  # a document may have been replaced since its text was searched
+        store.evidence.settle_all()  # a document may have been replaced since its text was searched
     return len(saved) - sum(saved)
 
 

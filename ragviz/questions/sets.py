@@ -24,7 +24,7 @@ def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -
 
     """
     imported = banks.read_banks(data)
-    questions = {question.id: question for question in workspace.store.questions(question_set.id)}
+    questions = {question.id: question for question in workspace.store.questions.all(question_set.id)}
     matching = {question_id: bank for question_id, bank in imported.banks.items() if question_id in questions}
     items = {banks.imported_bank_key(questions[i]): banks.bank_bytes(bank) for i, bank in matching.items()}
     workspace.store.cache("bank").put_many(items)
@@ -37,8 +37,8 @@ def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -
 
 def export_questions(workspace: Workspace, question_set: QuestionSet, file_format: str) -> bytes:
     """Return a question set as "csv" or "jsonl", from which an import makes the same questions."""
-    names = workspace.store.document_names(question_set.corpus_id)
-    return interchange.write_questions(workspace.store.questions(question_set.id), names, file_format)
+    names = workspace.store.documents.names(question_set.corpus_id)
+    return interchange.write_questions(workspace.store.questions.all(question_set.id), names, file_format)
 
 
 def split(
@@ -56,14 +56,14 @@ def split(
             f"{used_words(used)} the present split of '{target.name}': their questions would be on other sides in the "
             "set. Give --remake to make it again all the same."
         )
-    sides = splits.sides_of(workspace.store.questions(target.id), kind, share, seed)
-    workspace.store.put_split(target.id, Split(kind, share, seed), sides)  # type: ignore[arg-type]  # checked above
-    return workspace.store.question_set(target.id)
+    sides = splits.sides_of(workspace.store.questions.all(target.id), kind, share, seed)
+    workspace.store.sets.put_split(target.id, Split(kind, share, seed), sides)  # type: ignore[arg-type]  # checked above
+    return workspace.store.sets.get(target.id)
 
 
 def runs_of_split(workspace: Workspace, target: QuestionSet) -> list[Run]:
     """Return the runs that asked one side of a question set, those of experiments too, the newest first."""
-    runs = workspace.store.runs(target.corpus_id)
+    runs = workspace.store.runs.all(target.corpus_id)
     return [run for run in runs if run.config.questions == target.id and run.config.split in SIDES]
 
 
@@ -75,12 +75,12 @@ def used_words(runs: Sequence[Run], most: int = 5) -> str:
 
 def question_set(workspace: Workspace, corpus: Corpus, name: str) -> QuestionSet:
     """Return the set `name` of a corpus, created when there is none."""
-    questions = workspace.store.question_set_named(name)
+    questions = workspace.store.sets.find(name)
     if questions is not None and questions.corpus_id != corpus.id:
         raise UsageError(f"Question set '{questions.name}' belongs to another corpus: choose another name.")
     try:
-        return questions or workspace.store.create_question_set(corpus.id, name)
+        return questions or workspace.store.sets.add(corpus.id, name)
     except UsageError:  # another process has created it meanwhile
-        if (questions := workspace.store.question_set_named(name)) is None or questions.corpus_id != corpus.id:
+        if (questions := workspace.store.sets.find(name)) is None or questions.corpus_id != corpus.id:
             raise
         return questions

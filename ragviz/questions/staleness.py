@@ -121,7 +121,7 @@ def _plain(text: str) -> str:
 
 def _before(store: Store, question_set: QuestionSet, question: Question) -> Question | None:
     """Return a question as it was before it was set aside; None where no version says it."""
-    earlier = (before for _, before in store.history.of_question(question_set.id, question.id) if before is not None)
+    earlier = (before for _, before in store.versions.of_question(question_set.id, question.id) if before is not None)
     return next((each for each in earlier if not is_set_aside(each)), None)
 
 
@@ -156,17 +156,17 @@ def refresh(store: Store, corpus: Corpus, added: Collection[str] = (), author: s
     question that somebody edits meanwhile stays as it was edited, and is looked at the next time. `author` is who
     changed the documents, "" where nobody is known.
     """
-    store.settle(corpus.id, author)
+    store.evidence.settle(corpus.id, author)
     here = _readable(store, corpus)
-    document_of = lru_cache(maxsize=8)(partial(store.document, corpus.id))
+    document_of = lru_cache(maxsize=8)(partial(store.documents.get, corpus.id))
     moves = _moves(store, corpus, added, document_of) if added else {}
     done = []
-    for question_set in store.question_sets(corpus.id):
+    for question_set in store.sets.all(corpus.id):
         set_aside, released = [], []
         edit = Edit(author, "stale questions set aside, or released", f"{SYSTEM}{new_id()}")
-        for question in store.questions(question_set.id):
+        for question in store.questions.all(question_set.id):
             found = _now(store, question_set, _moved(question, moves), here, document_of)
-            if found == question or not store.put_question(question_set.id, found, version_of(question), edit)[0]:
+            if found == question or not store.questions.replace(question_set.id, found, version_of(question), edit)[0]:
                 continue
             if is_set_aside(found) and not is_set_aside(question):
                 set_aside.append(question.id)
@@ -193,7 +193,7 @@ def refreshing(store: Store, corpus: Corpus, author: str = "") -> Iterator[list[
 
 
 def _readable(store: Store, corpus: Corpus) -> frozenset[str]:
-    return frozenset(document.id for document in store.documents(corpus.id) if document.status == "ok")
+    return frozenset(document.id for document in store.documents.all(corpus.id) if document.status == "ok")
 
 
 def _moves(
@@ -204,16 +204,16 @@ def _moves(
     Left out is what stands there in other words or at several places, and what an added document holds too few words of
     a removed one for: a few words are in documents that have nothing else in common.
     """
-    known = {document.id for document in store.documents(corpus.id)}
+    known = {document.id for document in store.documents.all(corpus.id)}
     quotes = {
         (span.document_id, span.text)
-        for question_set in store.question_sets(corpus.id)
-        for question in store.questions(question_set.id)
+        for question_set in store.sets.all(corpus.id)
+        for question in store.questions.all(question_set.id)
         for group in question.evidence
         for span in group
         if span.stale and span.document_id not in known
     }
-    places = located({text for _, text in quotes}, store.document_texts(corpus.id, sorted(added)))
+    places = located({text for _, text in quotes}, store.documents.texts(corpus.id, sorted(added)))
     found: dict[tuple[str, str], list[Span]] = defaultdict(list)
     for removed, text in sorted(quotes, key=lambda quote: [place.document_id for place in places[quote[1]]]):
         if len(places[text]) == 1:

@@ -9,8 +9,8 @@ from typing import Any
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionChange, QuestionSet, SetVersion
-from ragviz.store.history import RESTORE, UNDO
 from ragviz.store.store import Store
+from ragviz.store.stored_versions import RESTORE, UNDO
 from ragviz.text.former_documents import UNKNOWN
 
 FIELDS = {
@@ -48,7 +48,7 @@ def differences(store: Store, question_set: QuestionSet, older: int, newer: int 
             f"'{question_set.name}' has versions 0 to {question_set.version}: compare an older one with a newer one, "
             f"not {older} with {last}."
         )
-    found = store.history.changes(question_set.id, older, None if last == question_set.version else last)
+    found = store.versions.changes(question_set.id, older, None if last == question_set.version else last)
     return [Difference(change, what) for change in found if (what := _what(change))]
 
 
@@ -122,11 +122,11 @@ def undo(store: Store, question_set: QuestionSet, author: str = "") -> SetVersio
         UsageError: there is none, or somebody else has edited the set meanwhile.
 
     """
-    versions = store.history.versions(question_set.id)
+    versions = store.versions.all(question_set.id)
     version = undoable(versions)
     if version is None:
         raise UsageError(f"There is no edit of '{question_set.name}' to take back.")
-    changes = store.history.changes(question_set.id, version.number - 1, version.number)
+    changes = store.versions.changes(question_set.id, version.number - 1, version.number)
     edit = Edit(author, f"took back version {version.number}: {version.action}", f"{UNDO}{version.number}")
     _restore(store, question_set, {change.question_id: change.before for change in changes}, edit)
     return version
@@ -156,10 +156,10 @@ def _restore(
     Evidence in documents replaced since is moved afterwards.
     """
     if back := [question for question in questions.values() if question is not None]:
-        store.put_questions(question_set.id, back, edit=edit, back=True)
+        store.questions.put(question_set.id, back, edit=edit, back=True)
     if gone := [question_id for question_id, question in questions.items() if question is None]:
-        store.delete_questions(question_set.id, gone, edit)
-    store.settle_all()
+        store.questions.delete(question_set.id, gone, edit)
+    store.evidence.settle_all()
 
 
 def version_row(version: SetVersion) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def report(
     chosen = "was chosen for this report" if comparison.rule.declared else "is the default"
     declared = f"The rule {chosen}: no experiment declared it before the results were seen."
     decided = Decided(comparison, concluded, prices, refusals, declared, warnings=warnings)
-    corpus = workspace.store.corpus(runs[0].corpus_id)
+    corpus = workspace.store.corpora.get(runs[0].corpus_id)
     title = f"{runs[1].name} against {runs[0].name}" if len(runs) == 2 else f"{len(runs)} runs against {runs[0].name}"
     lead = f"A comparison on {corpus.name}, {measurements.asked_words(runs[0])}, k = {comparison.k}."
     return made(workspace, title, lead, decided, runs)

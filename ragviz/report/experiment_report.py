@@ -25,7 +25,7 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
         on_test = findings.confirmed(workspace, experiment)
     except NotFoundError:
         on_test = None  # `outcome.lost` says so
-    corpus = workspace.store.corpus(experiment.corpus_id).name
+    corpus = workspace.store.corpora.get(experiment.corpus_id).name
     title, cells = f"Experiment {experiment.name}", Section("cells", "Every configuration", _cells(outcome))
     if on_test is not None and (confirmation := experiment.confirmation) is not None:
         comparison, concluded = on_test
@@ -45,7 +45,7 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
         more = [cells]
     else:
         return _undecided(workspace, title, f"An experiment on {corpus}.", outcome, cells)
-    runs = [replace(workspace.store.run(ids[name]), name=name) for name in comparison.runs]
+    runs = [replace(workspace.store.runs.get(ids[name]), name=name) for name in comparison.runs]
     by_name = {run.name: run for run in runs}
     warnings = [*comparison_report.run_warnings(workspace, runs), *comparison.notes]
     if outcome.lost:

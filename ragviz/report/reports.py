@@ -34,7 +34,7 @@ def made(
                 f"k, a primary metric and a smallest difference are for several runs: '{names[0]}' is one, reported at "
                 "its own k or by its own rule. Name the run to compare with, too."
             )
-        experiment, run = store.experiment_named(names[0]), store.run_named(names[0])
+        experiment, run = store.experiments.find(names[0]), store.runs.find(names[0])
         if experiment is not None and run is not None:
             raise UsageError(
                 f"'{names[0]}' is a run and an experiment: rename the run, or give its id, {run.id}; the experiment's "
@@ -42,10 +42,10 @@ def made(
             )
         if experiment is not None:
             return experiment_report.report(workspace, experiment)
-        if run is None and (experiments := store.experiments()):
+        if run is None and (experiments := store.experiments.all()):
             named = ", ".join(f"'{each.name}'" for each in experiments)
             raise NotFoundError(f"There is no run and no experiment called '{names[0]}'; experiments: {named}.")
-    runs = comparisons.not_too_many([store.run(name) for name in names])
+    runs = comparisons.not_too_many([store.runs.get(name) for name in names])
     return of_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
 
 

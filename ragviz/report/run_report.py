@@ -30,11 +30,11 @@ def report(workspace: Workspace, run: Run) -> bytes:
     """Return the report of a run at its own k; nothing is searched, and no model is asked."""
     whole = summaries.overview(workspace, run)
     summary, judgement, k = whole.summary, whole.judgement, run.config.k
-    questions = workspace.store.run_questions(run.id)
+    questions = workspace.store.rankings.questions(run.id)
     figures = Figures()
     told, columns = telling.replayed(workspace, run, k)
     rescued = replays.rescue(columns, k) if columns is not None else None
-    corpus = workspace.store.corpus(run.corpus_id)
+    corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
         Section("state", "State of this run", _card(workspace, run, summary, judgement, questions, whole.tokens)),
         Section("summary", "In plain words", _summary(run, summary, judgement, questions, columns)),

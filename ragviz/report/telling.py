@@ -95,7 +95,7 @@ def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Told], rule:
     if not told:
         return element("p", "No question is lost, and none is won or lost against another.")
     names = measurements.document_names(workspace, runs[0])
-    questions = {q.id: q for run in runs for q in workspace.store.run_questions(run.id)}
+    questions = {q.id: q for run in runs for q in workspace.store.rankings.questions(run.id)}
     whole = {run.id: summaries.overview(workspace, run) for run in runs}
     parts = [element("p", rule, class_="soft")]
     for each in told:
@@ -135,7 +135,7 @@ def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.O
         return element("div", element("h4", run.name), element("p", "This run did not ask it."))
     gold = {chunk_id for group in results[0].gold for chunk_id in group}
     hits = search.with_chunks(workspace, run.corpus_id, results[0].ranking.hits()[: min(k, MOST)])
-    evaluated = workspace.store.evaluated_to(run.id, [question], workspace.settings.keys).get(question.id)
+    evaluated = workspace.store.judgements.of(run.id, [question], workspace.settings.keys).get(question.id)
     texts = []
     if evaluated is not None and evaluated.answer.answerer != "none":
         answer = evaluated.answer

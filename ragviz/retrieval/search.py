@@ -132,8 +132,8 @@ def with_chunks(workspace: Workspace, corpus_id: str, hits: Sequence[Hit]) -> li
     """Return `hits` with their chunks, whose ids hold document, start and end."""
     places = [_place_of(hit.chunk_id) for hit in hits]
     ids = list(dict.fromkeys(document_id for document_id, _, _ in places))
-    documents = {document.id: document for document in workspace.store.document_texts(corpus_id, ids)}
-    names = workspace.store.document_names(corpus_id, ids)
+    documents = {document.id: document for document in workspace.store.documents.texts(corpus_id, ids)}
+    names = workspace.store.documents.names(corpus_id, ids)
     return [
         ChunkHit(
             hit,
@@ -154,7 +154,7 @@ def texts_of(workspace: Workspace, corpus_id: str) -> Texts:
             cuts.setdefault(document_id, []).append((chunk_id, start, end))
         text_of = {
             chunk_id: document.text[start:end]
-            for document in workspace.store.document_texts(corpus_id, list(cuts))
+            for document in workspace.store.documents.texts(corpus_id, list(cuts))
             for chunk_id, start, end in cuts[document.id]
         }
         return [text_of.get(chunk_id, "") for chunk_id in chunk_ids]

@@ -111,7 +111,7 @@ def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) 
         means |= measurements.summary_of(workspace, current, k, curves=False).metrics
     if all(requirement.metric in means for requirement in required):
         return means
-    questions, scores = workspace.store.run_questions(current.id), measurements.scores_of(workspace, current)
+    questions, scores = workspace.store.rankings.questions(current.id), measurements.scores_of(workspace, current)
     scored = evaluate.summarise_scores(scores, questions, seed=current.config.seed)
     return means | {name: each.estimate for name, each in scored.items()}
 

@@ -165,8 +165,8 @@ def asked_by(workspace: Workspace, current: Run) -> Asked:
     """Return the questions of a run, to be replayed; raises as `changes_of`."""
     check(current)
     store = workspace.store
-    question_set = store.question_set_named(current.config.questions)
-    now = {q.id: q for q in store.questions(question_set.id)} if question_set is not None else {}
+    question_set = store.sets.find(current.config.questions)
+    now = {q.id: q for q in store.questions.all(question_set.id)} if question_set is not None else {}
     questions = _asked(workspace, current, now)
     return Asked(tuple(questions), questions_hash(questions))
 
@@ -351,14 +351,14 @@ def _price(workspace: Workspace, model: str, tokens: int) -> float | None:
 def _scene(workspace: Workspace, current: Run, asked: Asked) -> tuple[Scene, int]:
     """Return what changes are made from, and how many runs of the corpus asked other questions."""
     store = workspace.store
-    indexes = tuple(info for info in store.indexes(current.corpus_id) if info.build)
-    documents = store.documents(current.corpus_id, replaced=True)
+    indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
+    documents = store.documents.all(current.corpus_id, replaced=True)
     states: dict[str, State] = {}
     for info in indexes:
         indexed = set(info.documents)
         hashed = corpus_hash(d for d in documents if d.id in indexed)
         states[info.id] = (hashed, info.config.hash(), info.embedder_identity)
-    same, others = _same_questions(store.runs(current.corpus_id), current)
+    same, others = _same_questions(store.runs.all(current.corpus_id), current)
     own = next((info for info in indexes if info.id == current.config.index), None)
     now = corpus_hash(d for d in documents if d.status == "ok")
     return Scene(current, asked, own, indexes, states, tuple(same), now), others
@@ -444,7 +444,7 @@ def _timed_by(state: State, config: RunConfig) -> str:
 
 def _asked(workspace: Workspace, current: Run, now: Mapping[str, Question]) -> list[Question]:
     """Return the questions of a run with evidence; those that are in its set `now`, by id, with the evidence there."""
-    asked = [question for question in workspace.store.run_questions(current.id) if question.evidence]
+    asked = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
     return [
         replace(question, evidence=new.evidence)
         if (new := now.get(question.id)) is not None and new.query == question.query and new.evidence

@@ -90,7 +90,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
 
     """
     check_not_hand_made(config)
-    if (index := workspace.store.index_named(config.index)) is not None:
+    if (index := workspace.store.indexes.find(config.index)) is not None:
         retrievers.check_offered(index, config.retriever)
         rerankers.check_offered(index.config, config.reranker)
     answers, settings = config.answerer != "none", workspace.settings
@@ -172,7 +172,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
         return
     if not budget >= 0:
         raise UsageError(f"A budget is 0 dollars or more: {budget} is not.")
-    index = workspace.store.index_named(config.index) if "embedder" in retrievers.needs(config.retriever) else None
+    index = workspace.store.indexes.find(config.index) if "embedder" in retrievers.needs(config.retriever) else None
     embedders = [index.config.embedder] if index is not None else []
     embedders += [workspace.settings.embedder] if compares_vectors(config) else []
     remote = (name.removeprefix(REMOTE) for name in embedders if name.startswith(REMOTE))

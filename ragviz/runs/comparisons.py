@@ -51,7 +51,7 @@ def stored(workspace: Workspace) -> Sources:
     return Sources(
         partial(summaries.overview, workspace),
         partial(measurements.results_of, workspace),
-        lambda run: workspace.store.run_questions(run.id),
+        lambda run: workspace.store.rankings.questions(run.id),
     )
 
 
@@ -98,7 +98,7 @@ def compare_runs(
 def _experiment_notes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str]:
     """Note which of the runs are some of the cells of an experiment: its own verdict corrects for all of them."""
     ids = {run.id for run in runs}
-    for experiment in workspace.store.experiments(runs[0].corpus_id):
+    for experiment in workspace.store.experiments.all(runs[0].corpus_id):
         cells = {cell.run_id for cell in experiment.finished}
         if 1 < len(cells & ids) < len(cells):
             yield (

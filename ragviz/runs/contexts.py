@@ -29,7 +29,7 @@ def gold_of(
     `cuts` are those of the index, by document id, which the store has for every index that has a row.
     """
     documents = {s.document_id for q in questions for group in q.evidence for s in group}
-    cuts = workspace.store.cuts(index.build, sorted(documents)) if cuts is None else cuts
+    cuts = workspace.store.indexes.cuts(index.build, sorted(documents)) if cuts is None else cuts
     spans = {
         d: [
             (chunk_id, start, end)
@@ -49,7 +49,9 @@ def sizes_of(workspace: Workspace, index: IndexInfo, cuts: Mapping[str, Cuts] | 
     """Return the tokens of every chunk of an index as it is now, by chunk id; `cuts` as for `gold_of`."""
     return {
         chunk_id: tokens
-        for document_id, rows in (workspace.store.cuts(index.build, index.documents) if cuts is None else cuts).items()
+        for document_id, rows in (
+            workspace.store.indexes.cuts(index.build, index.documents) if cuts is None else cuts
+        ).items()
         for chunk_id, tokens in zip(indexing.chunk_ids(document_id, rows), rows[:, 2].tolist(), strict=True)
     }
 
@@ -146,11 +148,11 @@ def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[s
     places: dict[str, list[tuple[int, int]]] = {}
     for document_id, start, end in filter(None, map(Chunk.parse_id, ids)):
         places.setdefault(document_id, []).append((start, end))
-    build = next((info.build for info in store.indexes(corpus_id) if info.id == index_id), "")
-    cuts = store.cuts(build, list(places))
+    build = next((info.build for info in store.indexes.all(corpus_id) if info.id == index_id), "")
+    cuts = store.indexes.cuts(build, list(places))
     tokens = {(d, start, end): size for d, rows in cuts.items() for start, end, size in rows.tolist()}
     return {
         (chunk := chunking.cut_out(document, start, end, tokens.get((document.id, start, end), 0))).id: chunk
-        for document in store.document_texts(corpus_id, list(places))
+        for document in store.documents.texts(corpus_id, list(places))
         for start, end in places[document.id]
     }

@@ -70,7 +70,7 @@ def controlled(
 
     With `anew` none of its replies comes from the cache.
     """
-    items = controls.make(workspace.store.run_questions(current.id), plan.steps) if plan.judge is not None else []
+    items = controls.make(workspace.store.rankings.questions(current.id), plan.steps) if plan.judge is not None else []
     if plan.judge is None or not items:
         return None, editions_of(workspace, plan).edition
     record = editions_of(workspace, plan)

@@ -17,8 +17,8 @@ from ragviz.workspace import Workspace
 def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[cases.Case]:
     """Return the case of every question of a run, ranked at `k` (default: its own)."""
     store = workspace.store
-    questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
-    evaluated = store.evaluated_to(current.id, questions, workspace.settings.keys)
+    questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
+    evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     own_causes = summaries.overview(workspace, current).judgement.causes
     causes_k = k if k and current.config.answerer == "none" else current.config.k  # answers were given at the run's own
     causes = judgements.causes_at(current, own_causes, questions, results, causes_k)
@@ -41,7 +41,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
 
 def breakdown_of(workspace: Workspace, current: Run, k: int | None = None) -> list[evaluate.Slice]:
     """Return every mean of a run, over all questions, per kind and per document, ranked at `k` (default: its own)."""
-    questions, names = workspace.store.run_questions(current.id), measurements.document_names(workspace, current)
+    questions, names = workspace.store.rankings.questions(current.id), measurements.document_names(workspace, current)
     documents = {question.id: interchange.documents_of(question, names) for question in questions}
     summary = measurements.summary_of(workspace, current, k, curves=False)
     scores = measurements.scores_of(workspace, current)

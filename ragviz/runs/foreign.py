@@ -45,19 +45,19 @@ def import_run(workspace: Workspace, corpus: Corpus, name: str, foreign_run: For
 
     """
     store, answers = workspace.store, digest(*(repr(each) for each in foreign_run.answers))
-    existing, expected = store.run_named(name), ("running", corpus.id, digest(answers))
+    existing, expected = store.runs.find(name), ("running", corpus.id, digest(answers))
     if existing is not None and (existing.status, existing.corpus_id, existing.fingerprint) == expected:
-        run, question_set = existing, store.question_set(existing.config.questions)
+        run, question_set = existing, store.sets.get(existing.config.questions)
     else:
         run, question_set = _rows(workspace, corpus, name, foreign_run, answers)
     try:
         _store_answers(workspace, run, question_set, foreign_run.answers)
     except BaseException:
-        store.delete_run(run.id)
-        store.delete_question_set(question_set.id)
+        store.runs.delete(run.id)
+        store.sets.delete(question_set.id)
         raise
     summaries.finish(workspace, run)
-    return store.run(run.id)
+    return store.runs.get(run.id)
 
 
 def _rows(
@@ -68,9 +68,9 @@ def _rows(
     `answers` is the digest of the answers.
     """
     store = workspace.store
-    existing = store.question_set_named(name)
+    existing = store.sets.find(name)
     resumed = existing is not None and existing.corpus_id == corpus.id and not existing.total
-    question_set = existing if existing is not None and resumed else store.create_question_set(corpus.id, name)
+    question_set = existing if existing is not None and resumed else store.sets.add(corpus.id, name)
     provenance: dict[str, Any] = {
         "identity": {"answers": answers, "corpus": "", "questions": "", "metrics": ""},
         "index_config": {},
@@ -82,10 +82,10 @@ def _rows(
     depth = max([len(each.passages) for each in foreign_run.answers] + [1])
     config = RunConfig("", question_set.id, "imported", depth=depth, k=depth, answerer="model", metrics=FOREIGN)
     try:
-        return store.create_run(name, corpus.id, config, digest(answers), provenance), question_set
+        return store.runs.add(name, corpus.id, config, digest(answers), provenance), question_set
     except UsageError:
         if not resumed:
-            store.delete_question_set(question_set.id)
+            store.sets.delete(question_set.id)
         raise
 
 
@@ -93,10 +93,10 @@ def _store_answers(workspace: Workspace, run: Run, question_set: QuestionSet, an
     store, plan = workspace.store, choices.plan_of(run.config, FOREIGN, workspace.store.cache("bank"))
     for place, each in enumerate(answers):
         question, retrieved, evaluated = _foreign(workspace, run, each)
-        store.put_questions(question_set.id, [question])
-        store.put_results(run.id, [(place, question, retrieved)])
+        store.questions.put(question_set.id, [question])
+        store.rankings.put(run.id, [(place, question, retrieved)])
         [with_similarities] = similarities.with_similarities([evaluated], [], plan)
-        store.put_evaluated(run.id, [(with_similarities, answer_metrics.scores(with_similarities, FOREIGN))])
+        store.judgements.put(run.id, [(with_similarities, answer_metrics.scores(with_similarities, FOREIGN))])
 
 
 def _foreign(workspace: Workspace, run: Run, answer: ForeignAnswer) -> tuple[Question, Retrieved, EvaluatedAnswer]:
@@ -104,7 +104,7 @@ def _foreign(workspace: Workspace, run: Run, answer: ForeignAnswer) -> tuple[Que
     chunks = []
     for place, (name, text) in enumerate(answer.passages):
         document = _document(f"{run.name}/{answer.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
-        workspace.store.add_passage(run.corpus_id, document)
+        workspace.store.documents.add_passage(run.corpus_id, document)
         chunks.append(chunking.cut_out(document, 0, len(text), 0))
     useful = answer.matrix.useful or (False,) * len(chunks)
     supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]

@@ -287,7 +287,7 @@ def make(
     Questions that were added to the set, or changed, are left out: nothing was written about them.
     """
     writings, originals = written(), _originals()
-    questions = [q for q in workspace.store.questions(question_set.id) if (q.text, q.answer) in originals]
+    questions = [q for q in workspace.store.questions.all(question_set.id) if (q.text, q.answer) in originals]
     config = RunConfig(
         index.id,
         question_set.id,
@@ -304,7 +304,7 @@ def make(
     )
     current = provenance.run_row(workspace, name, plan, index, question_set, questions)
     running.retrieve(workspace, current, index, questions, Spending(), progress)
-    results = workspace.store.results(current.id)
+    results = workspace.store.rankings.all(current.id)
     items = run_contexts.items(workspace, index.id, index.corpus_id, config, questions, results)
     states = [
         state_of(item.question, writings[item.question.text], item, place, CONTEXT_TOKENS)
@@ -312,16 +312,16 @@ def make(
     ]
     progress(0, len(states), "questions", "Computing metrics of the hand-made answers")
     answers = similarities.with_similarities([work.evaluated(state, plan) for state in states], states, plan)
-    workspace.store.put_evaluated(current.id, [(evaluated, _scores(evaluated)) for evaluated in answers])
+    workspace.store.judgements.put(current.id, [(evaluated, _scores(evaluated)) for evaluated in answers])
     provenance.note_models(workspace, current, plan)
     summaries.finish(workspace, current)
-    return workspace.store.run(current.id)
+    return workspace.store.runs.get(current.id)
 
 
 def judge_chunks(workspace: Workspace, current: Run) -> None:
     """Keep what was written of the first chunks of a run's rankings, as a judge's verdicts on them are kept."""
     store, writings, originals = workspace.store, written(), _originals()
-    pairs = zip(store.run_questions(current.id), store.results(current.id), strict=True)
+    pairs = zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
     asked = [(q, result.ranking.hits()[:JUDGED]) for q, result in pairs if (q.text, q.answer) in originals and q.answer]
     hits = {hit.chunk_id: hit for _, first in asked for hit in first}
     found = search.with_chunks(workspace, current.corpus_id, [*hits.values()])

@@ -69,8 +69,10 @@ def check(workspace: Workspace, current: Run) -> Checked:
     store, controlled, problems = workspace.store, control_items.controls_of(current), []
     if current.status != "done":
         problems.append("It is not finished.")
-    if failed := sum(store.judged_ids(current.id).values()):
-        problems.append(f"A step failed for {failed} of {counted(len(store.run_questions(current.id)), 'question')}.")
+    if failed := sum(store.judgements.failed(current.id).values()):
+        problems.append(
+            f"A step failed for {failed} of {counted(len(store.rankings.questions(current.id)), 'question')}."
+        )
     if not_reranked := provenance.not_reranked(current):
         problems.append(
             f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))}"
@@ -236,10 +238,10 @@ def judgement_of(
     store, config = workspace.store, current.config
     k = k if k and config.answerer == "none" else config.k
     if retrieved is None:
-        questions, results = store.run_questions(current.id), measurements.results_of(workspace, current)
+        questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
     else:
         questions, results = [question for question, _ in retrieved], [result for _, result in retrieved]
-    evaluated = store.evaluated_to(current.id, questions, workspace.settings.keys)
+    evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     scores = measurements.scores_of(workspace, current)
     answers = {i: j.answer for i, j in evaluated.items() if config.answerer != "none"}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
@@ -263,7 +265,7 @@ def judgement_of(
         causes=causes,
         abstention=abstention(measured, answers.values()),
         usage=usage + controlled.usage if controlled else usage,
-        paid=store.paid(current.id),
+        paid=store.payments.of(current.id),
         controls=controlled,
         priced=priced,
         unpriced=len(behind) - priced,

@@ -39,7 +39,7 @@ def summary_of(
         nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
         return replace(nothing, metrics={})
     if retrieved is None:
-        results, questions = store.results(current.id), store.run_questions(current.id)
+        results, questions = store.rankings.all(current.id), store.rankings.questions(current.id)
     else:
         results, questions = [result for _, result in retrieved], [question for question, _ in retrieved]
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed, curves=curves)
@@ -49,7 +49,7 @@ def scores_of(
     workspace: Workspace, current: Run, *, metrics: Collection[str] | None = None, question_id: str | None = None
 ) -> dict[str, dict[str, Score]]:
     """Return the scores of a run's answers (by some metrics, of one question) by metric, in the registry's order."""
-    stored = workspace.store.scores(current.id, metrics=metrics, question_id=question_id)
+    stored = workspace.store.judgements.scores(current.id, metrics=metrics, question_id=question_id)
     return {name: stored[name] for name in answer_metrics.ANSWER_METRICS if name in stored}
 
 
@@ -65,13 +65,13 @@ def unranked_words(current: Run) -> str:
 
 def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] | None = None) -> list[Retrieved]:
     """Return the rankings of a run, or of some of its questions; gold chunks of an imported run are not known."""
-    results = workspace.store.results(current.id, question_ids)
+    results = workspace.store.rankings.all(current.id, question_ids)
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
 
 
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
     """Return the names of the documents of a run's corpus by id, with those replaced or removed since."""
-    return workspace.store.document_names(current.corpus_id)
+    return workspace.store.documents.names(current.corpus_id)
 
 
 def asked_words(current: Run) -> str:
@@ -107,7 +107,7 @@ def version_words(current: Run) -> str:
 def runs_by_version(workspace: Workspace, question_set: QuestionSet) -> dict[int, list[str]]:
     """Return the names of the runs that asked each version of a set, the newest first."""
     runs: dict[int, list[str]] = {}
-    for run in workspace.store.runs(question_set.corpus_id):
+    for run in workspace.store.runs.all(question_set.corpus_id):
         if run.config.questions == question_set.id and (number := version_of(run)) is not None:
             runs.setdefault(number, []).append(run.name)
     return runs

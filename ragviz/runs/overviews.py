@@ -59,7 +59,7 @@ class Overview:
 
 def computed(workspace: Workspace, current: Run) -> Overview:
     """Compute the overview of a run from everything that is stored of it."""
-    questions = workspace.store.run_questions(current.id)
+    questions = workspace.store.rankings.questions(current.id)
     results = {result.question_id: result for result in measurements.results_of(workspace, current)}
     retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
@@ -81,7 +81,7 @@ def _read(
     workspace: Workspace, current: Run, results: Sequence[Retrieved], ranks: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None, NDArray[np.float64] | None]:
     """Return tokens, reach and what is given of an `Overview`."""
-    index = next((i for i in workspace.store.indexes(current.corpus_id) if i.id == current.config.index), None)
+    index = next((i for i in workspace.store.indexes.all(current.corpus_id) if i.id == current.config.index), None)
     if index is None or not index.build or not len(ranks):
         return None, None, None
     sizes = contexts.sizes_of(workspace, index)

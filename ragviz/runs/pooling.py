@@ -21,16 +21,16 @@ def take_rankings(workspace: Workspace, current: Run, index: IndexInfo, question
     Such a run differs in k, or in how it answers and is judged. It asked the present build of the index, and all of its
     reranking succeeded. What it recorded of the time that retrieving took is copied too.
     """
-    store, have = workspace.store, workspace.store.answered(current.id)
+    store, have = workspace.store, workspace.store.rankings.question_ids(current.id)
     missing = {question.id: place for place, question in enumerate(questions) if question.id not in have}
     if not missing or (donor := _donor(workspace, current, index)) is None:
         return 0
-    stored = zip(store.run_questions(donor.id), store.results(donor.id), strict=True)
+    stored = zip(store.rankings.questions(donor.id), store.rankings.all(donor.id), strict=True)
     taken = [(missing[question.id], question, result) for question, result in stored if question.id in missing]
-    store.put_results(current.id, taken)
+    store.rankings.put(current.id, taken)
     facts = {name: donor.provenance[name] for name in ("retrieval", "reranking") if name in donor.provenance}
     if taken and not have:
-        store.note_run(current.id, rankings_of=donor.name, **facts)
+        store.runs.note(current.id, rankings_of=donor.name, **facts)
     return len(taken)
 
 
@@ -39,7 +39,7 @@ def _donor(workspace: Workspace, current: Run, index: IndexInfo) -> Run | None:
     return next(
         (
             run
-            for run in workspace.store.runs(current.corpus_id)
+            for run in workspace.store.runs.all(current.corpus_id)
             if run.id != current.id
             and run.status == "done"
             and run.created >= (index.built or 0.0)

@@ -34,11 +34,11 @@ def run_row(
     """Return the interrupted run to resume, or a new one."""
     provenance = _provenance(workspace, plan, index, question_set, questions)
     fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
-    current = workspace.store.run_named(name)
+    current = workspace.store.runs.find(name)
     if current is not None and current.fingerprint == fingerprint and current.status != "done":
-        workspace.store.finish_run(current.id, "running")
+        workspace.store.runs.set_status(current.id, "running")
         return current
-    return workspace.store.create_run(name, index.corpus_id, plan.config, fingerprint, provenance)
+    return workspace.store.runs.add(name, index.corpus_id, plan.config, fingerprint, provenance)
 
 
 def _provenance(
@@ -51,7 +51,7 @@ def _provenance(
     """Return names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal."""
     config = plan.config
     indexed = set(index.documents)
-    documents = [d for d in workspace.store.documents(index.corpus_id, replaced=True) if d.id in indexed]
+    documents = [d for d in workspace.store.documents.all(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
         "corpus": corpus_hash(documents),
         "questions": questions_hash(questions),
@@ -97,21 +97,21 @@ def note_models(workspace: Workspace, current: Run, plan: planning.Plan) -> None
     The form is known after the first call only, so it cannot be part of the fingerprint. Entries of earlier attempts
     stay in the record.
     """
-    provenance = workspace.store.run(current.id).provenance
+    provenance = workspace.store.runs.get(current.id).provenance
     used: dict[str, set[str]] = {
         "hosts": {_host(plan)} - {""},
         "forms": {form for client in (plan.answerer, plan.judge) if client is not None for form in client.forms},
         "metric_embedders": {plan.embedder.identity} if plan.embedder is not None else set(),
     }
     models = {key: sorted(used[key] | set(provenance.get("models", {}).get(key, ()))) for key in used}
-    workspace.store.note_run(current.id, models=models)
+    workspace.store.runs.note(current.id, models=models)
 
 
 def note_retrieval(workspace: Workspace, current: Run, questions: int, seconds: float) -> None:
     """Add the time that a batch of questions took to retrieve, and to rerank, to a run's record."""
-    before = workspace.store.run(current.id).provenance.get("retrieval", {})
+    before = workspace.store.runs.get(current.id).provenance.get("retrieval", {})
     taken = round(before.get("seconds", 0.0) + seconds, 4)
-    workspace.store.note_run(
+    workspace.store.runs.note(
         current.id, retrieval={"questions": before.get("questions", 0) + questions, "seconds": taken}
     )
 
@@ -122,7 +122,7 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     The time of what is done once for many questions is in it: the vectors of a chunk's tokens are computed for the
     first question that reads it. `failures` are reasons by question id.
     """
-    before = workspace.store.run(current.id).provenance.get("reranking", {})
+    before = workspace.store.runs.get(current.id).provenance.get("reranking", {})
     asked = {question.id for question in questions}
     failures = {i: reason for i, reason in before.get("failures", {}).items() if i not in asked}
     failures |= {q.id: report.failures[q.query] for q in questions if q.query in report.failures}
@@ -133,7 +133,7 @@ def note_reranking(workspace: Workspace, current: Run, report: Report, questions
     counts = {name: before.get(name, 0) + getattr(report, name) for name in _OF_CALLS}
     facts |= counts if counts["calls"] else {}
     facts |= {"failures": failures} if failures else {}
-    workspace.store.note_run(current.id, reranking=facts)
+    workspace.store.runs.note(current.id, reranking=facts)
     report.empty()
 
 

@@ -123,7 +123,7 @@ def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
         SearchError, ModelError: the index's or the embedder's server fails.
 
     """
-    info = search.ready(workspace, workspace.store.index(change.config.index))
+    info = search.ready(workspace, workspace.store.indexes.get(change.config.index))
     dry = listwise.DryRun(workspace.client(rerankers.model_of(change.config.reranker)))
     spending = workspace.spending(info.id)
     try:
@@ -184,7 +184,7 @@ class _Work:
         for key in wanted.keys() - self._kept.held(list(wanted)):
             self._progress(self._done, self._total, "questions", "Taking the time of searches")
             with suppress(SearchError, UsageError):  # what is known of the rankings stands without it
-                info = search.ready(workspace, workspace.store.index(wanted[key].index))
+                info = search.ready(workspace, workspace.store.indexes.get(wanted[key].index))
                 retrieve = running.retriever_of(workspace, info, wanted[key], workspace.spending(info.id))
                 self._kept.put_many({key: json.dumps(_milliseconds(retrieve, wanted[key].depth, changes)).encode()})
 
@@ -203,7 +203,7 @@ def _opened(
     workspace: Workspace, change: Change, spending: Spending, progress: Progress
 ) -> Iterator[tuple[IndexInfo, Mapping[str, Cuts] | None]]:
     """Yield the index that a change searches: the one that there is, else one that is built for it and dropped."""
-    base = workspace.store.index(change.config.index)
+    base = workspace.store.indexes.get(change.config.index)
     if change.index or change.cut is None:
         yield search.ready(workspace, base), None
     else:
@@ -250,7 +250,7 @@ def _measured(
 
 def _most(workspace: Workspace, current: Run, budget: float | None) -> float | None:
     """Return the dollars up to which a run may pay, with what it paid before; None without a budget."""
-    return None if budget is None else workspace.store.paid(current.id)[1] + budget
+    return None if budget is None else workspace.store.payments.of(current.id)[1] + budget
 
 
 def _milliseconds(retrieve: Retriever, depth: int, changes: Changes) -> float:

@@ -26,7 +26,7 @@ from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
 from ragviz.store import rates
-from ragviz.store.store import Kind, label
+from ragviz.store.transactions import Kind, label
 from ragviz.workspace import Workspace
 
 BATCH = 100
@@ -75,10 +75,10 @@ def run(
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
             summaries.finish(workspace, current)
     except BaseException:
-        if not workspace.store.answered(current.id) and not workspace.store.paid(current.id)[0]:
-            workspace.store.delete_run(current.id)  # it did not begin
+        if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id)[0]:
+            workspace.store.runs.delete(current.id)  # it did not begin
         raise
-    return workspace.store.run(current.id)
+    return workspace.store.runs.get(current.id)
 
 
 @contextmanager
@@ -98,7 +98,7 @@ def _deleted_with(workspace: Workspace, current: Run, **used: str) -> Iterator[N
         gone = [kind for kind, current_id in zip(needed, ids, strict=True) if current_id is None]
         if not gone:
             raise
-        store.delete_run(current.id)
+        store.runs.delete(current.id)
         which = f"run '{current.name}'" if gone[0] == "run" else f"the {label(cast(Kind, gone[0]))} of '{current.name}'"
         raise Deleted(f"Stopped: {which} was deleted.") from error
 
@@ -203,12 +203,12 @@ def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, Questio
     These are the questions of the run's side of the split, or all; rejected ones are left out.
     """
     store = workspace.store
-    index, question_set = store.index(config.index), store.question_set(config.questions)
+    index, question_set = store.indexes.get(config.index), store.sets.get(config.questions)
     config = choices.resolved(workspace, replace(config, index=index.id, questions=question_set.id))
     choices.check_run(config)
     if index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
-    questions = [q for q in store.questions(question_set.id) if q.asked]
+    questions = [q for q in store.questions.all(question_set.id) if q.asked]
     if not questions:
         raise UsageError(
             f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
@@ -229,7 +229,7 @@ def retrieve(
 ) -> None:
     """Retrieve to the run's depth for the questions that have no result in it yet, and store the results."""
     store, depth = workspace.store, current.config.depth
-    answered = store.answered(current.id)
+    answered = store.rankings.question_ids(current.id)
     finished, report = len(answered), Report()
 
     def within(done: int, total: int | None, unit: str, message: str = "") -> None:
@@ -255,7 +255,7 @@ def retrieve(
                 (place, question, Retrieved(question.id, ranking, *gold))
                 for (place, question), ranking, gold in zip(batch, rankings, golds, strict=True)
             ]
-            store.put_results(current.id, results)
+            store.rankings.put(current.id, results)
             if report.questions:
                 provenance.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began
@@ -275,9 +275,9 @@ def _rerank_again(
 ) -> None:
     """Rerank the questions with these ids: where it does not fail again, the new ranking has no answer yet."""
     store, config, report = workspace.store, current.config, Report()
-    index = search.ready(workspace, store.index(config.index))
-    asked = [(place, q) for place, q in enumerate(store.run_questions(current.id)) if q.id in ids]
-    earlier = {result.question_id: result for result in store.results(current.id)}
+    index = search.ready(workspace, store.indexes.get(config.index))
+    asked = [(place, q) for place, q in enumerate(store.rankings.questions(current.id)) if q.id in ids]
+    earlier = {result.question_id: result for result in store.rankings.all(current.id)}
     search_all = retriever_of(workspace, index, config, spending, progress, report)
     try:
         rankings = search_all([q.query for _, q in asked], config.depth)
@@ -288,7 +288,7 @@ def _rerank_again(
         for (place, question), ranking in zip(asked, rankings, strict=True)
         if question.query not in report.failures
     ]
-    store.replace_results(current.id, again)
+    store.rankings.replace(current.id, again)
     provenance.note_reranking(workspace, current, report, [q for _, q in asked])
 
 
@@ -327,8 +327,10 @@ def questions_by(config: RunConfig, embedder: str) -> str:
 
 def _unfinished(workspace: Workspace, current: Run) -> list[str]:
     """Return the ids of questions that are not answered and judged yet, or of which a step failed."""
-    judged_ids = workspace.store.judged_ids(current.id)
-    return [question.id for question in workspace.store.run_questions(current.id) if judged_ids.get(question.id, True)]
+    judged_ids = workspace.store.judgements.failed(current.id)
+    return [
+        question.id for question in workspace.store.rankings.questions(current.id) if judged_ids.get(question.id, True)
+    ]
 
 
 def _judge_controlled(
@@ -346,18 +348,18 @@ def _judge_controlled(
         outcome = replace(outcome, fresh=True)  # an earlier attempt of this run asked them
     reliable_again = before is not None and not before.reliable and outcome is not None and outcome.reliable
     judged_ids = (
-        [question.id for question in workspace.store.run_questions(current.id)] if reliable_again else list(ids)
+        [question.id for question in workspace.store.rankings.questions(current.id)] if reliable_again else list(ids)
     )
     if outcome is not None and not reliable_again:
-        workspace.store.note_run(current.id, controls=controls.to_json(outcome))
+        workspace.store.runs.note(current.id, controls=controls.to_json(outcome))
     if judged_ids:
         _judge(workspace, current, judged_ids, replace(plan, edition=edition), progress)
     if outcome is not None and reliable_again:
-        workspace.store.note_run(current.id, controls=controls.to_json(outcome))
-    if outcome is not None and not outcome.fresh and workspace.store.paid(current.id)[0]:
+        workspace.store.runs.note(current.id, controls=controls.to_json(outcome))
+    if outcome is not None and not outcome.fresh and workspace.store.payments.of(current.id)[0]:
         anew, _ = control_items.controlled(workspace, current, plan, progress, anew=True)
         assert anew is not None
-        workspace.store.note_run(current.id, controls=controls.to_json(anew))
+        workspace.store.runs.note(current.id, controls=controls.to_json(anew))
     return judged_ids
 
 
@@ -367,18 +369,18 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
     to_judge = set(ids)
     pairs = [
         (q, r)
-        for q, r in zip(store.run_questions(current.id), store.results(current.id), strict=True)
+        for q, r in zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
         if q.id in to_judge
     ]
     items = contexts.items(
         workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs]
     )
-    earlier = store.evaluated_answers(current.id)
-    retried = [_retried(item, earlier.get(item.question.id), store.paid(current.id)[0]) for item in items]
-    plan = replace(plan, finished=len(store.answered(current.id)) - len(items))
+    earlier = store.judgements.all(current.id)
+    retried = [_retried(item, earlier.get(item.question.id), store.payments.of(current.id)[0]) for item in items]
+    plan = replace(plan, finished=len(store.rankings.question_ids(current.id)) - len(items))
 
     def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
-        store.put_evaluated(current.id, batch)
+        store.judgements.put(current.id, batch)
 
     try:
         work.work(retried, plan, keep, progress)

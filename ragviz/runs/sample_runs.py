@@ -31,14 +31,14 @@ def load_corpus(workspace: Workspace, *, progress: Progress = silent) -> Corpus:
     the documents to one cluster, so that whole documents cannot be set apart.
     """
     store = workspace.store
-    corpus = store.corpus_called(sample.NAME)
+    corpus = store.corpora.ensure(sample.NAME)
     documents = sample.documents()
     for number, (name, data) in enumerate(documents):
         progress(number, len(documents), "files", f"Reading {name}")
         corpora.add_file(workspace, corpus, name, data)
-    if SAMPLE_QUESTIONS not in {question_set.name for question_set in store.question_sets(corpus.id)}:
+    if SAMPLE_QUESTIONS not in {question_set.name for question_set in store.sets.all(corpus.id)}:
         exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", SAMPLE_QUESTIONS)
-    question_set = store.question_set(SAMPLE_QUESTIONS)
+    question_set = store.sets.get(SAMPLE_QUESTIONS)
     if question_set.split is None:
         sets.split(workspace, question_set, "stratified")
     for name, config in SAMPLE_INDEXES.items():
@@ -54,15 +54,15 @@ def make_runs(workspace: Workspace, corpus: Corpus, *, progress: Progress = sile
     embedded first is left to a person.
     """
     store = workspace.store
-    done = {current.name for current in store.runs(corpus.id) if current.status == "done"}
+    done = {current.name for current in store.runs.all(corpus.id) if current.status == "done"}
     for name, (index, retriever) in SAMPLE_RUNS.items():
         if name not in done:
             running.run(workspace, name, RunConfig(index, SAMPLE_QUESTIONS, retriever), progress=progress)
     if ANSWERED not in done:
-        answered_index, question_set = store.index(ANSWERED_INDEX), store.question_set(SAMPLE_QUESTIONS)
+        answered_index, question_set = store.indexes.get(ANSWERED_INDEX), store.sets.get(SAMPLE_QUESTIONS)
         hand_made.make(workspace, ANSWERED, answered_index, question_set, progress)
     for name in sample.RUNS:
-        run = store.run(name)
+        run = store.runs.get(name)
         hand_made.judge_chunks(workspace, run)
         replays.replay(workspace, run, progress=progress)
         if not searched_again.refusal(workspace, run, "components"):

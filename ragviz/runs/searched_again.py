@@ -43,13 +43,13 @@ _NEAR = 1e-6
 def index_of(workspace: Workspace, current: Run) -> IndexInfo | None:
     """Return the index of a run when its chunks and vectors are those that the run searched; None otherwise."""
     store = workspace.store
-    info = next((each for each in store.indexes(current.corpus_id) if each.id == current.config.index), None)
+    info = next((each for each in store.indexes.all(current.corpus_id) if each.id == current.config.index), None)
     if info is None or not info.build:
         return None
     if (info.built or 0.0) <= current.created:
         return info
     indexed, identity = set(info.documents), current.provenance["identity"]
-    state = corpus_hash(d for d in store.documents(current.corpus_id, replaced=True) if d.id in indexed)
+    state = corpus_hash(d for d in store.documents.all(current.corpus_id, replaced=True) if d.id in indexed)
     before = identity["corpus"], identity["index"], identity["embedder"]
     return info if (state, info.config.hash(), info.embedder_identity) == before else None
 
@@ -134,7 +134,7 @@ def search_again(workspace: Workspace, current: Run, part: Part, *, progress: Pr
 
 
 def _asked(workspace: Workspace, current: Run) -> list[Question]:
-    return [question for question in workspace.store.run_questions(current.id) if question.evidence]
+    return [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
 
 
 def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Part) -> str:
@@ -188,7 +188,7 @@ def components(
 def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], name: str) -> list[Ranking] | None:
     """Return the rankings of a run by one of both retrievers; None without a run whose rankings are deep enough."""
     wanted, own = reach(current), current.provenance["identity"]
-    for run in workspace.store.runs(current.corpus_id):
+    for run in workspace.store.runs.all(current.corpus_id):
         identity = run.provenance.get("identity", {})
         same = all(identity.get(part) == own[part] for part in ("corpus", "questions", "index", "embedder"))
         if run.status != "done" or run.config.retriever != name or run.config.reranker != "none" or not same:
@@ -203,7 +203,7 @@ def _of_runs(workspace: Workspace, current: Run, questions: Sequence[Question], 
 
 
 def _rankings(workspace: Workspace, run: Run) -> dict[str, Ranking]:
-    return {result.question_id: result.ranking for result in workspace.store.results(run.id)}
+    return {result.question_id: result.ranking for result in workspace.store.rankings.all(run.id)}
 
 
 def _components(
@@ -302,10 +302,10 @@ def _exact(
 
 def _chunks(workspace: Workspace, info: IndexInfo) -> tuple[list[str], list[str]]:
     """Return the ids of all chunks of an index, and their texts as they were embedded."""
-    cuts = workspace.store.cuts(info.build, info.documents)
+    cuts = workspace.store.indexes.cuts(info.build, info.documents)
     ids: list[str] = []
     texts: list[str] = []
-    for document in workspace.store.document_texts(info.corpus_id, list(cuts)):
+    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
         chunks = indexing.chunks_of(document, cuts[document.id])
         ids += [chunk.id for chunk in chunks]
         texts += [chunk.text for chunk in prefixes.indexed(document, chunks, info.config.prefix)]

@@ -51,7 +51,7 @@ def summaries(
     `progress` is called with the number of those that were computed, and of those that are to be.
     """
     still = [run for run in runs if run.status != "running"]
-    found = {i: _decoded(body) for i, body in workspace.store.summaries([r.id for r in still], _version()).items()}
+    found = {i: _decoded(body) for i, body in workspace.store.runs.summaries([r.id for r in still], _version()).items()}
     missing = [run for run in still if run.id not in found]
     for done, run in enumerate(missing):
         progress(done, len(missing))
@@ -61,7 +61,7 @@ def summaries(
 
 def overview(workspace: Workspace, run: Run) -> Overview:
     """Return the overview of a run: the stored one, else it is computed, and stored unless the run is being made."""
-    body = workspace.store.overview(run.id, _version())
+    body = workspace.store.runs.overview(run.id, _version())
     if body is not None:
         return overviews.from_json(body, run)
     return overviews.computed(workspace, run) if run.status == "running" else _stored(workspace, run)[1]
@@ -74,7 +74,7 @@ def stored(workspace: Workspace, run: Run) -> RunSummary:
 
 def finish(workspace: Workspace, run: Run) -> None:
     """Mark a run as done, and store its summary and its overview."""
-    workspace.store.finish_run(run.id, "done")
+    workspace.store.runs.set_status(run.id, "done")
     stored(workspace, run)
 
 
@@ -83,7 +83,7 @@ def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
     whole = overviews.computed(workspace, run)
     summary = _summary_of(whole)
     with suppress(Deleted):  # meanwhile, by another process
-        workspace.store.put_summary(run.id, revision, _version(), asdict(summary), overviews.to_json(whole))
+        workspace.store.runs.put_summary(run.id, revision, _version(), asdict(summary), overviews.to_json(whole))
     return summary, whole
 
 

@@ -31,7 +31,7 @@ def pooled_of(
     if measurements.unranked_words(current):
         return None
     if retrieved is None:
-        questions = workspace.store.run_questions(current.id)
+        questions = workspace.store.rankings.questions(current.id)
         retrieved = list(zip(questions, measurements.results_of(workspace, current), strict=True))
     judge, verdicts = of_questions(workspace, current, [question for question, _ in retrieved])
     if not verdicts:

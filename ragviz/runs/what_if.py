@@ -79,7 +79,7 @@ def held_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> H
 def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
     """Return the questions of a run with what was retrieved for them."""
     results = {result.question_id: result for result in measurements.results_of(workspace, current)}
-    return [(each, results[each.id]) for each in workspace.store.run_questions(current.id) if each.id in results]
+    return [(each, results[each.id]) for each in workspace.store.rankings.questions(current.id) if each.id in results]
 
 
 def own_choices(current: Run) -> Choices:
@@ -223,10 +223,10 @@ def _found(current: Run, pairs: Pairs, k: int) -> dict[str, bool]:
 
 def _sides(workspace: Workspace, current: Run) -> dict[str, str]:
     """Return the sides of the questions in the split of their set, where the run asked both."""
-    question_set = workspace.store.question_set_named(current.config.questions)
+    question_set = workspace.store.sets.find(current.config.questions)
     if current.config.split or question_set is None or question_set.split is None:
         return {}
-    return {question.id: question.split for question in workspace.store.questions(question_set.id)}
+    return {question.id: question.split for question in workspace.store.questions.all(question_set.id)}
 
 
 @dataclass(frozen=True, slots=True)

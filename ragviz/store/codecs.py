@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-import logging
-import re
-import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
-from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
-from ragviz.core.document import Document, DocumentInfo, Page
-from ragviz.core.experiment import Cell, Confirmation, Experiment, ExperimentRule, Guardrail
-from ragviz.core.index_info import IndexInfo
-from ragviz.core.job import Job
+from ragviz.core.document import DocumentInfo
 from ragviz.core.question import Question
-from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.span import Evidence, Span
-from ragviz.core.split import Side, Split
+from ragviz.core.split import Side
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import schema
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +28,22 @@ Cuts: TypeAlias = "NDArray[np.int32]"
 """The chunks of one document: shape (n, 3), columns start, end, tokens, in document order."""
 
 T = TypeVar("T")
-log = logging.getLogger("ragviz")
+
+
+def record(kind: type[T], row: Row[Any], **more: Any) -> T:
+    """Return a record, a dataclass, of the columns of a row that are its fields, and `more` fields."""
+    values = row._mapping
+    return kind(**{name: values[name] for name in _fields_of(cast(Any, kind)) if name in values}, **more)
+
+
+def columns(record: Any, table: sa.Table) -> dict[str, Any]:
+    """Return the fields of a record, a dataclass, that are columns of a table."""
+    return {name: getattr(record, name) for name in _fields_of(cast(Any, type(record))) if name in table.c}
+
+
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def corpus_hash(documents: Iterable[DocumentInfo]) -> str:
@@ -90,38 +95,6 @@ def question(body: str, split: Side | Literal[""]) -> Question:
     values = _question_values(body)
     values["split"] = split
     return Question(**values)
-
-
-def split_to_json(split: Split | None) -> str:
-    """Encode the split of a question set, None as ""."""
-    return json.dumps(asdict(split)) if split else ""
-
-
-_SIDE = re.compile(r', "side": \["([a-z]+)", "([0-9a-f]+)"\]\}\Z')
-
-
-def with_side(body: str, side: str, split: str) -> str:
-    """Return the body of a question that leaves its set, with its `side` of the set's `split`, as in their columns.
-
-    Without a side it is the body itself.
-    """
-    return f'{body[:-1]}, "side": ["{side}", "{digest(split)}"]}}' if side else body
-
-
-def without_side(body: str) -> str:
-    """Return the body that `with_side` was given."""
-    return _SIDE.sub("}", body)
-
-
-def side_in(body: str, split: str) -> str:
-    """Return the side that `with_side` recorded for this same `split` of the set; "" for another one, or none."""
-    found = _SIDE.search(body)
-    return found[1] if found and found[2] == digest(split) else ""
-
-
-def split_from_json(body: str) -> Split | None:
-    """Decode what `split_to_json` wrote."""
-    return Split(**json.loads(body)) if body else None
 
 
 def version_of(question: Question) -> str:
@@ -178,153 +151,3 @@ def _span_row(span: Span) -> list[Any]:
     """Return a span as stored; a grade of 1 is left out."""
     row = [span.document_id, span.start, span.end, span.text, span.stale]
     return row if span.grade == 1 else [*row, span.grade]
-
-
-def question_row(question: Question) -> dict[str, str]:
-    """Return the columns of a question."""
-    return {"id": question.id, "status": question.status, "body": question_to_json(question)}
-
-
-def as_json(config: IndexConfig | RunConfig) -> str:
-    """Encode a configuration as stored."""
-    return json.dumps(asdict(config), ensure_ascii=False)
-
-
-def document_row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:
-    """Return the columns of a document."""
-    return {
-        "corpus_id": corpus_id,
-        "id": document.id,
-        "name": document.name,
-        "status": status,
-        "characters": len(document.text),
-        "language": document.language,
-        "media_type": document.media_type,
-        "content_hash": document.content_hash,
-        "size": document.size,
-        "pages": json.dumps([[p.number, p.start, p.end] for p in document.pages]),
-        "page_count": len(document.pages),
-        "warnings": json.dumps(document.warnings, ensure_ascii=False),
-        "error": "",
-        "added": time.time(),
-        "text": document.text,
-    }
-
-
-def info_query(corpus_id: str) -> sa.Select[Any]:
-    """Return the query for all documents of a corpus without their text."""
-    columns = [c for c in schema.documents.c if c.name not in ("text", "pages")]
-    return sa.select(*columns).where(schema.documents.c.corpus_id == corpus_id)
-
-
-def document(row: Row[Any]) -> Document:
-    """Return the document of a row, with its text."""
-    return Document(
-        id=row.id,
-        name=row.name,
-        text=row.text,
-        pages=tuple(Page(*page) for page in json.loads(row.pages)),
-        language=row.language,
-        media_type=row.media_type,
-        content_hash=row.content_hash,
-        size=row.size,
-        warnings=tuple(json.loads(row.warnings)),
-    )
-
-
-def document_info(row: Row[Any]) -> DocumentInfo:
-    """Return the document of a row, without its text."""
-    values = row._asdict()
-    pages = values.pop("page_count")
-    return DocumentInfo(**values | {"pages": pages, "warnings": tuple(json.loads(row.warnings))})
-
-
-def index_info(row: Row[Any]) -> IndexInfo:
-    """Return the index of a row."""
-    config = IndexConfig(**json.loads(row.config))
-    return IndexInfo(**row._asdict() | {"config": config, "documents": tuple(json.loads(row.documents))})
-
-
-def run(row: Row[Any]) -> Run:
-    """Return the run of a row."""
-    config = RunConfig(**json.loads(row.config))
-    decoded = {"config": config, "provenance": json.loads(row.provenance), "tags": tuple(json.loads(row.tags))}
-    return Run(**row._asdict() | decoded)
-
-
-def retrieved(row: Row[Any]) -> Retrieved:
-    """Return the ranking of a row, with its gold chunks and their grades."""
-    ids, scores = json.loads(row.ranking)
-    gold = json.loads(row.gold)  # groups alone where no chunk has a grade
-    groups, grades = (gold["groups"], gold["grades"]) if isinstance(gold, dict) else (gold, {})
-    return Retrieved(row.question_id, Ranking(tuple(ids), tuple(scores)), tuple(map(tuple, groups)), grades)
-
-
-def job(row: Row[Any]) -> Job:
-    """Return the job of a row."""
-    return Job(**row._asdict() | {"arguments": json.loads(row.arguments), "result": json.loads(row.result)})
-
-
-def experiment_row(experiment: Experiment) -> dict[str, Any]:
-    """Return the columns of an experiment, without its cells."""
-    return {
-        "id": experiment.id,
-        "corpus_id": experiment.corpus_id,
-        "name": experiment.name,
-        "set_id": experiment.questions,
-        "split": experiment.split,
-        "rule": json.dumps(asdict(experiment.rule), ensure_ascii=False),
-        "left_out": json.dumps(experiment.left_out, ensure_ascii=False),
-        "created": experiment.created,
-        "seen": experiment.seen,
-        "confirmation": confirmation_to_json(experiment.confirmation),
-    }
-
-
-def confirmation_to_json(confirmation: Confirmation | None) -> str:
-    """Encode a confirmation, None as ""."""
-    return json.dumps(asdict(confirmation), ensure_ascii=False) if confirmation else ""
-
-
-def cell_rows(experiment_id: str, cells: Iterable[Cell]) -> list[dict[str, Any]]:
-    """Return the columns of the cells of an experiment, in their order."""
-    return [
-        {
-            "experiment_id": experiment_id,
-            "number": number,
-            "name": cell.name,
-            "index_config": as_json(cell.index),
-            "run_config": as_json(cell.run),
-            "state": cell.state,
-            "reason": cell.reason,
-            "index_id": cell.index_id,
-            "run_id": cell.run_id,
-        }
-        for number, cell in enumerate(cells)
-    ]
-
-
-def experiment(row: Row[Any], cells: Iterable[Row[Any]]) -> Experiment:
-    """Return the experiment of a row, with those of its cells."""
-    rule = json.loads(row.rule)
-    guardrails = tuple(Guardrail(**each) for each in rule["guardrails"])
-    confirmation = Confirmation(**json.loads(row.confirmation)) if row.confirmation else None
-    return Experiment(
-        id=row.id,
-        corpus_id=row.corpus_id,
-        name=row.name,
-        questions=row.set_id,
-        split=row.split,
-        rule=ExperimentRule(**rule | {"guardrails": guardrails}),
-        cells=tuple(_cell(cell) for cell in cells),
-        left_out=json.loads(row.left_out),
-        created=row.created,
-        seen=row.seen,
-        confirmation=confirmation,
-    )
-
-
-def _cell(row: Row[Any]) -> Cell:
-    index = IndexConfig(**json.loads(row.index_config))
-    run = RunConfig(**json.loads(row.run_config))
-    return Cell(row.name, index, run, row.state, row.reason, row.index_id, row.run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from functools import partial
 from pathlib import Path
@@ -10,12 +11,13 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from ragviz.core.errors import ServiceError
-from ragviz.store import codecs, database
+from ragviz.store import database
 from ragviz.store.store import Store
 
 REVISION = "1"
 """The newest revision in `migrations/versions`: the one that `schema` describes."""
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
+_log = logging.getLogger("ragviz")
 _in_this_process = threading.Lock()  # Alembic has one environment in a process
 
 
@@ -31,9 +33,9 @@ def open_store(url: str) -> Store:
     database.retried(partial(upgrade, engine), database.AT_FIRST)
     store = Store(engine)
     try:
-        store.settle_all()
+        store.evidence.settle_all()
     except ServiceError as error:  # reading must work without the right to write
-        codecs.log.warning("Evidence that a killed process left is not moved yet. %s", error)
+        _log.warning("Evidence that a killed process left is not moved yet. %s", error)
     return store
 
 

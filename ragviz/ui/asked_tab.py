@@ -54,13 +54,13 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _stored(of: cache.State) -> Demand | None:
     workspace = cache.workspace()
-    return demand.stored(workspace, workspace.store.question_set(of.ids[0]))
+    return demand.stored(workspace, workspace.store.sets.get(of.ids[0]))
 
 
 def _form(corpus: Corpus, question_set: QuestionSet) -> None:
     """Draw the form that reads a log, in a job."""
     store = cache.workspace().store
-    indexes = [info.name for info in store.indexes(corpus.id) if info.build]
+    indexes = [info.name for info in store.indexes.all(corpus.id) if info.build]
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("asked-form", clear_on_submit=True):
         file = st.file_uploader("Log: CSV, TSV, JSONL, or text with one question a line", type=_LOGS, key="asked-file")
@@ -188,7 +188,7 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
         columns |= {name: st.column_config.NumberColumn(format="%.3f") for name in ("Each question once", "Weighted")}
         widgets.table(rows, "weighted-means", columns=columns, height="content", alt="Weighted means")
         st.caption(f"Run {plain(run.name)}. Weighted: {demand.WEIGHT}; 95 % intervals clustered by document.")
-    questions = workspace.store.questions(question_set.id)
+    questions = workspace.store.questions.all(question_set.id)
     differ = demand.newly_weighted(read, questions)
     told = f"Of each question of the set: {demand.WEIGHT}."
     if st.button("Store as the questions' weights", key="apply-weights", disabled=not differ, help=told):
@@ -202,11 +202,11 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
 def _means(of: cache.State) -> pd.DataFrame:
     """Return the means of a run, plain and weighted, as a table; `of` is the state of run and set."""
     workspace = cache.workspace()
-    run: Run = workspace.store.run(of.ids[0])
-    question_set = workspace.store.question_set(of.ids[1])
+    run: Run = workspace.store.runs.get(of.ids[0])
+    question_set = workspace.store.sets.get(of.ids[1])
     read = demand.stored(workspace, question_set)
     assert read is not None
-    weights = demand.weights_of(read, workspace.store.questions(question_set.id))
+    weights = demand.weights_of(read, workspace.store.questions.all(question_set.id))
     means = demand.weighted_means(workspace, run, weights)
     return pd.DataFrame(
         {

@@ -84,7 +84,7 @@ def _of_run(
         @wraps(make)  # Streamlit tells cached functions from each other by their names and their source
         def made(of: State, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
             with _without_collection():
-                return make(workspace().store.run(of.ids[0]), *args, **named)
+                return make(workspace().store.runs.get(of.ids[0]), *args, **named)
 
         @wraps(make)
         def found(run: Run, /, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
@@ -134,7 +134,7 @@ def _summary(run: Run, k: int) -> Summary:
 @_of_run(16)
 def questions(run: Run) -> dict[str, Question]:
     """Return every question of a run, by id, in order."""
-    return {question.id: question for question in workspace().store.run_questions(run.id)}
+    return {question.id: question for question in workspace().store.rankings.questions(run.id)}
 
 
 def kinds(run: Run) -> dict[str, str]:
@@ -145,7 +145,7 @@ def kinds(run: Run) -> dict[str, str]:
 @_of_run(64, corpus=True)
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
     """Return the names of the documents that hold the evidence of each question of a run, by question id."""
-    names = workspace().store.document_names(run.corpus_id)
+    names = workspace().store.documents.names(run.corpus_id)
     return {
         q.id: list(dict.fromkeys(names.get(s.document_id, UNKNOWN) for group in q.evidence for s in group))
         for q in questions(run).values()
@@ -193,14 +193,14 @@ def judgement(run: Run) -> judgements.Judgement:
 @_of_run(8, "Reading the answers")
 def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
     """Return every evaluated answer of a run, by question id."""
-    return workspace().store.evaluated_to(run.id, list(questions(run).values()), workspace().settings.keys)
+    return workspace().store.judgements.of(run.id, list(questions(run).values()), workspace().settings.keys)
 
 
 @_of_run(256)
 def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
     """Return the evaluated answer of a run to a question; None when it has none."""
     opened = workspace()
-    return opened.store.evaluated_answers(run.id, [question_id], keys=opened.settings.keys).get(question_id)
+    return opened.store.judgements.all(run.id, [question_id], keys=opened.settings.keys).get(question_id)
 
 
 @_of_run(64)
@@ -230,13 +230,13 @@ def lost(run: Run, k: int) -> Losses:
 
 def pooled(run: Run, k: int) -> Pooled | None:
     """Return what pooled verdicts tell of a run at `k`; None where there are none."""
-    others = [each.id for each in workspace().store.runs(run.corpus_id) if each.id != run.id]
+    others = [each.id for each in workspace().store.runs.all(run.corpus_id) if each.id != run.id]
     return _pooled(state(run.id, *others), k)
 
 
 @st.cache_resource(show_spinner="Reading the verdicts", max_entries=64)
 def _pooled(of: State, k: int) -> Pooled | None:
-    run = workspace().store.run(of.ids[0])
+    run = workspace().store.runs.get(of.ids[0])
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
     return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
 
@@ -250,7 +250,7 @@ def comparison(of: State, k: int) -> Comparison:
 
     Shared by all sessions, so never to be changed.
     """
-    runs = [workspace().store.run(run_id) for run_id in of.ids]
+    runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.compare_runs(workspace(), runs, k, sources=SOURCES)
 
 
@@ -260,7 +260,7 @@ def compared_curves(of: State, k: int) -> list[dict[str, Band]]:
 
     Shared by all sessions, so never to be changed.
     """
-    runs = [workspace().store.run(run_id) for run_id in of.ids]
+    runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.curves(workspace(), runs, comparison(of, k), SOURCES)
 
 
@@ -282,7 +282,7 @@ def questions_in(set_id: str) -> list[Question]:
 def _questions_in(of: State) -> list[Question]:
     read = _read_last(of.store, of.ids[0])
     with _without_collection():
-        read.questions = workspace().store.stored_questions(of.ids[0], read.questions)
+        read.questions = workspace().store.questions.decoded(of.ids[0], read.questions)
     return [stored.question for stored in read.questions.values()]
 
 
@@ -326,8 +326,8 @@ def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Fore
 def _changes_state(run: Run) -> State:
     """Return the state of a run and of all that its questions can be replayed with."""
     store = workspace().store
-    others = [index.id for index in store.indexes(run.corpus_id)]
-    others += [each.id for each in store.runs(run.corpus_id) if each.id != run.id]
+    others = [index.id for index in store.indexes.all(run.corpus_id)]
+    others += [each.id for each in store.runs.all(run.corpus_id) if each.id != run.id]
     return state(run.id, run.corpus_id, run.config.questions, *others)
 
 
@@ -337,25 +337,25 @@ def _held(of: State) -> frozenset[str]:
 
 @st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)
 def _changes(of: State) -> alternatives.Changes:
-    opened, run = workspace(), workspace().store.run(of.ids[0])
+    opened, run = workspace(), workspace().store.runs.get(of.ids[0])
     return alternatives.changes_of(opened, run, _asked(state(run.id, run.config.questions)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _asked(of: State) -> alternatives.Asked:
     with _without_collection():
-        return alternatives.asked_by(workspace(), workspace().store.run(of.ids[0]))
+        return alternatives.asked_by(workspace(), workspace().store.runs.get(of.ids[0]))
 
 
 @st.cache_resource(show_spinner="Reading the other runs", max_entries=16)
 def _replay_columns(of: State, held: frozenset[str]) -> replays.Columns:
-    opened, run, changes = workspace(), workspace().store.run(of.ids[0]), _changes(of)
+    opened, run, changes = workspace(), workspace().store.runs.get(of.ids[0]), _changes(of)
     return replays.columns_of(opened, run, changes, lambda each: _measured(state(each.id)))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _measured(of: State) -> replays.Measured:
-    return replays.measured_by(workspace(), workspace().store.run(of.ids[0]))
+    return replays.measured_by(workspace(), workspace().store.runs.get(of.ids[0]))
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)

@@ -21,4 +21,4 @@ def behind(index: IndexInfo) -> None:
 def _behind_words(of: cache.State) -> str:
     """Return how an index differs from its corpus; `of` are the corpus and the index."""
     workspace = cache.workspace()
-    return indexing.behind_words(workspace, workspace.store.index(of.ids[1]))
+    return indexing.behind_words(workspace, workspace.store.indexes.get(of.ids[1]))

@@ -84,7 +84,7 @@ def streams_of(shown: Compared) -> Streams:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _streams(of: cache.State, k: int) -> Streams:
-    first, second = (cache.workspace().store.run(run_id) for run_id in of.ids)
+    first, second = (cache.workspace().store.runs.get(run_id) for run_id in of.ids)
     return moved_questions.streams(first, second, k, cache.SOURCES)
 
 
@@ -150,7 +150,7 @@ def parts_of(shown: Compared) -> list[Part]:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _parts(of: cache.State, k: int, metric: str, place: int, _comparison: Comparison) -> list[Part]:
-    run = cache.workspace().store.run(of.ids[0])
+    run = cache.workspace().store.runs.get(of.ids[0])
     questions, documents = cache.questions(run), cache.documents_of(run)
     return slices.parts_of([questions[i] for i in _comparison.pair(metric, place).question_ids], documents)
 

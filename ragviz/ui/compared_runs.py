@@ -383,7 +383,7 @@ def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
 
     They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
     """
-    runs = [cache.workspace().store.run(run_id) for run_id in of.ids]
+    runs = [cache.workspace().store.runs.get(run_id) for run_id in of.ids]
     answered, causes = moved_questions.shared_causes(runs, k, cache.SOURCES)
     counted = [i for i in causes[0] if all(each.get(i) for each in causes)]
     return answered, [Counter(each[i] for i in counted) for each in causes]

@@ -78,7 +78,7 @@ def _again(earlier: Run, taken: set[str]) -> None:
 @st.cache_data(show_spinner="Ranking without the new documents", max_entries=32)
 def _competition(of: cache.State) -> Competition:
     store = cache.workspace().store
-    return competition.competition(cache.workspace(), store.run(of.ids[0]), store.run(of.ids[1]))
+    return competition.competition(cache.workspace(), store.runs.get(of.ids[0]), store.runs.get(of.ids[1]))
 
 
 def _found(found: Competition, earlier: Run, later: Run) -> None:

@@ -56,9 +56,9 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
 def _coverage(of: State) -> CoverageMap:
     store = cache.workspace().store
     set_id, index_id, _, *run_ids = of.ids
-    questions = [question for question in store.questions(set_id) if question.asked]
-    newest = store.run(run_ids[0]) if run_ids else None
-    return coverage_map.coverage_map(cache.workspace(), store.index(index_id), questions, newest)
+    questions = [question for question in store.questions.all(set_id) if question.asked]
+    newest = store.runs.get(run_ids[0]) if run_ids else None
+    return coverage_map.coverage_map(cache.workspace(), store.indexes.get(index_id), questions, newest)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4)
@@ -66,9 +66,9 @@ def _asked_of(of: State) -> dict[str, list[Question]]:
     """Return the questions about each chunk, by its id."""
     store = cache.workspace().store
     set_id, index_id = of.ids
-    questions = [question for question in store.questions(set_id) if question.asked]
+    questions = [question for question in store.questions.all(set_id) if question.asked]
     about: dict[str, list[Question]] = {}
-    golds = contexts.gold_of(cache.workspace(), store.index(index_id), questions)
+    golds = contexts.gold_of(cache.workspace(), store.indexes.get(index_id), questions)
     for question, (gold, _) in zip(questions, golds, strict=True):
         for chunk_id in dict.fromkeys(chunk_id for group in gold for chunk_id in group):
             about.setdefault(chunk_id, []).append(question)

@@ -115,7 +115,7 @@ def _deleted(store: Store, draft: Draft) -> str:
         return ""
     if store.ids_of([("questions", question_set.id)]) != [question_set.id]:
         return f"The question set “{question_set.name}”"
-    return "" if any(q.id == question.id for q in store.questions(question_set.id)) else "The question"
+    return "" if any(q.id == question.id for q in store.questions.all(question_set.id)) else "The question"
 
 
 def discard(name: str) -> None:

@@ -43,7 +43,7 @@ def show(question_set: QuestionSet, indexes: Sequence[IndexInfo]) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=32)
 def _stored(of: cache.State) -> dict[str, Any] | None:
-    return drill.stored(cache.workspace(), cache.workspace().store.question_set(of.ids[0]))
+    return drill.stored(cache.workspace(), cache.workspace().store.sets.get(of.ids[0]))
 
 
 def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mapping[str, Any] | None) -> None:

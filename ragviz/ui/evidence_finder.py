@@ -214,7 +214,7 @@ def _places(question_set: QuestionSet, proposal: Proposal, following: str | None
 def _passage(corpus_id: str, place: Place) -> None:
     """Draw a place with the text around it and a link into its document."""
     span, store = place.span, cache.workspace().store
-    document = next(iter(store.document_texts(corpus_id, [span.document_id])), None)
+    document = next(iter(store.documents.texts(corpus_id, [span.document_id])), None)
     if document is None:
         st.caption("This document was removed meanwhile.")
         return

@@ -167,7 +167,7 @@ def cost(corpus: Corpus, chosen: Chosen) -> None:
     heading.section("What it takes")
     cells = chosen.planned.cells
     key = json.dumps([[cell.index.hash(), cell.run.hash()] for cell in cells])
-    infos = cache.workspace().store.indexes(corpus.id)
+    infos = cache.workspace().store.indexes.all(corpus.id)
     of = cache.state(corpus.id, chosen.question_set.id, *(info.id for info in infos))
     asks = asks_models(cells)
     counted = asks and st.session_state.get("calls-counted") == key

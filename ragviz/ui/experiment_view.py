@@ -47,7 +47,7 @@ def _state(experiment: Experiment) -> cache.State:
 
 @st.cache_resource(show_spinner="Comparing", max_entries=32)
 def _outcome(of: cache.State) -> Outcome:
-    return findings.outcome_of(cache.workspace(), cache.workspace().store.experiment(of.ids[0]))
+    return findings.outcome_of(cache.workspace(), cache.workspace().store.experiments.get(of.ids[0]))
 
 
 def draw(corpus: Corpus, experiment: Experiment) -> None:
@@ -60,7 +60,7 @@ def draw(corpus: Corpus, experiment: Experiment) -> None:
 
 def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
     with notices.errors_shown():
-        shown = outcome(cache.workspace().store.experiment(experiment_id))
+        shown = outcome(cache.workspace().store.experiments.get(experiment_id))
         experiment, conclusion = shown.experiment, shown.conclusion
         heading.section(plain(shown.sentence))
         asked = experiment.split or "all questions"
@@ -127,7 +127,7 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             notices.confirm(
                 f"Deletes the experiment “{experiment.name}” with its rule. Its indexes and runs stay.",
                 "Delete",
-                lambda: store.delete_experiment(experiment.id),
+                lambda: store.experiments.delete(experiment.id),
             )
     if experiment.confirmation is None and refusal and "done" in states:
         st.caption(plain(f"{refusal.replace(shown.conclusion.sentence, '').strip().rstrip('.:')}."))  # it stands above
@@ -217,7 +217,7 @@ def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
 
 def listed(corpus: Corpus) -> None:
     """Draw the experiments of a corpus above its runs: rule declared, cells done, verdict."""
-    experiments = cache.workspace().store.experiments(corpus.id)
+    experiments = cache.workspace().store.experiments.all(corpus.id)
     if not experiments:
         return
     shown = [outcome(experiment) for experiment in experiments]

@@ -78,7 +78,7 @@ def begin() -> Workspace:
     asks = "event => event.preventDefault()" if unsaved.is_any() else "null"
     st.html(f"<script>{_ONE_ENTRY}window.onbeforeunload = {asks};</script>", unsafe_allow_javascript=True)
     try:
-        sidebar(cache.workspace().store.corpora())
+        sidebar(cache.workspace().store.corpora.all())
     except RagvizError as error:
         st.error(plain(str(error)))
         st.stop()
@@ -208,7 +208,7 @@ def sidebar(corpora: Sequence[Corpus]) -> None:
         st.session_state[WARNED] = []
         for sentence in st.session_state.pop(WARN_AGAIN, []):
             address.warn(sentence)
-        address.follow_renamed(cache.workspace().store.run_names)
+        address.follow_renamed(cache.workspace().store.runs.names)
         names = [corpus.name for corpus in corpora]
         if (implied := _corpus_of_address()) is not None:
             address.settle("corpus", implied)
@@ -264,16 +264,16 @@ def _corpus_of_address() -> str | None:
     """Return the name of the corpus to which the run, index or question set of the address belongs."""
     store = cache.workspace().store
     look_ups: dict[str, Callable[[str], Any]] = {
-        "run": store.run,
-        "index": store.index,
-        "set": store.question_set,
-        "experiment": store.experiment,
-        "runs": lambda names: store.run(names.split(",")[0]),
+        "run": store.runs.get,
+        "index": store.indexes.get,
+        "set": store.sets.get,
+        "experiment": store.experiments.get,
+        "runs": lambda names: store.runs.get(names.split(",")[0]),
     }
     for param, look_up in look_ups.items():
         if (name := st.query_params.get(param)) and "corpus" not in st.query_params:
             try:
-                return store.corpus(look_up(name).corpus_id).name
+                return store.corpora.get(look_up(name).corpus_id).name
             except RagvizError:
                 continue
     return None

@@ -33,7 +33,7 @@ SCOPES = {
 def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> None:
     """Draw the choices of a generation, its plan when that is asked for, and planned against made of the set."""
     workspace = cache.workspace()
-    indexes = [i for i in workspace.store.indexes(corpus.id) if i.build]
+    indexes = [i for i in workspace.store.indexes.all(corpus.id) if i.build]
     if not indexes:
         with notices.empty("Questions are generated from the chunks of an index, and there is none yet."):
             address.link("index", "Build an index")
@@ -205,7 +205,7 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     documents = {row.cell.document_id for row in record.rows if row.cell.planned}
     with tiles.row():
         tiles.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")
-        readable = sum(each.status == "ok" for each in cache.workspace().store.documents(corpus.id))
+        readable = sum(each.status == "ok" for each in cache.workspace().store.documents.all(corpus.id))
         tiles.tile("Documents asked about", f"{len(documents):,}", f"of {readable:,}")
         if arguments["generator"] == "model":
             tiles.forecast(forecast)
@@ -218,13 +218,13 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
 
 
 def _names(corpus_id: str) -> dict[str, str]:
-    return cache.workspace().store.document_names(corpus_id)
+    return cache.workspace().store.documents.names(corpus_id)
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
 def _shown(of: cache.State) -> plan_record.Shown:
     store = cache.workspace().store
-    return plan_record.shown(store, store.question_set(of.ids[0]))
+    return plan_record.shown(store, store.sets.get(of.ids[0]))
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
@@ -375,12 +375,12 @@ def newest(corpus_id: str) -> None:
     """Draw the newest questions while they are being generated."""
     store = cache.workspace().store
     job = next((j for j in job_panel.active_jobs() if j.kind == "questions" and j.corpus_id == corpus_id), None)
-    question_set = store.question_set_named(job.arguments["name"]) if job else None
+    question_set = store.sets.find(job.arguments["name"]) if job else None
     if job is None or question_set is None:
         return
     with st.container(border=True):
         st.markdown(f"**{plain(job.title)}**, the newest first")
-        written = store.questions(question_set.id)[-4:]
+        written = store.questions.all(question_set.id)[-4:]
         for question in reversed(written):
             st.caption(f"{question.status}: {plain(question.text or review_tab.UNASKED)}")
         if not written:

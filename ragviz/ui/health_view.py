@@ -77,7 +77,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
             drill_view.show(question_set, [index] if index else [])
     if tabs["New documents"].open:
         with tabs["New documents"], notices.errors_shown():
-            competition_view.show(question_set, cache.workspace().store.runs(corpus.id))
+            competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id))
     if tabs["Coverage map"].open:
         with tabs["Coverage map"], notices.errors_shown():
             coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1])
@@ -118,7 +118,7 @@ def _basis(question_set: QuestionSet, made: Examination) -> str:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _questions(of: State) -> dict[str, Question]:
     """Return all questions of a set by id; shared by all sessions, so never to be changed."""
-    return {question.id: question for question in cache.workspace().store.questions(of.ids[0])}
+    return {question.id: question for question in cache.workspace().store.questions.all(of.ids[0])}
 
 
 @st.cache_data(show_spinner="Measuring without the questions found", max_entries=16)
@@ -128,7 +128,7 @@ def _effects(of: State, state: str) -> dict[str, list[Effect]]:
     `of` is the state of the run and the set, `state` that of the examination.
     """
     opened = cache.workspace()
-    run, question_set = opened.store.run(of.ids[0]), opened.store.question_set(of.ids[1])
+    run, question_set = opened.store.runs.get(of.ids[0]), opened.store.sets.get(of.ids[1])
     made, headlines = examination.kept(opened, question_set), list(effects.headlines(opened, run, cache.summary(run)))
     questions = _questions(cache.state(question_set.id)).values()
     measured = {}
@@ -302,7 +302,7 @@ def _question(corpus: Corpus, question_set: QuestionSet, question: Question, wor
 
 def _plan(question_set: QuestionSet) -> None:
     """Draw the plan of the set's generations against what was made."""
-    if cache.workspace().store.set_fact(question_set.id, plan_record.FACT) is not None:
+    if cache.workspace().store.sets.fact(question_set.id, plan_record.FACT) is not None:
         generation_tab.planned_and_made(question_set)
         return
     with notices.empty("This set was made without a plan: nothing says what it was to ask."):

@@ -100,7 +100,7 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     """Import files that were uploaded: small ones at once, others by a job."""
     workspace, name = cache.workspace(), str(chosen["name"])
     is_small = sum(len(data) for _, data in given) <= AT_ONCE
-    if is_small and workspace.store.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
+    if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in files.from_bytes(each, data)]
         done = _done()
         with presses.once("import-questions"):
@@ -144,7 +144,7 @@ def outcome(corpus: Corpus) -> None:
     if not result:
         return
     name = result["questions"]
-    if result["imported"] and name not in {each.name for each in cache.workspace().store.question_sets(corpus.id)}:
+    if result["imported"] and name not in {each.name for each in cache.workspace().store.sets.all(corpus.id)}:
         return  # it was deleted since
     with st.container(border=True):
         documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""

@@ -115,7 +115,7 @@ def _note_removed(missing: Mapping[str, str]) -> None:
     """Note which of these jobs were removed: a job's row goes when somebody deletes what it works on."""
     for job_id, title in missing.items():
         try:
-            cache.workspace().store.job(job_id)
+            cache.workspace().store.jobs.get(job_id)
         except NotFoundError:
             st.session_state.setdefault(_REMOVED, {})[job_id] = title
 
@@ -236,7 +236,7 @@ def _draw_unsuccessful(job: Job) -> None:
             if job.status == "failed" and (page := _page_to_mend(job)):
                 address.link(page, f"Open {page}")
             if st.button("Dismiss", key=f"dismiss-{job.id}", type="tertiary"):
-                cache.workspace().store.update_job(job.id, result=dict(job.result) | {_DISMISSED: job.created})
+                cache.workspace().store.jobs.update(job.id, result=dict(job.result) | {_DISMISSED: job.created})
                 st.rerun(scope="app")
 
 

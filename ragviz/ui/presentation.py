@@ -126,7 +126,7 @@ def _pair(done: Sequence[Run], by_name: Mapping[str, Run]) -> tuple[Run, ...]:
 def _done(corpus: Corpus | None) -> list[Run]:
     if corpus is None:
         return []
-    return [run for run in cache.workspace().store.runs(corpus.id) if run.status == "done"]
+    return [run for run in cache.workspace().store.runs.all(corpus.id) if run.status == "done"]
 
 
 def _go(step: Step) -> None:

@@ -72,7 +72,7 @@ def question_words(row: questeval.Row) -> str:
 @st.cache_resource(show_spinner="Reading the RAGQuestEval questions", max_entries=8)
 def _rows(of: State, variant: questeval.Variant) -> pd.DataFrame:
     """Return the rows of a run, what the answers miss most first; shared by all sessions, so never to be changed."""
-    run = cache.workspace().store.run(of.ids[0])
+    run = cache.workspace().store.runs.get(of.ids[0])
     evaluated = cache.evaluated(run).values()
     return frame_of(questeval.rows_of_run(evaluated, cache.documents_of(run), (variant,)))
 
@@ -86,7 +86,7 @@ def _counts(of: State, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
 
 @st.cache_resource(show_spinner=False, max_entries=64)
 def _variants(of: State) -> list[questeval.Variant]:
-    return variants_of(cache.evaluated(cache.workspace().store.run(of.ids[0])).values())
+    return variants_of(cache.evaluated(cache.workspace().store.runs.get(of.ids[0])).values())
 
 
 def variants_of(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[questeval.Variant]:

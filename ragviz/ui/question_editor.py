@@ -36,7 +36,7 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     name = f"draft-{question_set.id}-{question.id}" if question_set and question else f"draft-{corpus.id}-new"
     draft = draft_of(name, question)
     draft.corpus, draft.question_set = corpus, question_set
-    infos = [info for info in cache.workspace().store.documents(corpus.id) if info.status == "ok"]
+    infos = [info for info in cache.workspace().store.documents.all(corpus.id) if info.status == "ok"]
     draft.names = {info.id: info.name for info in infos}
     shown_set_name, draft.set_name = draft.set_name, set_name
     left, right = st.columns([2, 3], gap="medium")
@@ -98,7 +98,7 @@ def _evidence(corpus: Corpus, draft: Draft, names: dict[str, str], name: str) ->
 def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place: tuple[int, int], span: Span) -> None:
     (g, m), store = place, cache.workspace().store
     with st.container(horizontal=True, vertical_alignment="center"):
-        former = {} if span.document_id in names else store.document_names(corpus.id, [span.document_id])
+        former = {} if span.document_id in names else store.documents.names(corpus.id, [span.document_id])
         where = (names | former).get(span.document_id, UNKNOWN)
         st.caption(f":orange[▲ Stale]: was in {plain(where)}" if span.stale else plain(where), width="stretch")
         help_text = "Shows it in the document."
@@ -111,7 +111,7 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
             st.rerun()
     st.html(markup.highlighted(span.text, [] if span.stale else [(0, len(span.text))], fold=200))
     if span.stale and span.document_id in names:
-        [document] = store.document_texts(corpus.id, [span.document_id])
+        [document] = store.documents.texts(corpus.id, [span.document_id])
         _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
     elif span.stale:
         _offer(draft, _anywhere(cache.state(corpus.id), span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)
@@ -161,7 +161,7 @@ def _documents(corpus: Corpus, draft: Draft, infos: Sequence[DocumentInfo], name
         "Use the selection as", list(targets), key=f"{name}/target", format_func=targets.__getitem__,
         help="All passages are needed to answer the question; of a passage and its alternatives any one is enough.",
     )  # fmt: skip
-    document = cache.workspace().store.document(corpus.id, ids[names.index(chosen)])
+    document = cache.workspace().store.documents.get(corpus.id, ids[names.index(chosen)])
     _quote(draft, document, target, name)
     _text_of(draft, document, target, name)
 

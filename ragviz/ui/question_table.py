@@ -117,7 +117,7 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
-    run = cache.workspace().store.run(of.ids[0])
+    run = cache.workspace().store.runs.get(of.ids[0])
     measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
     scores = cache.scores(run, metric) if metric else {}
     ids = list(questions) if answers(run) else list(measured.question_ids)
@@ -234,7 +234,7 @@ def _within(scores: pd.Series[float], low: float, high: float) -> pd.Series[bool
 
 def _document_of(run: Run, name: str) -> str | None:
     """Return `name` if it is a document of the corpus, or one that the run's evidence was in."""
-    exists = cache.workspace().store.document_named(run.corpus_id, name) is not None
+    exists = cache.workspace().store.documents.find(run.corpus_id, name) is not None
     return name if exists or any(is_among(name, names) for names in cache.documents_of(run).values()) else None
 
 

@@ -328,17 +328,17 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
 def _make(run: Run, button: str, change: Change, k: int) -> None:
     """Start the job that makes the run of a change, on an index that it builds where there is none."""
     store = cache.workspace().store
-    corpus = store.corpus(run.corpus_id)
+    corpus = store.corpora.get(run.corpus_id)
     words = re.sub(r"[^\w.]+", "-", change.key.partition("=")[2]).strip("-")
     if change.kind == "both":
         words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in change.parts)
-    name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs()})
+    name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs.all()})
     config = asdict(replace(change.config, k=k))
     if change.index or change.cut is None:
         arguments: dict[str, Any] = {"name": name, "config": config, "budget": None}
         job_panel.submit(button, "run", f"Run {name}", run.corpus_id, arguments)
         return
-    index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes()})
+    index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
     cut = asdict(change.cut)
     arguments = {"corpus": corpus.name, "index": index, "cut": cut, "name": name, "config": config}
     job_panel.submit(button, "index-run", f"Run {name}", run.corpus_id, arguments)

@@ -192,7 +192,7 @@ def is_stale(question: Question) -> bool:
 def _reworded(of: cache.State, question_id: str) -> list[staleness.Reworded]:
     """Return the passages of a question that has been set aside, mended with other words."""
     store = cache.workspace().store
-    question_set = store.question_set(of.ids[0])
+    question_set = store.sets.get(of.ids[0])
     return staleness.reworded(store, question_set, authoring.question_of(store, question_set, question_id))
 
 
@@ -285,7 +285,8 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
 @st.cache_data(max_entries=64, show_spinner=False)
 def _last_edit(of: cache.State, question_id: str) -> SetVersion | None:
     """Return who edited a question of a set last, and when."""
-    return cache.workspace().store.history.latest(of.ids[0], question_id)
+    edits = cache.workspace().store.versions.of_question(of.ids[0], question_id)
+    return edits[0][0] if edits else None
 
 
 def _warn_if_replaced(question: Question) -> None:

@@ -163,7 +163,7 @@ def rename(run: Run) -> None:
     st.caption("Links by the old name lead to the run too, until another run takes that name.")
     if _confirmed("Rename", "rename"):
         with notices.errors_shown():
-            cache.workspace().store.rename_run(run.id, name)
+            cache.workspace().store.runs.rename(run.id, name)
             st.toast(f"Renamed: {plain(run.name)} is now {plain(name.strip())}.")
             st.rerun()
 
@@ -185,7 +185,7 @@ def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
     if _confirmed("Save", "label"):
         with notices.errors_shown():
             for run in runs:
-                cache.workspace().store.label_run(run.id, note=note, tags=tags if only else (*run.tags, *tags))
+                cache.workspace().store.runs.label(run.id, note=note, tags=tags if only else (*run.tags, *tags))
             st.toast(f"Saved: {'note and tags' if only else 'tags'} of {_named(runs)}.")
             st.rerun()
 
@@ -213,7 +213,7 @@ def delete(runs: Sequence[Run]) -> None:
 
     def deleted() -> None:
         for run in runs:
-            cache.workspace().store.delete_run(run.id)
+            cache.workspace().store.runs.delete(run.id)
         st.toast(f"Deleted: {_named(runs)}.")
 
     notices.confirm(sentence + job_panel.stops_jobs(), "Delete", deleted)

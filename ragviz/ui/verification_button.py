@@ -27,7 +27,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
     if not asked:
         return
     workspace = cache.workspace()
-    indexes = [info.name for info in workspace.store.indexes(question_set.corpus_id) if info.build]
+    indexes = [info.name for info in workspace.store.indexes.all(question_set.corpus_id) if info.build]
     label = f"Verify {len(waiting):,}…" if waiting else "Verify again…"
     with st.popover(label, key="verify-choices", on_change="rerun"):
         if not indexes:

@@ -27,7 +27,7 @@ _ALWAYS = ("question", "answer", "evidence", "status", "reason")
 @st.cache_data(max_entries=8, show_spinner=False)
 def _versions(of: cache.State) -> list[SetVersion]:
     """Return all versions of a set, the newest first."""
-    return cache.workspace().store.history.versions(of.ids[0])
+    return cache.workspace().store.versions.all(of.ids[0])
 
 
 def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:

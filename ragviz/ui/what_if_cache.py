@@ -60,7 +60,7 @@ def refusal(run: Run, part: Part) -> str:
 def _state(run: Run) -> State:
     """Return the state of a run, its index, and the other runs, whose rankings may be those that it fuses."""
     store = cache.workspace().store
-    others = [each.id for each in store.runs(run.corpus_id) if each.id != run.id]
+    others = [each.id for each in store.runs.all(run.corpus_id) if each.id != run.id]
     return cache.state(run.id, run.corpus_id, run.config.index, *others)
 
 
@@ -77,7 +77,7 @@ def _keys(of: State) -> dict[Part, str]:
 
 
 def _run(of: State) -> Run:
-    return cache.workspace().store.run(of.ids[0])
+    return cache.workspace().store.runs.get(of.ids[0])
 
 
 def _pairs(run: Run) -> what_ifs.Pairs:

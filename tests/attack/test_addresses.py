@@ -117,15 +117,15 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         monkeypatch.setenv("RAGVIZ_EMBEDDER", "openai:bags")
         cache.workspace.clear()
         workspace = open_workspace()
-        corpus = workspace.store.create_corpus("c")
+        corpus = workspace.store.corpora.add("c")
         corpora.add_file(workspace, corpus, "a.txt", b"The east pump costs 42 euros.")
         config = IndexConfig("sentences", 16, embedder="openai:bags")
         monkeypatch.setattr("ragviz.models.chat.ModelClient._openai", plain_client(server.url))
         indexing.build_index(workspace, corpus, "i", config)
         text = "The east pump costs 42 euros"
-        document = workspace.store.documents(corpus.id)[0].id
+        document = workspace.store.documents.all(corpus.id)[0].id
         question = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
-        workspace.store.put_questions(workspace.store.create_question_set(corpus.id, "q").id, [question])
+        workspace.store.questions.put(workspace.store.sets.add(corpus.id, "q").id, [question])
         run = running.run(workspace, "r", RunConfig("i", "q", "knn", 3, 5, answerer="extractive", metrics=("all",)))
         files = exports.export_run(workspace, run)
         assert not [name for name, data in files.items() if SECRET.encode() in data]
@@ -153,7 +153,7 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("RAGVIZ_DATABASE_URL", "")
     monkeypatch.setenv("OPENAI_BASE_URL", f"http://me:{SECRET}-long@host/v1")
     workspace = Workspace(Settings(_env_file=None))
-    job = workspace.store.create_job("sample", "Load", "", {})
+    job = workspace.store.jobs.add("sample", "Load", "", {})
 
     def fail(*_: object) -> None:
         raise ValueError(f"no host in http://me:{SECRET}@host/v1?key={SECRET}, with {SECRET}-long")
@@ -163,7 +163,7 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
         jobs.perform(workspace, job.id)
     log = workspace.log_of(job.id).read_text(encoding="utf-8")
     assert "no host in http://••••@host/v1?••••" in log
-    assert SECRET not in log + workspace.store.job(job.id).error
+    assert SECRET not in log + workspace.store.jobs.get(job.id).error
 
 
 @pytest.mark.usefixtures("typed")
@@ -291,23 +291,23 @@ def test_foreign_text_is_no_link_in_a_sentence(text: str, context: str) -> None:
 def test_foreign_text_is_no_link_on_any_page(home: Path, seed: int) -> None:  # noqa: F811
     """Names, questions, answers, reasons and errors that others wrote."""
     store, text = open_workspace().store, FOREIGN[seed]
-    corpus = store.create_corpus(text)
+    corpus = store.corpora.add(text)
     workspace = open_workspace()
     corpora.add_file(workspace, corpus, f"{text}.txt", f"# {text}\n\nThe pump moves 20 litres. {text}".encode())
     corpora.add_file(workspace, corpus, f"{text}.pdf", b"%PDF-1.4 broken")
     indexing.build_index(workspace, corpus, text, IndexConfig(chunk_size=20))
-    name = next(d for d in store.documents(corpus.id) if d.status == "ok")
-    start = store.document(corpus.id, name.id).text.index("20 litres")
+    name = next(d for d in store.documents.all(corpus.id) if d.status == "ok")
+    start = store.documents.get(corpus.id, name.id).text.index("20 litres")
     span = Span(name.id, start, start + 9, "20 litres")
     questions = [
         Question("a", text, text, ((span,),), text, "rejected", reason=text),
         Question("b", f"How much? {text}", text, ((span,), (Span("gone", 0, 3, text, stale=True),)), text),
     ]
-    store.put_questions(store.create_question_set(corpus.id, text).id, questions)
+    store.questions.put(store.sets.add(corpus.id, text).id, questions)
     for run in (text, f"{text} 2"):
         running.run(workspace, run, RunConfig(text, text, "bm25", depth=5, answerer="extractive", metrics=("all",)))
-    job = store.create_job("index", text, corpus.id, {})
-    store.update_job(job.id, status="failed", error=text, finished=9e9, message=text)
+    job = store.jobs.add("index", text, corpus.id, {})
+    store.jobs.update(job.id, status="failed", error=text, finished=9e9, message=text)
     named = {"corpus": text, "index": text, "set": text, "run": text, "runs": f"{text},{text} 2"}
     views = [(page, {}) for page in PAGES]
     views += [("results", {"question": "b", "view": "ranking"}), ("questions", {"question": "b"})]

@@ -42,7 +42,7 @@ from ragviz.index import indexing
 from ragviz.core.configuration import IndexConfig
 from ragviz.workspace import open_workspace
 workspace = open_workspace()
-[corpus] = workspace.store.corpora()
+[corpus] = workspace.store.corpora.all()
 indexing.build_index(workspace, corpus, "other", IndexConfig(chunk_size=8, overlap=7, embedder="openai:bags"))
 """
 
@@ -86,12 +86,12 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
     )
     workspace.set_prices(PRICES)
     store = workspace.store
-    corpus = store.create_corpus("pumps")
+    corpus = store.corpora.add("pumps")
     text = "\n\n".join(f"Pump {n} was replaced in {1990 + n} by the firm of Harlow." for n in range(8))
     corpora.add_file(workspace, corpus, "pumps.txt", text.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=40, embedder="openai:bags"))
-    [info] = store.documents(corpus.id)
-    question_set = store.create_question_set(corpus.id, "q")
+    [info] = store.documents.all(corpus.id)
+    question_set = store.sets.add(corpus.id, "q")
     questions = []
     for n in range(8):
         quote = f"Pump {n} was replaced in {1990 + n}"
@@ -99,7 +99,7 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
         span = Span(info.id, start, start + len(quote), quote)
         answer = f"Pump {n} was replaced in {1990 + n}."
         questions.append(Question(f"q{n}", f"When was pump {n} replaced?", answer, ((span,),), "hand"))
-    store.put_questions(question_set.id, questions)
+    store.questions.put(question_set.id, questions)
     return workspace
 
 
@@ -140,8 +140,8 @@ def test_a_budget_survives_kills(seed, database, tmp_path):
         records, ends = [], []
         for kill in (*draw.sample(range(2, 12), 3), None):
             ends.append(ended(server, RUN, str(budget), *RUNS[kind], kill=kill, env=env))
-            run = store.run_named("r")
-            calls, paid = store.paid(run.id) if run else (0, 0.0)
+            run = store.runs.find("r")
+            calls, paid = store.payments.of(run.id) if run else (0, 0.0)
             records.append((calls, paid, len(server.billed), server.paid))
             assert server.paid <= paid + 1e-9, (records, ends)
             assert paid <= budget + 1e-9, (records, ends)
@@ -159,13 +159,13 @@ def test_what_killed_builds_paid_is_recorded(seed, database, tmp_path):
     draw = random.Random(seed)
     with Killing(latency=0.02) as server:
         store = prepared(tmp_path / "home", server.url, database).store
-        info = store.index("i")
-        assert store.paid(info.id) == (len(server.billed), pytest.approx(server.paid))
+        info = store.indexes.get("i")
+        assert store.payments.of(info.id) == (len(server.billed), pytest.approx(server.paid))
         server.billed.clear()
         env = environment(tmp_path / "home", server.url, database)
         ends = [ended(server, BUILD, kill=kill, env=env) for kill in (draw.randrange(1, 3), None)]
-        calls, dollars = store.paid(store.index("other").id)
+        calls, dollars = store.payments.of(store.indexes.get("other").id)
         assert server.paid <= dollars + 1e-9, ends
         assert len(server.billed) <= calls, ends
         assert [code for code, _ in ends] == [-signal.SIGKILL, 0]
-        deletion.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.index("other"))
+        deletion.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.indexes.get("other"))

@@ -57,7 +57,7 @@ def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
         url = SecretStr(request.param)
     settings = Settings(_env_file=None, home=tmp_path / "home", database_url=url, openai_base_url=server.url)
     workspace = Workspace(settings.model_copy(update={"model": "loopback", "embedder": "openai:bags"}))
-    corpus = workspace.store.create_corpus("笔记")
+    corpus = workspace.store.corpora.add("笔记")
     corpora.add_file(workspace, corpus, "a.txt", TEXT.encode())
     indexing.build_index(workspace, corpus, "i", CONFIG)
     data = "\n".join(json.dumps(row) for row in ROWS).encode()
@@ -79,15 +79,15 @@ def rows(workspace: Workspace) -> dict[str, int]:
 
 def begin(workspace: Workspace, kind: str) -> Job:
     store = workspace.store
-    corpus = store.corpus("笔记")
-    config = RunConfig(store.index("i").id, store.question_set("q").id, "bm25", answerer="model", metrics=("all",))
+    corpus = store.corpora.get("笔记")
+    config = RunConfig(store.indexes.get("i").id, store.sets.get("q").id, "bm25", answerer="model", metrics=("all",))
     choices = {"chunk_size": 10, "embedder": "openai:bags", "chunker": "sentences"}
     arguments = {
         "run": {"name": "r", "config": {**vars_of(config)}, "budget": None},
         "index": {"corpus": corpus.id, "name": "i", "config": choices, "fresh": True},
         "questions": {"index": "i", "name": "q", "generator": "model", "limit": 5},
     }[kind]
-    return store.create_job(kind, f"{kind} 工作", corpus.id, arguments)
+    return store.jobs.add(kind, f"{kind} 工作", corpus.id, arguments)
 
 
 def vars_of(config: RunConfig) -> dict[str, object]:
@@ -95,10 +95,10 @@ def vars_of(config: RunConfig) -> dict[str, object]:
 
 
 DELETIONS: dict[str, Callable[[Workspace], object]] = {
-    "corpus": lambda w: deletion.delete_corpus(w, w.store.corpus("笔记")),
-    "index": lambda w: deletion.delete_index(w, w.store.index("i")),
-    "questions": lambda w: w.store.delete_question_set(w.store.question_set("q").id),
-    "run": lambda w: w.store.delete_run(w.store.run("r").id),
+    "corpus": lambda w: deletion.delete_corpus(w, w.store.corpora.get("笔记")),
+    "index": lambda w: deletion.delete_index(w, w.store.indexes.get("i")),
+    "questions": lambda w: w.store.sets.delete(w.store.sets.get("q").id),
+    "run": lambda w: w.store.runs.delete(w.store.runs.get("r").id),
 }
 WORKED_ON = [
     *(("run", subject) for subject in DELETIONS),
@@ -128,7 +128,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
     def watch(*_: object) -> None:
         nonlocal turns
         turns += 1
-        ready = subject != "run" or store.run_named("r") is not None
+        ready = subject != "run" or store.runs.find("r") is not None
         if turns >= moment and ready and not deleted.is_set():
             deleted.set()
             DELETIONS[subject](workspace)
@@ -139,7 +139,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
         jobs.perform(workspace, job.id, watch)
     assert deleted.is_set()
     after = rows(workspace)
-    assert store.runs() == []
+    assert store.runs.all() == []
     if subject == "corpus":
         assert after == {}
     else:
@@ -173,7 +173,7 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
 
     def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
         if message.startswith("Answering") and not calls:
-            deletion.delete_index(workspace, workspace.store.index("i"))
+            deletion.delete_index(workspace, workspace.store.indexes.get("i"))
             time.sleep(0.4)
             calls.append(server.counts.calls)
 
@@ -189,15 +189,15 @@ def test_a_job_that_is_done_stays_done(workspace):
     for resume in (lambda: jobs.perform(workspace, job.id), lambda: jobs.start(workspace, done)):
         with pytest.raises(UsageError, match="is done already: start a new one"):
             resume()
-    assert workspace.store.job(job.id) == done
-    assert workspace.store.run("r").status == "done"
+    assert workspace.store.jobs.get(job.id) == done
+    assert workspace.store.runs.get("r").status == "done"
 
 
 def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):
     job = begin(workspace, "run")
     me = this_process()
     place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
-    assert workspace.store.claim_job(job.id, heartbeat=time.time(), **place)
+    assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match=f"being done already .process {os.getpid()}"):
         jobs.start(workspace, job)
-    assert workspace.store.job(job.id).status == "running"
+    assert workspace.store.jobs.get(job.id).status == "running"

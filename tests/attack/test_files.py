@@ -300,9 +300,9 @@ def check_outcome(workspace: Workspace, corpus_id: str, outcome: corpora.FileOut
     json.dumps([outcome.name, outcome.message]).encode()
     outcome.name.encode()
     if outcome.status in ("added", "same"):
-        info = workspace.store.document_named(corpus_id, outcome.name)
+        info = workspace.store.documents.find(corpus_id, outcome.name)
         assert info is not None
-        text = workspace.store.document(corpus_id, info.id).text
+        text = workspace.store.documents.get(corpus_id, info.id).text
         assert not set("\0\r") & set(text)
         text.encode()
         return
@@ -318,7 +318,7 @@ def test_a_hostile_file_is_its_own_trouble_only(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(child, "SECONDS", 30)
     monkeypatch.setattr(child, "MEMORY", 2**30)
     workspace = Workspace(Settings(_env_file=None, home=tmp_path / "home"))
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     files = []
     for number, (name, data) in enumerate([GOOD[0], *(drawn(kind, seed) for seed in seeds(8, 40)), GOOD[1]]):
         place = tmp_path / str(number)

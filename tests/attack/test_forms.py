@@ -40,9 +40,9 @@ def warned(app: AppTest) -> str:
 
 def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: Path) -> None:  # noqa: F811
     store = open_workspace().store
-    corpora.add_file(open_workspace(), store.create_corpus("another"), "b.txt", b"Another text.")
+    corpora.add_file(open_workspace(), store.corpora.add("another"), "b.txt", b"Another text.")
     app = show("documents", corpus="notes")
-    deletion.delete_corpus(open_workspace(), store.corpus("notes"))
+    deletion.delete_corpus(open_workspace(), store.corpora.get("notes"))
     press(app, "Delete the whole corpus")
     assert "There is no corpus called “notes” here" in warned(app)
     assert "This deletes" not in words(app)
@@ -53,21 +53,19 @@ def test_a_click_meant_for_a_corpus_that_is_gone_does_not_land_on_another(home: 
 @pytest.mark.parametrize("what", ["index", "set"])
 def test_a_run_is_not_begun_on_what_took_the_place_of_what_was_chosen(home: Path, what: str) -> None:  # noqa: F811
     workspace, store = open_workspace(), open_workspace().store
-    corpus = store.corpus("notes")
-    store.put_questions(
-        store.create_question_set(corpus.id, "later").id, store.questions(store.question_set("asked").id)
-    )
+    corpus = store.corpora.get("notes")
+    store.questions.put(store.sets.add(corpus.id, "later").id, store.questions.all(store.sets.get("asked").id))
     chosen = {"index": "small", "set": "asked"}
     app = show("run", corpus="notes", **chosen)
     if what == "index":
-        deletion.delete_index(workspace, store.index("small"))
+        deletion.delete_index(workspace, store.indexes.get("small"))
     else:
-        store.delete_question_set(store.question_set("asked").id)
+        store.sets.delete(store.sets.get("asked").id)
     press(app, "Run")
     assert f"“{chosen[what]}”" in warned(app)
-    assert store.jobs() == []
+    assert store.jobs.all() == []
     press(app, "Run")
-    assert [job.kind for job in store.jobs()] == ["run"]
+    assert [job.kind for job in store.jobs.all()] == ["run"]
 
 
 def test_a_run_started_from_one_that_is_gone_does_not_take_the_defaults(home: Path) -> None:  # noqa: F811
@@ -75,10 +73,10 @@ def test_a_run_started_from_one_that_is_gone_does_not_take_the_defaults(home: Pa
     app = show("run", corpus="notes")
     app.selectbox(key="start-from").set_value("words")
     checked(app.run())
-    store.delete_run(store.run("words").id)
+    store.runs.delete(store.runs.get("words").id)
     press(app, "Run")
     assert "The run “words” was deleted meanwhile: nothing was done" in warned(app)
-    assert store.jobs() == []
+    assert store.jobs.all() == []
 
 
 def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F811
@@ -86,25 +84,25 @@ def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F
     app = show("questions", corpus="notes", tab="Generate")
     app.selectbox(key="generate-from").set_value("small")
     app.number_input[0].set_value(7)
-    deletion.delete_index(open_workspace(), store.index("small"))
+    deletion.delete_index(open_workspace(), store.indexes.get("small"))
     press(app, "Generate")
     assert "“small”" in warned(app)
-    assert store.jobs() == []
+    assert store.jobs.all() == []
 
 
 def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen_is(home: Path) -> None:  # noqa: F811
     """The page was drawn anew, for a job that ended, and the click was made before the browser showed that."""
     store = open_workspace().store
-    question_set = store.question_set("asked")
+    question_set = store.sets.get("asked")
     app = show("questions", corpus="notes", set="asked", question="q5")
     button(app, "Reject").click()
     pressed = app._tree.get_widget_states()
-    question = next(q for q in store.questions(question_set.id) if q.id == "q5")
-    store.put_questions(question_set.id, [replace(question, answer="told anew")])
-    before = store.questions(question_set.id)
+    question = next(q for q in store.questions.all(question_set.id) if q.id == "q5")
+    store.questions.put(question_set.id, [replace(question, answer="told anew")])
+    before = store.questions.all(question_set.id)
     show_again(app)
     checked(app._run(pressed))
-    assert store.questions(question_set.id) == before
+    assert store.questions.all(question_set.id) == before
 
 
 def show_again(app: AppTest) -> None:
@@ -118,18 +116,18 @@ def show_again(app: AppTest) -> None:
 def test_a_job_is_not_resumed_from_a_screen_that_is_late(home: Path, since: str) -> None:  # noqa: F811
     """Somebody else took it up, or deleted what it worked on: the person is told, and nothing is done to it."""
     store = open_workspace().store
-    job = store.create_job("run", "Run late", store.corpus("notes").id, {})
-    store.update_job(job.id, status="cancelled", finished=time.time(), error="Stopped; what was finished is kept.")
+    job = store.jobs.add("run", "Run late", store.corpora.get("notes").id, {})
+    store.jobs.update(job.id, status="cancelled", finished=time.time(), error="Stopped; what was finished is kept.")
     app = show("home", corpus="notes")
     app.button(key=f"resume-{job.id}").click()
     if since == "gone":
-        store.delete_job(job.id)
+        store.jobs.delete(job.id)
     else:
         place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-        store.update_job(job.id, status=since, error="", finished=time.time() if since == "done" else None, **place)
-    before = store.jobs()
+        store.jobs.update(job.id, status=since, error="", finished=time.time() if since == "done" else None, **place)
+    before = store.jobs.all()
     checked(app.run())
-    assert store.jobs() == before
+    assert store.jobs.all() == before
     sentences = {
         "done": "Run late has finished",
         "running": "Run late is running again",
@@ -178,7 +176,7 @@ def table_of(typing: dict[str, Any]) -> tuple[str, Any]:
 
 def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: dict[str, Any]) -> None:  # noqa: F811
     store = open_workspace().store
-    set_id = store.question_set("asked").id
+    set_id = store.sets.get("asked").id
     app = show("questions", corpus="notes", set="asked", **{"in-table": "true"})
     key, rows = table_of(typing)
     row = list(rows["Id"]).index("q5")
@@ -204,7 +202,7 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
     assert rows.loc[rows["Id"] == "q5", "Answer"].item() == "typed by hand"
     press(app, "Save 1 change")
     checked(app)
-    answers = {question.id: question.answer for question in store.questions(set_id)}
+    answers = {question.id: question.answer for question in store.questions.all(set_id)}
     assert answers["q5"] == "typed by hand"
     assert [i for i, answer in answers.items() if answer == "typed by hand"] == ["q5"]
 
@@ -215,15 +213,15 @@ def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: d
 def something_else(workspace: Workspace, what: str) -> None:
     """Let another person delete what is looked at: `what` names it, and whether another of its kind stays."""
     store, (subject, others) = workspace.store, what.split()
-    corpus, question_set = store.corpus("notes"), store.question_set("asked")
+    corpus, question_set = store.corpora.get("notes"), store.sets.get("asked")
     if subject == "set" and others == "others":
-        store.put_questions(store.create_question_set(corpus.id, "second").id, store.questions(question_set.id))
+        store.questions.put(store.sets.add(corpus.id, "second").id, store.questions.all(question_set.id))
     if subject == "corpus" and others == "others":
-        corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
+        corpora.add_file(workspace, store.corpora.add("another"), "b.txt", b"Another text.")
     if subject == "question":
-        store.delete_questions(question_set.id, ["q5"])
+        store.questions.delete(question_set.id, ["q5"])
     elif subject == "set":
-        store.delete_question_set(question_set.id)
+        store.sets.delete(question_set.id)
     else:
         deletion.delete_corpus(workspace, corpus)
 
@@ -266,7 +264,7 @@ def warning(app: AppTest) -> str:
 
 def everything(workspace: Workspace) -> list[Question]:
     store = workspace.store
-    return [q for corpus in store.corpora() for s in store.question_sets(corpus.id) for q in store.questions(s.id)]
+    return [q for corpus in store.corpora.all() for s in store.sets.all(corpus.id) for q in store.questions.all(s.id)]
 
 
 @pytest.mark.parametrize("pressed", ["", "Save"])
@@ -315,12 +313,12 @@ def test_a_question_written_for_a_set_that_is_deleted_goes_into_another_only_whe
 
 def test_a_question_written_where_no_set_is_goes_into_none_that_came_meanwhile(home: Path) -> None:  # noqa: F811
     workspace, store = open_workspace(), open_workspace().store
-    corpus = store.corpus("notes")
-    store.delete_question_set(store.question_set("asked").id)
+    corpus = store.corpora.get("notes")
+    store.sets.delete(store.sets.get("asked").id)
     app = show("questions", corpus="notes", tab="Write")
     area(app, "Question").set_value("Which pump is the oldest?")
     checked(app.run())
-    store.create_question_set(corpus.id, "of another person")
+    store.sets.add(corpus.id, "of another person")
     press(app, "Save")
     checked(app)
     assert "“notes-questions” was to receive the question; now it would be “of another person”" in warning(app)
@@ -389,18 +387,18 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
         return open_workspace()
 
     one = machine("one")
-    corpus = one.store.create_corpus("notes")
+    corpus = one.store.corpora.add("notes")
     corpora.add_file(one, corpus, "a.txt", b"Pump 1 moves 10 litres. Pump 2 moves 20 litres.")
     indexing.build_index(one, corpus, "i", IndexConfig(chunk_size=12))
     two = machine("two")
-    info = two.store.index("i")
+    info = two.store.indexes.get("i")
     assert damage.damage(two, info) == "its files are not on this machine, but on that which built it, or removed"
     for way in ("knn", "bm25", "hybrid"):
         with pytest.raises(
             SearchError, match=r"cannot be searched here: .*Build it here too.*or build one on Elastics"
         ):
             search.search(two, info, "pump", way, 3)
-    two.store.put_questions(two.store.create_question_set(corpus.id, "q").id, [Question("q", "?", "", (), "hand")])
+    two.store.questions.put(two.store.sets.add(corpus.id, "q").id, [Question("q", "?", "", (), "hand")])
     monkeypatch.setattr("sys.argv", ["ragviz", "index", "list", "--json"])
     with pytest.raises(SystemExit):
         cli.main()
@@ -408,7 +406,7 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
 
     indexing.build_index(two, corpus, "i", IndexConfig(chunk_size=12))
     for workspace in (one, two):  # the same documents, cut alike: the first machine's files are still right
-        info = workspace.store.index("i")
+        info = workspace.store.indexes.get("i")
         assert damage.damage(workspace, info) == ""
         assert search.search(workspace, info, "20 litres", "bm25", 1)[0].chunk.text.count("20")
     shutil.rmtree(tmp_path / "one" / "indexes")
@@ -424,21 +422,21 @@ def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monk
 def test_a_job_that_is_gone_with_what_it_worked_on_is_told(home: Path, subject: str) -> None:  # noqa: F811
     """Nothing is left of the job, so that no row tells what became of it."""
     workspace, store = open_workspace(), open_workspace().store
-    corpora.add_file(workspace, store.create_corpus("another"), "b.txt", b"Another text.")
-    corpus, info = store.corpus("notes"), store.index("small")
-    for other in [other for other in store.indexes(corpus.id) if other.id != info.id]:
+    corpora.add_file(workspace, store.corpora.add("another"), "b.txt", b"Another text.")
+    corpus, info = store.corpora.get("notes"), store.indexes.get("small")
+    for other in [other for other in store.indexes.all(corpus.id) if other.id != info.id]:
         deletion.delete_index(workspace, other)
     app = show("run", corpus="notes", index="small", set="asked")
     press(app, "Run")
-    (job,) = store.jobs()
+    (job,) = store.jobs.all()
     assert job.title in words(app).replace("\\", "")
     if subject == "corpus":
         deletion.delete_corpus(workspace, corpus)
     elif subject == "index":
         deletion.delete_index(workspace, info)
     else:
-        store.delete_question_set(store.question_set("asked").id)
-    store.delete_job(job.id)  # as its process does
+        store.sets.delete(store.sets.get("asked").id)
+    store.jobs.delete(job.id)  # as its process does
     checked(app.run())
     shown = words(app).replace("\\", "")
     assert f"{job.title}** was removed" in shown

@@ -131,7 +131,7 @@ def opened(place: Place, url: str) -> Workspace:
 
 
 def add(workspace: Workspace, texts: dict[str, str], folder: Path) -> None:
-    corpus = workspace.store.corpus("c")
+    corpus = workspace.store.corpora.get("c")
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -140,74 +140,74 @@ def add(workspace: Workspace, texts: dict[str, str], folder: Path) -> None:
 
 def begun(workspace: Workspace, folder: Path) -> None:
     """Make a corpus of two documents, an index of it, a set with evidence in both, an answered run."""
-    corpus = workspace.store.create_corpus("c")
+    corpus = workspace.store.corpora.add("c")
     add(workspace, OLD, folder)
     build(workspace, folder)
-    question_set = workspace.store.create_question_set(corpus.id, "q")
+    question_set = workspace.store.sets.add(corpus.id, "q")
     quotes = ("The north pump was replaced in May.", "It hums at night.", "The valve leaks.")
-    infos = {info.name: info for info in workspace.store.documents(corpus.id)}
+    infos = {info.name: info for info in workspace.store.documents.all(corpus.id)}
     questions = []
     for number, quote in enumerate(quotes):
         name = next(name for name, text in OLD.items() if quote in text)
         start = OLD[name].index(quote)
         span = Span(infos[name].id, start, start + len(quote), quote)
         questions.append(Question(f"q{number}", f"What of {name} {number}?", quote, ((span,),), "hand", "accepted"))
-    workspace.store.put_questions(question_set.id, questions)
+    workspace.store.questions.put(question_set.id, questions)
     running.run(workspace, "old", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="extractive"))
     names = ("faithfulness", "completeness")
     failing = running.run(
         workspace, "failing", RunConfig("i", "q", "bm25", depth=5, k=3, answerer="model", metrics=names)
     )
-    evaluated = workspace.store.evaluated_answers(failing.id)["q1"]
-    workspace.store.put_evaluated(
+    evaluated = workspace.store.judgements.all(failing.id)["q1"]
+    workspace.store.judgements.put(
         failing.id, [(replace(evaluated, matrix=Matrix(), failures={"claims": "No reply."}), [])]
     )
 
 
 def build(workspace: Workspace, _: Path, size: int = 20) -> None:
     config = IndexConfig(chunker="sentences", chunk_size=size, embedder=BAGS)
-    indexing.build_index(workspace, workspace.store.corpus("c"), "i", config)
+    indexing.build_index(workspace, workspace.store.corpora.get("c"), "i", config)
 
 
 def remove(workspace: Workspace, _: Path) -> None:
-    corpus = workspace.store.corpus("c")
-    ids = [info.id for info in workspace.store.documents(corpus.id) if info.name == "a.txt"]
+    corpus = workspace.store.corpora.get("c")
+    ids = [info.id for info in workspace.store.documents.all(corpus.id) if info.name == "a.txt"]
     if ids:
         corpora.delete_documents(workspace, corpus, ids)
 
 
 def delete_corpus(workspace: Workspace, _: Path) -> None:
-    if corpus := workspace.store.corpus_named("c"):
+    if corpus := workspace.store.corpora.find("c"):
         deletion.delete_corpus(workspace, corpus)
 
 
 def delete_index(workspace: Workspace, _: Path) -> None:
-    if info := workspace.store.index_named("i"):
+    if info := workspace.store.indexes.find("i"):
         deletion.delete_index(workspace, info)
 
 
 def import_questions(workspace: Workspace, _: Path) -> None:
     rows = [{"id": f"n{n}", "question": f"Which {n}?", "answer": "The pump.", "document": "a.txt"} for n in range(3)]
     data = "\n".join(json.dumps(row | {"quote": "The north pump"}) for row in rows).encode()
-    exchange.import_data(workspace, workspace.store.corpus("c"), data, "q.jsonl", "imported")
+    exchange.import_data(workspace, workspace.store.corpora.get("c"), data, "q.jsonl", "imported")
 
 
 def edit_question(workspace: Workspace, _: Path) -> None:
-    question_set = workspace.store.question_set("q")
+    question_set = workspace.store.sets.get("q")
     question = authoring.question_of(workspace.store, question_set, "q1")
     changed = authoring.changed(question, text="What hums?")
     authoring.save(workspace.store, question_set, changed, codecs.version_of(question))
 
 
 def import_run(workspace: Workspace, _: Path) -> None:
-    existing = workspace.store.run_named("foreign")
+    existing = workspace.store.runs.find("foreign")
     if existing is None or existing.status != "done":
         foreign_run = ragchecker.read(written(result(), result(query_id="8")), "out.json")
-        foreign.import_run(workspace, workspace.store.corpus("c"), "foreign", foreign_run)
+        foreign.import_run(workspace, workspace.store.corpora.get("c"), "foreign", foreign_run)
 
 
 def run(workspace: Workspace, _: Path, **more: Any) -> None:
-    existing = workspace.store.run_named("new")
+    existing = workspace.store.runs.find("new")
     if existing is None or existing.status != "done":
         config = RunConfig("i", "q", "hybrid", **{"depth": 5, "k": 3, "answerer": "extractive", **more})
         running.run(workspace, "new", config)
@@ -222,7 +222,7 @@ def generate(workspace: Workspace, _: Path) -> None:
 
 
 def rejudge(workspace: Workspace, _: Path) -> None:
-    running.rejudge(workspace, workspace.store.run("failing"))
+    running.rejudge(workspace, workspace.store.runs.get("failing"))
 
 
 WRITERS: dict[str, Callable[[Workspace, Path], None]] = {
@@ -315,8 +315,8 @@ JOBS: dict[str, Callable[[Workspace, Path], dict[str, Any]]] = {
 def job(kind: str, workspace: Workspace, folder: Path) -> None:
     """Create a job and do it; an existing one is resumed, unless it is done."""
     store = workspace.store
-    existing = next(iter(store.jobs()), None)
-    existing = existing or store.create_job(kind, JOB, store.corpus("c").id, JOBS[kind](workspace, folder))
+    existing = next(iter(store.jobs.all()), None)
+    existing = existing or store.jobs.add(kind, JOB, store.corpora.get("c").id, JOBS[kind](workspace, folder))
     if existing.status != "done":
         jobs.perform(workspace, existing.id)
 
@@ -374,17 +374,17 @@ def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
 def sound(workspace: Workspace) -> None:
     """Check that no evidence is in a deleted document, and that none is stale whose text still exists."""
     store = workspace.store
-    for question_set in store.question_sets():
+    for question_set in store.sets.all():
         existing = {
             info.id
-            for info in store.documents(question_set.corpus_id, replaced=True)
+            for info in store.documents.all(question_set.corpus_id, replaced=True)
             if info.status in ("ok", "passage")
         }
-        for question in store.questions(question_set.id):
+        for question in store.questions.all(question_set.id):
             for span in (span for group in question.evidence for span in group):
                 assert span.stale or span.document_id in existing, (question.id, span)
                 if span.stale and span.document_id in existing:
-                    text = store.document(question_set.corpus_id, span.document_id).text
+                    text = store.documents.get(question_set.corpus_id, span.document_id).text
                     assert not span.text or span.text not in text, (question.id, span)
 
 

@@ -23,28 +23,28 @@ def test_results_of_another_program(workspace: Workspace) -> None:  # noqa: F811
         "12,000 characters: at most 64 can be kept.",
         "65 characters: at most 64 can be kept.",
     ]
-    run = foreign.import_run(workspace, workspace.store.create_corpus("c"), "imported", judged_run)
-    assert [question.id for question in workspace.store.run_questions(run.id)] == ["7"]
-    assert [len(result.ranking.ids) for result in workspace.store.results(run.id)] == [2]
+    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "imported", judged_run)
+    assert [question.id for question in workspace.store.rankings.questions(run.id)] == ["7"]
+    assert [len(result.ranking.ids) for result in workspace.store.rankings.all(run.id)] == [2]
 
 
 def test_names_of_files(workspace: Workspace, tmp_path) -> None:  # noqa: F811
     """They are cut to what can be indexed, and stay different."""
-    corpus, path = workspace.store.create_corpus("c"), tmp_path / "a.txt"
+    corpus, path = workspace.store.corpora.add("c"), tmp_path / "a.txt"
     path.write_text("Dogs stay outside.")
     deep = ["/".join(LONG[place : place + 40] for place in range(start, start + 4000, 40)) for start in (0, 4000)]
     names = [f"{LONG}.txt", *(f"{folders}.txt" for folders in deep), "𠮷" * 5000, "b.txt"]
     outcomes = corpora.add_files(workspace, corpus, [(name, path) for name in names])
     assert [outcome.status for outcome in outcomes] == ["added"] * 5
-    assert len({info.name for info in workspace.store.documents(corpus.id)}) == 5
+    assert len({info.name for info in workspace.store.documents.all(corpus.id)}) == 5
 
 
 def test_a_text_that_only_the_server_refuses_is_reported_as_too_long(workspace: Workspace) -> None:  # noqa: F811
     """Not as a server that is down."""
-    corpus = workspace.store.create_corpus("c")
-    question_set = workspace.store.create_question_set(corpus.id, "s")
+    corpus = workspace.store.corpora.add("c")
+    question_set = workspace.store.sets.add(corpus.id, "s")
     question = Question(LONG[: questions.LONGEST_ID + 1], "Why?", "", (), "hand")
     if workspace.settings.database_url is None:
         pytest.skip("SQLite has no such limits")
     with pytest.raises(UsageError, match="cannot store something this long"):
-        workspace.store.put_questions(question_set.id, [question])
+        workspace.store.questions.put(question_set.id, [question])

@@ -144,11 +144,11 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
 def foreign_things() -> None:
     """An index, a set and a run called "foreign", of another corpus."""
     workspace = open_workspace()
-    corpus = workspace.store.create_corpus("another")
+    corpus = workspace.store.corpora.add("another")
     corpora.add_file(workspace, corpus, "b.txt", b"Ships lie in the harbour.")
     indexing.build_index(workspace, corpus, "foreign", IndexConfig(chunk_size=20))
-    question_set = workspace.store.create_question_set(corpus.id, "foreign")
-    workspace.store.put_questions(question_set.id, [Question("q", "What lies in the harbour?", "Ships", (), "hand")])
+    question_set = workspace.store.sets.add(corpus.id, "foreign")
+    workspace.store.questions.put(question_set.id, [Question("q", "What lies in the harbour?", "Ships", (), "hand")])
     running.run(workspace, "foreign", RunConfig("foreign", "foreign", "bm25", depth=5))
 
 

@@ -58,7 +58,7 @@ for page in [page for section in frame.NAVIGATION.values() for page in section]:
         button.click().run()
     looks[page] = [[e.value for e in app.error], len(app.exception), [t.value for t in app.title]]
 try:
-    jobs = [[job.status, job.error] for job in open_workspace().store.jobs()]
+    jobs = [[job.status, job.error] for job in open_workspace().store.jobs.all()]
 except errors.RagvizError:
     jobs = []
 print(json.dumps([looks, jobs]))

@@ -71,7 +71,7 @@ def stuck(monkeypatch: pytest.MonkeyPatch, wait: str, path: str) -> threading.Ev
 
 def seconds_to_stop(opened: Workspace, called: threading.Event, kind: str, arguments: dict) -> float:
     """Do a job in a thread, cancel it a little after its first call, and return the seconds until it ended."""
-    job = opened.store.create_job(kind, "it", "", arguments)
+    job = opened.store.jobs.add(kind, "it", "", arguments)
     ends: list[BaseException] = []
 
     def perform() -> None:
@@ -85,11 +85,11 @@ def seconds_to_stop(opened: Workspace, called: threading.Event, kind: str, argum
     assert called.wait(60)
     time.sleep(0.3)
     started = time.monotonic()
-    jobs.cancel(opened, opened.store.job(job.id))
+    jobs.cancel(opened, opened.store.jobs.get(job.id))
     thread.join(60)
     seconds = time.monotonic() - started
     assert [type(error) for error in ends] == [Cancelled]
-    assert opened.store.job(job.id).status == "cancelled"
+    assert opened.store.jobs.get(job.id).status == "cancelled"
     return seconds
 
 

@@ -58,8 +58,8 @@ def document(name: str, text: str) -> Document:
 @pytest.fixture
 def home(tmp_path) -> Path:
     store = open_store(sqlite_url(tmp_path / "家" / "ragviz.db"))
-    corpus = store.create_corpus("notes")
-    store.add_document(corpus.id, document("a.txt", "The pump was replaced. " * 2000))
+    corpus = store.corpora.add("notes")
+    store.documents.add(corpus.id, document("a.txt", "The pump was replaced. " * 2000))
     store._engine.dispose()
     return tmp_path / "家"
 
@@ -139,7 +139,7 @@ def test_a_full_disk_is_reported_with_the_next_step(small_disk, tmp_path):
 
 def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(home):
     store = open_store(sqlite_url(home / "ragviz.db"))
-    corpus = store.corpus("notes")
+    corpus = store.corpora.get("notes")
 
     @database.sa.event.listens_for(store._engine, "connect")
     def _small(connection, _record):
@@ -147,8 +147,8 @@ def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(hom
 
     store._engine.dispose()
     with pytest.raises(StorageError, match=r"is full.*make room there"):
-        store.add_document(corpus.id, document("b.txt", "x" * 400_000))
-    assert [d.name for d in store.documents(corpus.id)] == ["a.txt"]
+        store.documents.add(corpus.id, document("b.txt", "x" * 400_000))
+    assert [d.name for d in store.documents.all(corpus.id)] == ["a.txt"]
 
 
 def test_a_home_that_cannot_be_written_is_reported(tmp_path):
@@ -183,7 +183,7 @@ def test_a_locked_database_is_reported(home, monkeypatch):
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StorageError, match=r"has been locked by another program .*`fuser .*then try again"):
-            open_store(sqlite_url(home / "ragviz.db")).create_corpus("more")
+            open_store(sqlite_url(home / "ragviz.db")).corpora.add("more")
     other.close()
 
 
@@ -198,8 +198,8 @@ def test_a_damaged_database_is_reported_or_read(home, seed):
     file.write_bytes(body)
     try:
         store = open_store(sqlite_url(file))
-        store.corpora()
-        store.create_corpus("more")
+        store.corpora.all()
+        store.corpora.add("more")
         sentence = ""
     except RagvizError as error:
         sentence = str(error)
@@ -228,7 +228,7 @@ def wait(_connection):
 
 questions = [Question(f"q{number}", "Why?", "因为。", (), "hand") for number in range(int(rows))]
 sa.event.listen(store._engine, "commit", wait)
-store.put_questions(set_id, questions)
+store.questions.put(set_id, questions)
 """
 """Imports questions, and waits before it commits until its input ends."""
 
@@ -252,21 +252,21 @@ def importing(url: str, set_id: str, rows: int) -> Iterator[None]:
 def test_a_reader_waits_for_no_writer(url, tmp_path):
     """Lists are shown while an import holds the only write lock, also that of jobs whose process has ended."""
     store = open_store(url)
-    corpus = store.create_corpus("notes")
-    question_set = store.create_question_set(corpus.id, "q")
-    killed = store.create_job("sample", "A killed job", corpus.id, {})
-    store.claim_job(killed.id, pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
+    corpus = store.corpora.add("notes")
+    question_set = store.sets.add(corpus.id, "q")
+    killed = store.jobs.add("sample", "A killed job", corpus.id, {})
+    store.jobs.claim(killed.id, pid=os.getpid(), pid_started=1.0, host=socket.gethostname())
     environment = {} if url.startswith("sqlite") else {"RAGVIZ_DATABASE_URL": url}
     home, rows = tmp_path / "store", len(seeds(20_000, 200_000))
     with importing(url, question_set.id, rows):
         start = time.perf_counter()
-        assert open_store(url).question_sets()[0].total == 0
+        assert open_store(url).sets.all()[0].total == 0
         assert time.perf_counter() - start < 1
         for words, expected in LISTS.items():
             start = time.perf_counter()
             assert expected in ragviz(home, *words.split(), **environment).stdout
             assert time.perf_counter() - start < database.BUSY / 2, "waited for the writer"
-    assert store.question_sets()[0].total == rows
+    assert store.sets.all()[0].total == rows
 
 
 LISTS = {"corpus list": "notes", "questions list": "q ", "jobs": "interrupted"}
@@ -314,8 +314,8 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mode):
     store = open_store(server.url)
-    corpus = store.create_corpus(f"notes {mode}")
-    question_set = store.create_question_set(corpus.id, f"q {mode}")
+    corpus = store.corpora.add(f"notes {mode}")
+    question_set = store.sets.add(corpus.id, f"q {mode}")
     failed: list[Exception] = []
     done = threading.Event()
     turns = [0] * 4
@@ -323,9 +323,9 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     def write(number: int) -> None:
         try:
             while not done.is_set():
-                store.pay(question_set.id, 1, 0.5)
+                store.payments.add(question_set.id, 1, 0.5)
                 turns[number] += 1
-                assert store.question_sets(corpus.id)[0].id == question_set.id
+                assert store.sets.all(corpus.id)[0].id == question_set.id
         except Exception as error:  # reported by the test
             failed.append(error)
 
@@ -345,7 +345,7 @@ def test_a_restart_of_the_server_loses_no_write_and_makes_none_twice(server, mod
     for writer in writers:
         writer.join()
     assert failed == []
-    assert store.paid(question_set.id) == (sum(turns), sum(turns) * 0.5)
+    assert store.payments.of(question_set.id) == (sum(turns), sum(turns) * 0.5)
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ def test_a_server_in_a_temporary_state_is_retried(words, server, monkeypatch):
             )
 
     sa.event.listen(store._engine, "do_connect", connect)
-    assert store.corpora() is not None
+    assert store.corpora.all() is not None
     assert next(refusals, None) is None
 
 
@@ -391,8 +391,8 @@ def crash_at_its_commit(server: Server, store: Store, after: Callable[[int], Non
 
 def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(server):
     store, beside = open_store(server.url), open_store(server.url)
-    corpus = store.create_corpus("notes of a crash")
-    mine, theirs = (store.create_question_set(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
+    corpus = store.corpora.add("notes of a crash")
+    mine, theirs = (store.sets.add(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
 
     def take(number: int) -> None:
         beside.pay(theirs.id, 1, 0.5)
@@ -401,25 +401,25 @@ def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(
         assert status == "committed", "the number of the lost transaction is another's now"
 
     crash_at_its_commit(server, store, take)
-    store.pay(mine.id, 1, 0.5)
-    assert store.paid(mine.id) == (1, 0.5)
+    store.payments.add(mine.id, 1, 0.5)
+    assert store.payments.of(mine.id) == (1, 0.5)
 
 
 def test_a_transaction_whose_number_is_not_reached_again_is_retried(server):
     store = open_store(server.url)
-    question_set = store.create_question_set(store.create_corpus("notes of another crash").id, "q of another crash")
+    question_set = store.sets.add(store.corpora.add("notes of another crash").id, "q of another crash")
     crash_at_its_commit(server, store)
-    store.pay(question_set.id, 1, 0.5)
-    assert store.paid(question_set.id) == (1, 0.5)
+    store.payments.add(question_set.id, 1, 0.5)
+    assert store.payments.of(question_set.id) == (1, 0.5)
 
 
 def test_receipts_of_an_hour_ago_are_dropped(server):
     store = open_store(server.url)
-    corpus = store.create_corpus("notes with receipts")
+    corpus = store.corpora.add("notes with receipts")
     with store._engine.begin() as connection:
         connection.execute(sa.text("UPDATE receipts SET written = written - 4000"))
         connection.execute(sa.text("INSERT INTO receipts VALUES ('a', 1, 5), ('b', 1, 1e10)"))
-    open_store(server.url).create_question_set(corpus.id, "a new writer")
+    open_store(server.url).sets.add(corpus.id, "a new writer")
     with store._engine.connect() as connection:
         assert len(connection.execute(sa.text("SELECT writer FROM receipts WHERE writer <> 'b'")).all()) == 1
 
@@ -431,7 +431,7 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
     monkeypatch.setenv("RAGVIZ_DATABASE_URL", server.url)
     settings = Settings(_env_file=None, home=tmp_path / "home", database_url=SecretStr(server.url))
     workspace = Workspace(settings)
-    corpus = workspace.store.create_corpus("outlasts")
+    corpus = workspace.store.corpora.add("outlasts")
     page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
     assert not page.exception
 
@@ -452,7 +452,7 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
     arguments_of: dict[str, tuple[str, str]] = {}
     monkeypatch.setitem(jobs.KINDS, "sample", task)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    job = workspace.store.create_job("sample", "x", corpus.id, {})
+    job = workspace.store.jobs.add("sample", "x", corpus.id, {})
     assert jobs.perform(workspace, job.id).status == "done"
     assert not page.exception
     assert not page.error
@@ -467,9 +467,9 @@ def test_a_server_that_stays_away_is_reported_without_a_traceback(server, tmp_pa
     server.stop()
     try:
         with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it, or check RAGVIZ_DATABASE_URL"):
-            store.corpora()
+            store.corpora.all()
         with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it"):
-            store.create_corpus("x")
+            store.corpora.add("x")
         with pytest.raises(errors.ServiceError, match="cannot be used"):
             open_store(server.url)
     finally:

@@ -30,22 +30,22 @@ def locked() -> bytes:
 @pytest.fixture
 def workspace(bare: Path) -> Workspace:  # noqa: F811
     opened = open_workspace()
-    corpora.add_file(opened, opened.store.create_corpus("notes"), "good.md", b"The first text.")
+    corpora.add_file(opened, opened.store.corpora.add("notes"), "good.md", b"The first text.")
     return opened
 
 
 def upload(workspace: Workspace, *files: tuple[str, bytes]) -> Job:
     """What *Add files* does, to its end."""
     folder, staged = corpora.stage(workspace, files)
-    corpus = workspace.store.corpus("notes")
+    corpus = workspace.store.corpora.get("notes")
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    return jobs.perform(workspace, workspace.store.create_job("documents", "Read", corpus.id, arguments).id)
+    return jobs.perform(workspace, workspace.store.jobs.add("documents", "Read", corpus.id, arguments).id)
 
 
 def replace(workspace: Workspace, app: AppTest, count: str = "1 document") -> None:
     """Press *Replace*, and have the job done."""
     press(app, f"Replace {count}")
-    (job,) = [job for job in workspace.store.jobs() if job.status == "queued"]
+    (job,) = [job for job in workspace.store.jobs.all() if job.status == "queued"]
     jobs.perform(workspace, job.id)
 
 
@@ -60,7 +60,7 @@ def passwords(app: AppTest) -> int:
 
 
 def documents(workspace: Workspace) -> dict[str, int]:
-    rows = workspace.store.documents(workspace.store.corpus("notes").id)
+    rows = workspace.store.documents.all(workspace.store.corpora.get("notes").id)
     return {d.name: d.characters for d in rows if d.status == "ok"}
 
 
@@ -94,12 +94,12 @@ def test_two_who_replace_do_it_once(workspace: Workspace) -> None:
     replace(workspace, theirs)
     press(mine, "Replace 1 document")
     checked(mine)
-    assert [job.status for job in workspace.store.jobs()] == ["done", "done"]
+    assert [job.status for job in workspace.store.jobs.all()] == ["done", "done"]
     assert "1 of 1 file read" in words(mine)
 
 
 def test_a_locked_file_takes_the_place_of_another_of_its_name(workspace: Workspace, locked: bytes) -> None:
-    corpora.add_file(workspace, workspace.store.corpus("notes"), "report.docx", PLAIN)
+    corpora.add_file(workspace, workspace.store.corpora.get("notes"), "report.docx", PLAIN)
     before = documents(workspace)
     upload(workspace, ("report.docx", locked))
     app = show("documents", corpus="notes")
@@ -108,7 +108,7 @@ def test_a_locked_file_takes_the_place_of_another_of_its_name(workspace: Workspa
     assert documents(workspace) == before, "what was there stays as long as the new one cannot be read"
     give_password(app)
     checked(app)
-    info = workspace.store.document_named(workspace.store.corpus("notes").id, "report.docx")
+    info = workspace.store.documents.find(workspace.store.corpora.get("notes").id, "report.docx")
     assert info is not None
     assert info.size == len(locked)
 

@@ -25,6 +25,7 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.codecs import version_of
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
+from ragviz.store.stored_questions import StoredQuestions
 from tests.attack import seeds
 
 WRITERS, ROUNDS = 8, 20
@@ -82,23 +83,23 @@ def document(name: str, text: str) -> Document:
 
 @pytest.fixture
 def corpus_id(url: str) -> str:
-    return open_store(url).create_corpus("笔记 notes").id
+    return open_store(url).corpora.add("笔记 notes").id
 
 
 @pytest.fixture
 def set_id(url: str, corpus_id: str) -> str:
-    return open_store(url).create_question_set(corpus_id, "set").id
+    return open_store(url).sets.add(corpus_id, "set").id
 
 
 @pytest.fixture
 def run_id(url: str, corpus_id: str) -> str:
-    return open_store(url).create_run("run", corpus_id, RunConfig("i", "s"), "f", {}).id
+    return open_store(url).runs.add("run", corpus_id, RunConfig("i", "s"), "f", {}).id
 
 
 def test_questions_have_a_place_each(url, set_id):
     def work(store: Store, writer: int, turn: int) -> None:
         own, shared = question(f"own-{writer}-{turn}"), question(f"shared-{turn}", f"问题 {writer}?")
-        store.put_questions(set_id, [own, shared] if writer % 2 else [shared, own])
+        store.questions.put(set_id, [own, shared] if writer % 2 else [shared, own])
 
     assert errors(side_by_side(url, work)) == []
     with open_store(url)._engine.connect() as connection:
@@ -109,27 +110,27 @@ def test_questions_have_a_place_each(url, set_id):
 
 
 def test_no_payment_is_lost(url, corpus_id, run_id):
-    runs = [open_store(url).create_run(f"r{n}", corpus_id, RunConfig("i", "s"), "f", {}).id for n in range(ROUNDS)]
+    runs = [open_store(url).runs.add(f"r{n}", corpus_id, RunConfig("i", "s"), "f", {}).id for n in range(ROUNDS)]
 
     def work(store: Store, writer: int, turn: int) -> None:
-        store.pay(run_id, 1, 0.25)
-        store.pay(runs[turn], 1, 0.5)
+        store.payments.add(run_id, 1, 0.25)
+        store.payments.add(runs[turn], 1, 0.5)
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)
-    assert store.paid(run_id) == (WRITERS * ROUNDS, WRITERS * ROUNDS * 0.25)
-    assert {store.paid(run) for run in runs} == {(WRITERS, WRITERS * 0.5)}
+    assert store.payments.of(run_id) == (WRITERS * ROUNDS, WRITERS * ROUNDS * 0.25)
+    assert {store.payments.of(run) for run in runs} == {(WRITERS, WRITERS * 0.5)}
 
 
 def test_one_document_of_a_name_stands_and_none_of_the_others_is_left(url, corpus_id):
     def work(store: Store, writer: int, turn: int) -> None:
-        store.add_document(corpus_id, document(f"{turn}.txt", f"text of {writer}"))
-        store.add_unreadable(corpus_id, f"{turn}.pdf", f"hash of {writer}", 1, "It is empty.")
-        store.add_passage(corpus_id, document(f"passage {turn}", "段落"))
+        store.documents.add(corpus_id, document(f"{turn}.txt", f"text of {writer}"))
+        store.documents.add_unreadable(corpus_id, f"{turn}.pdf", f"hash of {writer}", 1, "It is empty.")
+        store.documents.add_passage(corpus_id, document(f"passage {turn}", "段落"))
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)  # drops what was replaced and no index needs
-    names = [(d.name, d.status) for d in store.documents(corpus_id, replaced=True)]
+    names = [(d.name, d.status) for d in store.documents.all(corpus_id, replaced=True)]
     expected = {f"{n}.txt": "ok" for n in range(ROUNDS)} | {f"{n}.pdf": "error" for n in range(ROUNDS)}
     assert sorted(names) == sorted([*expected.items()] + [(f"passage {n}", "passage") for n in range(ROUNDS)])
 
@@ -149,9 +150,9 @@ def test_a_cache_takes_the_same_keys_in_any_order(url):
 
 def test_a_name_is_given_once_and_refused_to_the_others(url, corpus_id):
     makers: dict[str, Work] = {
-        "corpora": lambda store, _, turn: store.create_corpus(f"c{turn}"),
-        "question_sets": lambda store, _, turn: store.create_question_set(corpus_id, f"s{turn}"),
-        "runs": lambda store, _, turn: store.create_run(f"r{turn}", corpus_id, RunConfig("i", "s"), "f", {}),
+        "corpora": lambda store, _, turn: store.corpora.add(f"c{turn}"),
+        "question_sets": lambda store, _, turn: store.sets.add(corpus_id, f"s{turn}"),
+        "runs": lambda store, _, turn: store.runs.add(f"r{turn}", corpus_id, RunConfig("i", "s"), "f", {}),
     }
     for table, make in makers.items():
         outcomes = side_by_side(url, make)
@@ -163,26 +164,26 @@ def test_a_name_is_given_once_and_refused_to_the_others(url, corpus_id):
 
 def test_what_is_known_of_a_run_comes_together(url, run_id):
     def work(store: Store, writer: int, turn: int) -> None:
-        store.note_run(run_id, **{f"{writer}-{turn}": writer})
+        store.runs.note(run_id, **{f"{writer}-{turn}": writer})
         one, result = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
-        store.put_results(run_id, [(turn, one, result)])
+        store.rankings.put(run_id, [(turn, one, result)])
         evaluated = EvaluatedAnswer(one, Answer(one.id, "是", "answered", "extractive"))
-        store.put_evaluated(run_id, [(evaluated, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
+        store.judgements.put(run_id, [(evaluated, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)
-    assert len(store.run(run_id).provenance) == WRITERS * ROUNDS
-    assert [result.question_id for result in store.results(run_id)] == [f"q{n}" for n in range(ROUNDS)]
-    assert len(store.evaluated_answers(run_id)) == ROUNDS
-    assert {metric: len(scores) for metric, scores in store.scores(run_id).items()} == {
+    assert len(store.runs.get(run_id).provenance) == WRITERS * ROUNDS
+    assert [result.question_id for result in store.rankings.all(run_id)] == [f"q{n}" for n in range(ROUNDS)]
+    assert len(store.judgements.all(run_id)) == ROUNDS
+    assert {metric: len(scores) for metric, scores in store.judgements.scores(run_id).items()} == {
         "token_f1": ROUNDS,
         "rouge_l": ROUNDS,
     }
 
 
 def test_a_job_goes_to_one(url, corpus_id):
-    jobs = [open_store(url).create_job("sample", "x", corpus_id, {}).id for _ in range(ROUNDS)]
-    claims = side_by_side(url, lambda store, writer, turn: store.claim_job(jobs[turn], pid=writer))
+    jobs = [open_store(url).jobs.add("sample", "x", corpus_id, {}).id for _ in range(ROUNDS)]
+    claims = side_by_side(url, lambda store, writer, turn: store.jobs.claim(jobs[turn], pid=writer))
     assert errors(claims) == []
     assert claims.count(True) == ROUNDS
 
@@ -199,7 +200,7 @@ def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
         def first(_: int, address: str = address, start: Barrier = start) -> None:
             start.wait(60)
             store = open_store(address)
-            assert store.corpora() == []
+            assert store.corpora.all() == []
             store._engine.dispose()
 
         with ThreadPoolExecutor(WRITERS) as pool:
@@ -207,7 +208,7 @@ def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
 
 
 def spans_of(store: Store, set_id: str) -> list[Span]:
-    return [span for question in store.questions(set_id) for group in question.evidence for span in group]
+    return [span for question in store.questions.all(set_id) for group in question.evidence for span in group]
 
 
 def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_id, set_id):
@@ -217,23 +218,25 @@ def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_
     def work(store: Store, writer: int, turn: int) -> None:
         if writer % 2:
             text = f"{'—' * writer} {turn}. " + (quote if turn % 3 else "泵不响。")
-            store.add_document(corpus_id, document("a.txt", text))
-            store.settle(corpus_id)
+            store.documents.add(corpus_id, document("a.txt", text))
+            store.evidence.settle(corpus_id)
             return
-        [info] = store.documents(corpus_id) or [None]
+        [info] = store.documents.all(corpus_id) or [None]
         if info is None:
             return
-        documents = store.document_texts(corpus_id, [info.id])
+        documents = store.documents.texts(corpus_id, [info.id])
         for start in (each.text.find(quote) for each in documents):
             span = Span(info.id, max(0, start), max(0, start) + len(quote), quote)
-            store.put_questions(set_id, [replace(question(f"{writer}-{turn}"), evidence=((span,),))])
-            old = store.questions(set_id)[0]
-            store.put_question(set_id, replace(old, answer=f"{writer} {turn}", evidence=((span,),)), version_of(old))
+            store.questions.put(set_id, [replace(question(f"{writer}-{turn}"), evidence=((span,),))])
+            old = store.questions.all(set_id)[0]
+            store.questions.replace(
+                set_id, replace(old, answer=f"{writer} {turn}", evidence=((span,),)), version_of(old)
+            )
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)  # outstanding moves are done when it is opened
-    [info] = store.documents(corpus_id, replaced=True)
-    text = store.document(corpus_id, info.id).text
+    [info] = store.documents.all(corpus_id, replaced=True)
+    text = store.documents.get(corpus_id, info.id).text
     assert spans_of(store, set_id)
     assert {span.document_id for span in spans_of(store, set_id) if not span.stale} <= {info.id}
     assert quote in text or all(span.stale for span in spans_of(store, set_id))
@@ -243,14 +246,14 @@ def test_evidence_written_while_its_document_is_replaced_follows_it(url, corpus_
 def test_evidence_in_a_text_that_was_replaced_follows_it(url, corpus_id, set_id):
     """As for questions that are generated from an index that is older than its corpus."""
     store, old, new = open_store(url), document("a.txt", "The pump hums."), document("a.txt", "泵： The pump hums.")
-    store.add_document(corpus_id, old)
-    made = store.create_index(corpus_id, "i", IndexConfig())
-    store.update_index(replace(made, build="b", documents=(old.id,)))
-    store.add_document(corpus_id, new)
-    store.settle(corpus_id)
-    assert {d.status for d in store.documents(corpus_id, replaced=True)} == {"ok", "replaced"}
+    store.documents.add(corpus_id, old)
+    made = store.indexes.add(corpus_id, "i", IndexConfig())
+    store.indexes.update(replace(made, build="b", documents=(old.id,)))
+    store.documents.add(corpus_id, new)
+    store.evidence.settle(corpus_id)
+    assert {d.status for d in store.documents.all(corpus_id, replaced=True)} == {"ok", "replaced"}
     span = Span(old.id, 0, 14, "The pump hums.")
-    store.put_questions(set_id, [replace(question("q"), evidence=((span,),))])
+    store.questions.put(set_id, [replace(question("q"), evidence=((span,),))])
     store = open_store(url)
     assert spans_of(store, set_id) == [Span(new.id, 3, 17, "The pump hums.")]
 
@@ -262,21 +265,21 @@ def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, cor
     from ragviz.questions import authoring
 
     store = open_store(url)
-    store.put_questions(set_id, [question("a"), question("b")])
-    read = Store.questions
+    store.questions.put(set_id, [question("a"), question("b")])
+    read = StoredQuestions.all
 
-    def reading(self: Store, wanted_set: str) -> list[Question]:
+    def reading(self: StoredQuestions, wanted_set: str) -> list[Question]:
         """Read the questions for the command, after which another person edits one."""
         questions = read(self, wanted_set)
-        monkeypatch.setattr(Store, "questions", read)
-        store.put_question(set_id, replace(questions[0], answer="edited meanwhile"), version_of(questions[0]))
+        monkeypatch.setattr(StoredQuestions, "all", read)
+        store.questions.replace(set_id, replace(questions[0], answer="edited meanwhile"), version_of(questions[0]))
         return questions
 
     workspace = type("Opened", (), {"store": store, "settings": Settings(person="Ann")})()
     monkeypatch.setattr(console, "open_workspace", lambda: workspace)
-    monkeypatch.setattr(Store, "questions", reading)
+    monkeypatch.setattr(StoredQuestions, "all", reading)
     cli.app(["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"], standalone_mode=False)
-    questions = store.questions(set_id)
+    questions = store.questions.all(set_id)
     assert [q.status for q in questions] == ["rejected", "rejected"]
     assert [q.reason for q in questions] == ["重复", "重复"]
     assert questions[0].answer == "edited meanwhile"

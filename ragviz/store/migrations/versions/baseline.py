@@ -21,8 +21,8 @@ def upgrade() -> None:
         sa.Column("experiment_id", sa.String(length=64), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("index_config", sa.Text(), nullable=False),
-        sa.Column("run_config", sa.Text(), nullable=False),
+        sa.Column("index", sa.Text(), nullable=False),
+        sa.Column("run", sa.Text(), nullable=False),
         sa.Column("state", sa.String(length=16), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("index_id", sa.String(length=64), nullable=False),
@@ -79,13 +79,13 @@ def upgrade() -> None:
         sa.Column("id", sa.String(length=64), nullable=False),
         sa.Column("corpus_id", sa.String(length=64), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("set_id", sa.String(length=64), nullable=False),
+        sa.Column("questions", sa.String(length=64), nullable=False),
         sa.Column("split", sa.String(length=16), nullable=False),
         sa.Column("rule", sa.Text(), nullable=False),
         sa.Column("left_out", sa.Text(), nullable=False),
         sa.Column("created", sa.Float(), nullable=False),
         sa.Column("seen", sa.Float(), nullable=True),
-        sa.Column("confirmation", sa.Text(), nullable=False),
+        sa.Column("confirmation", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
@@ -173,10 +173,10 @@ def upgrade() -> None:
     )
     op.create_table(
         "payments",
-        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("owner_id", sa.String(length=64), nullable=False),
         sa.Column("calls", sa.Integer(), nullable=False),
         sa.Column("dollars", sa.Float(), nullable=False),
-        sa.PrimaryKeyConstraint("run_id"),
+        sa.PrimaryKeyConstraint("owner_id"),
     )
     op.create_table(
         "question_changes",
@@ -184,6 +184,8 @@ def upgrade() -> None:
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("question_id", sa.String(length=64), nullable=False),
         sa.Column("before", sa.Text(), nullable=False),
+        sa.Column("side", sa.String(length=16), nullable=False),
+        sa.Column("split", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("set_id", "number", "question_id"),
     )
     op.create_table(
@@ -192,7 +194,7 @@ def upgrade() -> None:
         sa.Column("corpus_id", sa.String(length=64), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("created", sa.Float(), nullable=False),
-        sa.Column("split", sa.Text(), nullable=False),
+        sa.Column("split", sa.Text(), nullable=True),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )
@@ -221,7 +223,8 @@ def upgrade() -> None:
         sa.Column("question_id", sa.String(length=64), nullable=False),
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("question", sa.Text(), nullable=False),
-        sa.Column("ranking", sa.Text(), nullable=False),
+        sa.Column("chunks", sa.LargeBinary(), nullable=False),
+        sa.Column("scores", sa.LargeBinary(), nullable=False),
         sa.Column("gold", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("run_id", "question_id"),
     )
@@ -230,6 +233,13 @@ def upgrade() -> None:
         sa.Column("owner_id", sa.String(length=64), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("owner_id"),
+    )
+    op.create_table(
+        "run_chunks",
+        sa.Column("run_id", sa.String(length=64), nullable=False),
+        sa.Column("first", sa.Integer(), nullable=False),
+        sa.Column("ids", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("run_id", "first"),
     )
     op.create_table(
         "runs",

@@ -1,0 +1,220 @@
+"""The questions of all sets in the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from ragviz.core.digests import new_id
+from ragviz.core.document import Document
+from ragviz.core.errors import UsageError
+from ragviz.core.progress import Progress, silent
+from ragviz.core.question import Question
+from ragviz.core.question_set import DELETED, EDITED, Edit
+from ragviz.core.split import Split
+from ragviz.store import codecs, schema
+from ragviz.store.database import repeated
+from ragviz.store.named_records import plain_name
+from ragviz.store.stored_documents import add_missing
+from ragviz.store.stored_evidence import documents_in, mark_gone, mention
+from ragviz.store.stored_sets import StoredSets, put_facts
+from ragviz.store.stored_versions import last_sides, record_version
+from ragviz.store.transactions import Transactions, batches, count_change, insert
+
+
+class StoredQuestions:
+    """The questions of all sets; every change makes a version of its set."""
+
+    def __init__(self, transactions: Transactions, sets: StoredSets) -> None:
+        """Use the table of questions."""
+        self._transactions, self._sets, self._rows = transactions, sets, transactions.rows
+
+    @repeated
+    def put(
+        self,
+        set_id: str,
+        questions: Sequence[Question],
+        split: Split | None = None,
+        edit: Edit = EDITED,
+        facts: Mapping[str, Any] | None = None,
+        *,
+        back: bool = False,
+    ) -> None:
+        """Add questions at the end of a set; one with an existing id is replaced in its place.
+
+        That makes a version of the set, named by `edit`, where a question is new or changed. `facts` of the set (see
+        `StoredSets.put_fact`) are stored in the same transaction.
+
+        A replaced question keeps its side of the set's split, and a new one has none; with `split`, that becomes the
+        set's, and the questions are on the sides that they name. With `back`, a question that was in the set before is
+        on the side that it had then, unless the split was made again since with other choices.
+
+        Evidence in a document that was replaced since it was read is moved by `StoredEvidence.settle_all`.
+        """
+        with self._transactions.changing(set_id, "questions") as connection:
+            sides = last_sides(connection, set_id, _split_of(connection, set_id)) if back else {}
+            _write(connection, set_id, questions, split, edit, sides)
+            put_facts(connection, set_id, facts or {})
+
+    @repeated
+    def put_import(
+        self,
+        corpus_id: str,
+        name: str,
+        documents: Sequence[Document],
+        questions: Sequence[Question],
+        split: Split | None,
+        edit: Edit,
+        progress: Progress = silent,
+    ) -> int:
+        """Add documents to a corpus and questions to its set `name`, created when missing, in one transaction.
+
+        Return how many documents were added: those that are in the corpus already are not added again. Questions are
+        written as `put` says. `progress` is told within the transaction how many rows are written; what it raises
+        undoes all of them.
+
+        Raises:
+            UsageError: a document of the same name with another text was added meanwhile, the set belongs to another
+                corpus, or its name is blank.
+            Deleted: the corpus is gone.
+
+        """
+        if self._sets.find(name) is None:
+            name = self._sets._free_name(name)
+        total = len(documents) + len(questions)
+
+        def written(rows: int) -> None:
+            progress(rows, total, "rows", f"Storing row {rows:,}")  # each message is a chance to cancel
+
+        sets = schema.question_sets
+        with self._transactions.changing(corpus_id, "corpus") as connection:
+            added = add_missing(connection, corpus_id, documents, written)
+            row = connection.execute(sa.select(sets).where(sets.c.name == plain_name(name))).first()
+            if row is not None and row.corpus_id != corpus_id:
+                raise UsageError(f"Question set '{row.name}' belongs to another corpus: choose another name.")
+            set_id = row.id if row is not None else new_id()
+            if row is None:
+                values = {"id": set_id, "corpus_id": corpus_id, "name": name, "created": time.time()}
+                connection.execute(sets.insert().values(**values))
+            count_change(connection, set_id)
+            _write(connection, set_id, questions, split, edit, written=lambda rows: written(len(documents) + rows))
+        return added
+
+    @repeated
+    def replace(
+        self, set_id: str, question: Question, version: str, edit: Edit = EDITED
+    ) -> tuple[bool, Question | None]:
+        """Replace the question with this id if it still has that `version`: return whether it had, and the current one.
+
+        The current one is None when there is no such question (any more). Evidence in a document that was replaced
+        since it was read is moved by `StoredEvidence.settle_all`.
+        """
+        table = schema.questions
+        mine = sa.and_(table.c.set_id == set_id, table.c.id == question.id)
+        with self._transactions.writing() as connection:
+            row = connection.execute(sa.select(table.c.body, table.c.split).where(mine)).first()
+            current = codecs.question(row.body, row.split) if row is not None else None
+            if row is None or current is None or codecs.version_of(current) != version:
+                return False, current
+            body = codecs.question_to_json(question)
+            # Another process may have written since: only the version that was read is replaced.
+            update = table.update().where(mine, table.c.body == row.body).values(status=question.status, body=body)
+            if connection.execute(update).rowcount != 1:
+                return False, current
+            count_change(connection, set_id)
+            if body != row.body:
+                record_version(connection, set_id, edit, {question.id: row.body})
+            mark_gone(connection, set_id, [question])
+            mention(connection, set_id, documents_in([question]))
+        return True, question
+
+    @repeated
+    def delete(self, set_id: str, ids: Sequence[str], edit: Edit = DELETED) -> None:
+        """Delete single questions of a set; their sides of its split are recorded with the version that this makes."""
+        table, before, sides = schema.questions, dict[str, str](), dict[str, str]()
+        with self._transactions.changing(set_id, "questions") as connection:
+            for batch in batches(ids):
+                mine = sa.and_(table.c.set_id == set_id, table.c.id.in_(batch))
+                for row in connection.execute(sa.select(table.c.id, table.c.body, table.c.split).where(mine)):
+                    before[row.id], sides[row.id] = row.body, row.split
+                connection.execute(table.delete().where(mine))
+            record_version(connection, set_id, edit, before, sides, _split_of(connection, set_id))
+
+    def all(self, set_id: str, ids: Sequence[str] | None = None) -> list[Question]:
+        """Return all questions of a set, in order, whatever their status; with `ids` those of them that there are."""
+        table = schema.questions.c
+        query = sa.select(table.body, table.split).where(table.set_id == set_id).order_by(table.position)
+        rows = self._rows(query) if ids is None else self._transactions.rows_of(query, table.id, ids)
+        return [codecs.question(row.body, row.split) for row in rows]
+
+    def decoded(
+        self, set_id: str, known: Mapping[str, codecs.StoredQuestion] = MappingProxyType({})
+    ) -> dict[str, codecs.StoredQuestion]:
+        """Return all questions of a set by id, in order; of those that are as they were in `known`, the same objects.
+
+        Decoding takes most of the time of reading: of a set that was read before, only what has changed is decoded.
+        """
+        table, read = schema.questions, dict[str, codecs.StoredQuestion]()
+        query = sa.select(table.c.id, table.c.body, table.c.split).where(table.c.set_id == set_id)
+        for row in self._rows(query.order_by(table.c.position)):
+            stored = known.get(row.id)
+            if stored is None or (stored.body, stored.split) != (row.body, row.split):
+                stored = codecs.StoredQuestion(row.body, row.split, codecs.question(row.body, row.split))
+            read[row.id] = stored
+        return read
+
+
+def _split_of(connection: Connection, set_id: str) -> Split | None:
+    sets = schema.question_sets.c
+    split: Split | None = connection.execute(sa.select(sets.split).where(sets.id == set_id)).scalar_one()
+    return split
+
+
+def _write(
+    connection: Connection,
+    set_id: str,
+    questions: Sequence[Question],
+    split: Split | None,
+    edit: Edit,
+    last_sides: Mapping[str, str] = MappingProxyType({}),
+    written: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Write questions as `StoredQuestions.put` says, in a transaction that has counted a change of their set.
+
+    `written` is told how many are written, after each batch.
+    """
+    mark_gone(connection, set_id, questions)
+    table = schema.questions
+    mine, places, sides = table.c.set_id == set_id, dict[str, int](), dict(last_sides)
+    before: dict[str, str] = {question.id: "" for question in questions}
+    last = connection.execute(sa.select(sa.func.max(table.c.position)).where(mine)).scalar()
+    for batch in batches(list(before) if last is not None else []):
+        for row in connection.execute(sa.select(table).where(mine, table.c.id.in_(batch))):
+            places[row.id], sides[row.id], before[row.id] = row.position, row.split, row.body
+        connection.execute(table.delete().where(mine, table.c.id.in_(batch)))
+    fresh, done = 0 if last is None else last + 1, 0
+    changed = dict[str, str]()
+    for some in batches(list({question.id: question for question in questions}.values())):
+        rows = list[dict[str, Any]]()
+        for question in some:
+            position = places.get(question.id, fresh)
+            fresh += position == fresh
+            side = question.split if split else sides.get(question.id, "")
+            body = codecs.question_to_json(question)
+            place = {"set_id": set_id, "id": question.id, "position": position, "split": side}
+            rows.append(place | {"status": question.status, "body": body})
+            if before[question.id] != body:
+                changed[question.id] = before[question.id]
+        insert(connection, table, rows)
+        mention(connection, set_id, documents_in(some))
+        done += len(some)
+        written(done)
+    record_version(connection, set_id, edit, changed)
+    if split:
+        sets = schema.question_sets
+        connection.execute(sets.update().where(sets.c.id == set_id).values(split=split))
