@@ -330,20 +330,6 @@ def test_unchanged_files_are_read_once(workspace: Workspace, monkeypatch: pytest
     assert any(path.endswith("vectors.f32") for path in read)
 
 
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
-def test_an_index_of_an_earlier_version_is_searched_as_before(workspace: Workspace):
-    """It has neither checksums nor a digest: what can be compared is."""
-    folder = folder_of(workspace)
-    (folder / checksums.NAME).unlink()
-    meta = json.loads((folder / "meta.json").read_text())
-    del meta["content"]
-    (folder / "meta.json").write_text(json.dumps(meta))
-    info: IndexInfo = workspace.store.indexes.get("my pumps")
-    assert damage.damage(workspace, info) == ""
-    np.save(folder / "ids.npy", np.load(folder / "ids.npy")[:-1])
-    assert "7 ids, 8 vectors and 8 texts" in damage.damage(workspace, info)
-
-
 @pytest.fixture
 def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Thread, Event]]:
     """A build of more documents, as another process makes it, paused after publishing and before its row is written."""

@@ -94,7 +94,7 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
         retrievers.check_offered(index, config.retriever)
         rerankers.check_offered(index.config, config.reranker)
     answers, settings = config.answerer != "none", workspace.settings
-    chosen = tuple(name for name in config.metrics if name != "none")
+    chosen = measured(config)
     if not config.metrics and answers:
         chosen = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
     names = answer_metrics.chosen(chosen, judge=bool(config.judge) or settings.model_configured, answers=answers)
@@ -181,7 +181,11 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
             raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
 
 
+def measured(config: RunConfig) -> tuple[str, ...]:
+    """Return the metrics of a run by name; "none", which stands for no metric, is none."""
+    return tuple(name for name in config.metrics if name != "none")
+
+
 def compares_vectors(config: RunConfig) -> bool:
     """Whether a metric of the run compares embeddings of texts."""
-    inputs = (answer_metrics.ANSWER_METRICS[name].inputs for name in config.metrics)
-    return any(similarities.COSINES & {*each} for each in inputs)
+    return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in measured(config))

@@ -415,7 +415,7 @@ def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
     answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
     return choices.plan_of(
         config,
-        config.metrics,
+        choices.measured(config),
         workspace.store.cache("bank"),
         answerer=answerer,
         judge=judge,
