@@ -12,7 +12,7 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.prices import Prices, merged_prices
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame, server, widgets
+from ragviz.ui import cache, frame, widgets
 from ragviz.ui.kit import heading, notices, saving
 
 SECRET = ("DATABASE_URL", "API_KEY")
@@ -67,8 +67,6 @@ def values() -> pd.DataFrame:
     for name, field in config.Settings.model_fields.items():
         alias = str(field.alias)
         rows.append((alias, shown(name, getattr(settings, name)), source_of(alias)))
-    hosts = ", ".join(host.strip() for host in server.allowed_hosts() if host.strip())
-    rows.append((server.ALLOWED_HOSTS, hosts or UNSET["allowed_hosts"], source_of(server.ALLOWED_HOSTS)))
     return pd.DataFrame(rows, columns=["Variable", "Value", "Source"])
 
 

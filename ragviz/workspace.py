@@ -55,7 +55,6 @@ class Workspace:
     @cached_property
     def store(self) -> Store:
         """The database: RAGVIZ_DATABASE_URL, or a SQLite file in RAGVIZ_HOME."""
-        disk.private(self.settings.home)
         url = self.settings.database_url
         return open_store(url.get_secret_value() if url else sqlite_url(self.settings.home / "ragviz.db"))
 
@@ -263,7 +262,7 @@ def open_workspace(home: Path | None = None) -> Workspace:
     """
     current = settings() if home is None else settings().model_copy(update={"home": home})
     try:
-        current.home.mkdir(parents=True, exist_ok=True)
+        disk.create_home(current.home)
     except OSError as error:
         raise UsageError(
             f"RAGVIZ_HOME is {current.home}, which cannot be used as a folder: {error.strerror}. Name another one."

@@ -38,3 +38,12 @@ def digest(*parts: str | bytes, length: int = 16) -> str:
 def new_id() -> str:
     """Return 16 random hex characters."""
     return secrets.token_hex(8)
+
+
+def is_id(text: str) -> bool:
+    """Return whether `new_id` may have made `text`.
+
+    >>> is_id(new_id()), is_id("photos")
+    (True, False)
+    """
+    return re.fullmatch(r"[0-9a-f]{16}", text) is not None

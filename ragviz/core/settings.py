@@ -1,10 +1,11 @@
-"""Settings from the environment, or an `.env` file beside the place ragviz is started from. Keys stay `SecretStr`."""
+"""Settings from the environment, or an `.env` file in the folder ragviz is started from. Keys stay `SecretStr`."""
 
 from __future__ import annotations
 
 import getpass
 import os
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_data_dir
 from pydantic import Field, SecretStr, ValidationError
@@ -26,9 +27,10 @@ def _login() -> str:
 
 
 class Settings(BaseSettings):
-    """Addresses, keys and limits. Every field is read from the variable named in its alias."""
+    """Addresses, keys and limits. A field is read from the variable named in its alias, and from no other."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", populate_by_name=True, env_ignore_empty=True)
+    # Not `populate_by_name`: it reads HOME, MODEL or DATABASE_URL, which belong to the system and to other programs.
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", env_ignore_empty=True, case_sensitive=True)
 
     home: Path = Field(default_factory=lambda: Path(user_data_dir("ragviz")), alias="RAGVIZ_HOME")
     database_url: SecretStr | None = Field(default=None, alias="RAGVIZ_DATABASE_URL")
@@ -44,6 +46,12 @@ class Settings(BaseSettings):
     outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
     person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")
+    allowed_hosts: str = Field(default="", alias="RAGVIZ_ALLOWED_HOSTS")
+
+    def __init__(self, **values: Any) -> None:
+        """Read the settings; `values`, by the names of fields or variables, come before what is configured."""
+        fields = type(self).model_fields
+        super().__init__(**{str(fields[name].alias) if name in fields else name: values[name] for name in values})
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from ragviz.core.digests import new_id
+from ragviz.core.digests import is_id, new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import InputError, PasswordNeeded, UnreadableFile
 from ragviz.core.progress import Progress, silent
@@ -324,14 +324,17 @@ def discard_staged(workspace: Workspace, folder: Path, keep: Collection[Path] = 
 
 
 def discard_old_staged(workspace: Workspace, seconds: float, keep: Collection[str]) -> None:
-    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`."""
+    """Delete the staged uploads that are older than `seconds`, except the folders to `keep`.
+
+    Other folders, which ragviz did not make, stay: RAGVIZ_HOME may be a folder that had its own `uploads`.
+    """
     try:
         folders = list(os.scandir(workspace.settings.home / "uploads"))
     except OSError:
         return
     for folder in folders:
         with suppress(OSError):  # another process deletes it
-            if folder.path not in keep and time.time() - folder.stat().st_mtime > seconds:
+            if is_id(folder.name) and folder.path not in keep and time.time() - folder.stat().st_mtime > seconds:
                 discard_staged(workspace, Path(folder.path))
 
 

@@ -58,7 +58,7 @@ class Undone(Exception):
 
 
 def open_engine(url: str) -> Engine:
-    """Open the database at a SQLAlchemy `url`, without connecting.
+    """Open the database at a SQLAlchemy `url`, without connecting; to be prepared by `prepare` before it is used.
 
     Raises:
         UsageError: `url` is not an address of a database; it is not quoted, as it may hold a password.
@@ -72,19 +72,16 @@ def open_engine(url: str) -> Engine:
         engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_bounds(sa.make_url(url)))
     except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, an invalid port, an unknown driver
         raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_problem_of(url, error)}): {_URLS}.") from None
-    if engine.dialect.name == "sqlite":
-        _prepare_sqlite(engine)
     return engine
 
 
 def _bounds(url: sa.URL) -> dict[str, Any]:
-    """Return time-outs for a server that drops packets, unless the address sets them.
+    """Return time-outs, unless the address sets them: for a file that is locked, and a server that drops packets.
 
-    The drivers would wait for minutes to connect, and for hours for an answer.
+    The drivers of servers would wait for minutes to connect, and for hours for an answer.
     """
-    if url.get_dialect().driver not in ("psycopg", "psycopg2"):
-        return {}
-    bounds = {"connect_timeout": CONNECTING, **GONE}
+    driver, server = url.get_dialect().driver, {"connect_timeout": CONNECTING, **GONE}
+    bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server, "psycopg2": server}.get(driver, {})
     return {name: value for name, value in bounds.items() if name not in url.query}
 
 
@@ -95,13 +92,15 @@ def _problem_of(url: str, error: Exception) -> str:
     return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
 
 
-def _prepare_sqlite(engine: Engine) -> None:
-    """Allow many readers beside one writer, which waits for its turn instead of failing."""
+def prepare(engine: Engine) -> None:
+    """Allow many readers of a SQLite file beside one writer; the file is marked for that."""
+    if engine.dialect.name != "sqlite":
+        return
+    engine.dispose()  # connections that were opened before
 
     @sa.event.listens_for(engine, "connect")
     def _connect(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
-        connection.execute(f"PRAGMA busy_timeout={BUSY * 1000:.0f}")
         retried(partial(_set_write_ahead, connection, Path(engine.url.database or "")), BUSY)
         connection.execute("PRAGMA synchronous=NORMAL")
 
@@ -138,6 +137,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
     try:
         with engine.connect() as connection:
             yield connection
+    except UnicodeDecodeError:  # SQLite quotes the damaged bytes
+        raise _damaged(Path(engine.url.database or ""), "malformed database schema") from None
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
         _raise_explained(error, engine)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import shutil
-import stat
+from contextlib import suppress
 from pathlib import Path
 
 from ragviz.core.errors import StorageError
@@ -16,49 +15,21 @@ _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 _BROKEN = (errno.EIO, errno.EFBIG, errno.ESTALE)
 NOTHING = 2**20
 """Free bytes below which a disk counts as full, when a write to it failed."""
+FOLDERS = ("indexes", "logs", "uploads")
+"""Folders of ragviz in its home."""
 
 
-OURS = {"ragviz.db", "ragviz.db-journal", "ragviz.db-shm", "ragviz.db-wal"}
-OURS |= {"indexes", "logs", "models", "prices.json", "uploads"}
-"""Files and folders of ragviz in its home."""
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_log = logging.getLogger("ragviz")
-
-
-def private(home: Path) -> None:
-    """Create `home`, or make its content private to its owner (0700, files 0600).
-
-    In a folder with other content, only ragviz's own is made private. What cannot be made private is logged.
+def create_home(home: Path) -> None:
+    """Create `home`, and what ragviz keeps texts in, readable by this user only; what exists keeps its permissions.
 
     Raises:
-        StorageError: it cannot be created.
+        OSError: `home` cannot be created, or is a file.
 
     """
-    try:
-        if not home.exists():
-            home.mkdir(parents=True, mode=0o700)
-        open_to_others = home.stat().st_mode & _OTHERS
-        inside = sorted(home.iterdir()) if open_to_others else []
-    except OSError as error:
-        raise explained(error) or unwritable(home, error.strerror or "refused") from None
-    if not open_to_others:
-        return
-    for path in inside:
-        for each in (path, *path.rglob("*")) if path.name in OURS else ():
-            _close(each)
-    if others := [path.name for path in inside if path.name not in OURS]:
-        _log.warning("%s holds other things too (%s …) and stays open: set RAGVIZ_HOME to a folder of its own.",
-                     home, others[0])  # fmt: skip
-    else:
-        _close(home)
-
-
-def _close(path: Path) -> None:
-    try:
-        if not path.is_symlink():
-            path.chmod(stat.S_IMODE(path.stat().st_mode) & ~_OTHERS)
-    except OSError as error:
-        _log.warning("%s can be read by others, and cannot be closed (%s): `chmod go-rwx` it.", path, error.strerror)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in FOLDERS:
+        with suppress(OSError):  # it exists, or the home may only be read
+            (home / name).mkdir(mode=0o700)
 
 
 def full(place: Path | None) -> StorageError:

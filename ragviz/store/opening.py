@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from ragviz.core.errors import ServiceError
+from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import database
 from ragviz.store.store import Store
 
@@ -19,17 +21,21 @@ REVISION = "1"
 _MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
 _log = logging.getLogger("ragviz")
 _in_this_process = threading.Lock()  # Alembic has one environment in a process
+OWN_TABLES = frozenset({"corpora", "question_sets", "runs"})
+"""Tables that every database of ragviz has."""
 
 
 def open_store(url: str) -> Store:
     """Open the store at a SQLAlchemy `url` and bring its schema up to date.
 
     Raises:
-        UsageError: `url` is not an address of a database.
+        UsageError: `url` is not an address of a database, or of one that holds another program's tables.
         ServiceError: the database cannot be reached or used, or a newer ragviz wrote it. The password is never shown.
 
     """
     engine = database.open_engine(url)
+    database.retried(partial(refuse_foreign, engine), database.AT_FIRST)
+    database.prepare(engine)
     database.retried(partial(upgrade, engine), database.AT_FIRST)
     store = Store(engine)
     try:
@@ -37,6 +43,19 @@ def open_store(url: str) -> Store:
     except ServiceError as error:  # reading must work without the right to write
         _log.warning("Evidence that a killed process left is not moved yet. %s", error)
     return store
+
+
+def refuse_foreign(engine: Engine) -> None:
+    """Raise UsageError when the database holds tables, and they are not ragviz's; nothing is changed in it."""
+    with database.reading(engine) as connection:
+        tables = sa.inspect(connection).get_table_names()
+    if tables and not OWN_TABLES.issubset(tables):
+        some = ", ".join(sorted(tables)[:3])
+        raise UsageError(
+            f"The database {database.shown(engine)} holds tables of another program ({some}{' …' * (len(tables) > 3)}),"
+            " and nothing was created in it: set RAGVIZ_DATABASE_URL to an empty database, or unset it for a SQLite "
+            "file in RAGVIZ_HOME."
+        )
 
 
 def upgrade(engine: Engine) -> None:
@@ -77,6 +96,8 @@ def _revision_of(connection: Connection) -> str | None:
 
 
 def sqlite_url(path: Path) -> str:
-    """Return the URL of a SQLite file; its folder is created when missing."""
+    """Return the URL of a SQLite file; it and its folder are created when missing, for this user only."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # SQLite says why it cannot be opened
+        os.close(os.open(path, os.O_CREAT, 0o600))
     return str(sa.URL.create("sqlite", database=str(path)))

@@ -12,11 +12,13 @@ before it heard of a change of page is run for the page that was left, and the b
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from ragviz.core.errors import UsageError
+from ragviz.core.settings import settings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 """Names of this machine, always allowed."""
 ALLOWED_HOSTS = "RAGVIZ_ALLOWED_HOSTS"
-"""Environment variable with more allowed names, separated by commas, such as the name of a proxy."""
+"""Variable with more allowed names, separated by commas, such as the name of a proxy."""
 FRAMING = ((b"content-security-policy", b"frame-ancestors 'none'"), (b"x-frame-options", b"DENY"))
 _BEGINS_WITHIN = 2.0
 """Seconds in which a poll begins; what a person does waits no longer for it."""
@@ -91,8 +93,11 @@ class Guard:
 
 
 def allowed_hosts() -> list[str]:
-    """Return the names that the environment allows beside the machine's own."""
-    return os.environ.get(ALLOWED_HOSTS, "").split(",")
+    """Return the names that are allowed beside the machine's own; none when a setting cannot be used: pages say so."""
+    try:
+        return settings().allowed_hosts.split(",")
+    except UsageError:
+        return []
 
 
 def _netloc(origin: str) -> str:

@@ -27,7 +27,7 @@ from ragviz.core import errors
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
-from ragviz.store import database, disk
+from ragviz.store import database
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
 from ragviz.ui import cache
@@ -95,23 +95,6 @@ def _umask() -> int:
     return mask
 
 
-def test_a_home_that_is_open_to_others_is_closed(home, caplog):
-    (home / "logs").mkdir()
-    (home / "logs" / "job-1.log").touch()
-    for path in (home, *home.rglob("*")):
-        path.chmod(0o777 if path.is_dir() else 0o666)
-    disk.private(home)
-    assert all(mode & 0o077 == 0 for mode in modes(home).values())
-    (home / "letters.txt").touch()
-    for path in (home, *home.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
-    disk.private(home)
-    assert modes(home)["家"] == 0o755
-    assert modes(home)["家/ragviz.db"] == 0o600
-    assert modes(home)["家/letters.txt"] == 0o644
-    assert "holds other things too (letters.txt" in caplog.text
-
-
 # The disk
 
 
@@ -155,8 +138,6 @@ def test_a_home_that_cannot_be_written_is_reported(tmp_path):
     (tmp_path / "file").touch()
     sentence = message_of(ragviz(tmp_path / "file" / "home", "corpus", "list"), 2)
     assert "file/home, which cannot be used as a folder: Not a directory. Name another one." in sentence
-    with pytest.raises(StorageError, match=r"cannot be written .Not a directory.: give the user that runs ragviz the"):
-        disk.private(tmp_path / "file" / "home")
 
 
 def test_a_read_only_disk_is_reported(small_disk):

@@ -1,0 +1,197 @@
+"""Where ragviz works when little or nothing is configured, and what it leaves alone there."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from platformdirs import user_data_dir
+
+from ragviz.core.errors import UsageError
+from ragviz.core.settings import Settings
+from ragviz.store.opening import open_store, sqlite_url
+from tests.conftest import ROOT
+
+POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
+DOCUMENTED = {
+    "RAGVIZ_HOME": ("home", "/data", Path("/data")),
+    "RAGVIZ_DATABASE_URL": ("database_url", "sqlite:///a.db", "sqlite:///a.db"),
+    "ELASTICSEARCH_URL": ("elasticsearch_url", "http://localhost:9200", "http://localhost:9200"),
+    "ELASTICSEARCH_API_KEY": ("elasticsearch_api_key", "k1", "k1"),
+    "OPENAI_API_KEY": ("openai_api_key", "k2", "k2"),
+    "OPENAI_BASE_URL": ("openai_base_url", "http://localhost:8000/v1", "http://localhost:8000/v1"),
+    "RAGVIZ_MODEL": ("model", "m", "m"),
+    "RAGVIZ_JUDGE": ("judge", "j", "j"),
+    "RAGVIZ_EMBEDDER": ("embedder", "e", "e"),
+    "RAGVIZ_MODEL_CONCURRENCY": ("model_concurrency", "3", 3),
+    "RAGVIZ_MODEL_TIMEOUT": ("model_timeout", "2.5", 2.5),
+    "RAGVIZ_OUTAGE_MINUTES": ("outage_minutes", "1", 1.0),
+    "RAGVIZ_PERSON": ("person", "Ann", "Ann"),
+    "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),
+    "RAGVIZ_ALLOWED_HOSTS": ("allowed_hosts", "ragviz.example", "ragviz.example"),
+}
+FOREIGN = sorted(
+    {n for f in Settings.model_fields for n in (f, f.upper(), f"RAGVIZ_{f}")} - DOCUMENTED.keys() - {"HOME"}
+)
+
+
+@pytest.fixture
+def nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No variable of ragviz, in an empty folder."""
+    for name in [*DOCUMENTED, *FOREIGN]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def values() -> dict[str, object]:
+    """The settings as they are read now, keys in plain text."""
+    read = Settings()
+    return {
+        name: value.get_secret_value() if hasattr(value := getattr(read, name), "get_secret_value") else value
+        for name in Settings.model_fields
+    }
+
+
+def test_every_setting_is_documented_and_has_one_variable() -> None:
+    assert {str(field.alias): name for name, field in Settings.model_fields.items()} == {
+        variable: name for variable, (name, _, _) in DOCUMENTED.items()
+    }
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [variable for variable in DOCUMENTED if f"`{variable}`" not in readme] == []
+
+
+@pytest.mark.parametrize("variable", DOCUMENTED)
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_a_variable_sets_its_own_setting_and_no_other(
+    variable: str, place: str, nothing_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = values()
+    name, text, value = DOCUMENTED[variable]
+    if place == "environment":
+        monkeypatch.setenv(variable, text)
+    else:
+        (nothing_set / ".env").write_text(f"{variable}={text}\n", encoding="utf-8")
+    assert values() == defaults | {name: value}
+    assert values()[name] != defaults[name]
+
+
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_variables_of_other_programs_are_not_read(
+    place: str, nothing_set: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    defaults = values()
+    assert defaults["home"] == Path(user_data_dir("ragviz"))
+    if place == "environment":
+        for name in FOREIGN:
+            monkeypatch.setenv(name, "postgresql://theirs")
+    else:
+        lines = "".join(f"{name}=postgresql://theirs\n" for name in ["HOME", *FOREIGN])
+        (nothing_set / ".env").write_text(lines, encoding="utf-8")
+    assert values() == defaults
+
+
+# What is left alone on the disk
+
+
+def held(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and content of everything in a folder that a person had before, and of the folder."""
+    theirs = [path for path in sorted(folder.rglob("*")) if ".local" not in path.parts and path.name not in OURS]
+    return {
+        str(path): (stat.S_IMODE(path.stat().st_mode), b"" if path.is_dir() else path.read_bytes())
+        for path in (folder, *theirs)
+    }
+
+
+OURS = {"indexes", "ragviz.db", "ragviz.db-shm", "ragviz.db-wal"}
+
+
+def a_persons_folder(folder: Path) -> None:
+    """Files and folders with the names of ragviz's own, days old and open to others."""
+    for name in ("models/big.bin", "uploads/photos/a.jpg", "logs/job-1.log", "letters.txt", "prices.json"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"the person's {name}", encoding="utf-8")
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o777 if path.is_dir() else 0o666)
+        os.utime(path, (time.time() - 9 * 86400,) * 2)
+
+
+@pytest.mark.parametrize("configured", [False, True], ids=["by default", "RAGVIZ_HOME"])
+def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path: Path) -> None:
+    person, work = tmp_path / "person", tmp_path / "work"
+    a_persons_folder(person)
+    work.mkdir()
+    (work / "a.txt").write_text("The pump was replaced in 2023.", encoding="utf-8")
+    before = held(person)
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
+    environment = kept | {"HOME": str(person), "PYTHONPATH": str(ROOT), "DATABASE_URL": f"sqlite:///{work}/theirs.db"}
+    if configured:
+        environment["RAGVIZ_HOME"] = str(person)
+
+    def python(*words: str) -> str:
+        command = [sys.executable, *words]
+        done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    python("-m", "ragviz", "corpus", "add", "notes", "a.txt")
+    python("-m", "ragviz", "jobs")
+    python("-c", "import ragviz; assert ragviz.open().workspace.store.corpora()")
+    home = (
+        person if configured else Path(python("-c", "import platformdirs; print(platformdirs.user_data_dir('ragviz'))"))
+    )
+    assert stat.S_IMODE((home / "ragviz.db").stat().st_mode) == 0o600
+    assert configured or (home.is_relative_to(person) and stat.S_IMODE(home.stat().st_mode) == 0o700)
+    assert held(person) == before
+    assert sorted(path.name for path in work.iterdir()) == ["a.txt"]
+
+
+def test_what_the_library_keeps_in_a_folder_that_is_open_is_for_its_owner_alone(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    code = "import os, ragviz; os.umask(0o022); print(ragviz.open('.').workspace.store.corpora())"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path, *tmp_path.iterdir())}
+    assert modes.pop(tmp_path.name) == 0o755
+    assert {"ragviz.db", "indexes", "uploads", "logs"} <= modes.keys()
+    assert all(mode & 0o077 == 0 for mode in modes.values()), modes
+
+
+# Databases of other programs
+
+
+@pytest.fixture(params=["sqlite", *["postgresql"] * bool(POSTGRESQL)])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database."""
+    if request.param == "sqlite":
+        return sqlite_url(tmp_path / "theirs.db")
+    assert POSTGRESQL
+    with sa.create_engine(POSTGRESQL).begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    return POSTGRESQL
+
+
+@pytest.mark.parametrize("theirs", [["users"], ["runs", "documents", "jobs"], ["alembic_version"]])
+def test_a_database_with_tables_of_another_program_is_refused_and_left_as_it_is(
+    address: str, theirs: list[str], tmp_path: Path
+) -> None:
+    engine = sa.create_engine(address)
+    with engine.begin() as connection:
+        for name in theirs:
+            connection.exec_driver_sql(f"CREATE TABLE {name} (id INTEGER)")
+    engine.dispose()
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(UsageError, match=rf"holds tables of another program \(.*{theirs[0]}.*RAGVIZ_DATABASE_URL"):
+        open_store(address)
+    assert sorted(sa.inspect(engine).get_table_names()) == sorted(theirs)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+
+
+def test_an_empty_database_is_taken_and_found_again(address: str) -> None:
+    open_store(address).create_corpus("notes")
+    assert [corpus.name for corpus in open_store(address).corpora()] == ["notes"]
