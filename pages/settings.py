@@ -204,7 +204,7 @@ def restore(before: dict[str, str | None]) -> None:
 
 def mark(aliases: Iterable[str]) -> dict[str, str | None]:
     """Return the variable that names which values were typed here."""
-    return {settings.TYPED: ",".join(sorted(set(aliases))) or None}
+    return {config.TYPED: ",".join(sorted(set(aliases))) or None}
 
 
 def put_back() -> None:

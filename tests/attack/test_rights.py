@@ -80,7 +80,7 @@ def test_every_page_is_drawn_or_says_what_may_not_be_done(built: Path, tmp_path:
     home = tmp_path / "home"
     shutil.copytree(built, home)
     for name in ("uploads", "logs"):
-        (home / name).mkdir()
+        (home / name).mkdir(exist_ok=True)
     (home / "prices.json").write_text("{}")
     (home / closed).chmod(mode)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "ELASTIC"))}
