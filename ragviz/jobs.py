@@ -401,7 +401,7 @@ def _refuse_other_choices(kind: str, arguments: Mapping[str, Any], active: Seque
 def start(workspace: Workspace, job: Job) -> Job:
     """Start the process of a job that is queued, interrupted, failed or cancelled.
 
-    The process gets this one's environment, including keys, and outlives it. It prints to `Workspace.log_of`.
+    The process gets the environment and `.env` that the workspace was opened with, including keys, and outlives it. It prints to `Workspace.log_of`.
 
     Raises:
         UsageError: the job is done, or another process is doing it.
@@ -412,7 +412,7 @@ def start(workspace: Workspace, job: Job) -> Job:
     if not workspace.store.jobs.queue(job.id):
         raise _not_free(workspace.store.jobs.get(job.id))
     try:
-        process = _process(job, workspace.log_of(job.id), workspace.settings.home)
+        process = _process(job, workspace)
     except OSError as error:
         refused = disk.explained(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
         workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
@@ -421,16 +421,18 @@ def start(workspace: Workspace, job: Job) -> Job:
     return workspace.store.jobs.get(job.id)
 
 
-def _process(job: Job, log: Path, home: Path) -> subprocess.Popen[bytes]:
+def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
+    log = workspace.log_of(job.id)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own module, by id
-            [sys.executable, "-m", "ragviz.jobs", job.id],
+            [sys.executable, "-P", "-m", "ragviz.jobs", job.id],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
-            env=os.environ | {"RAGVIZ_HOME": str(home)},
+            cwd=workspace.opened_in,  # whose `.env` it reads
+            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
         )
 
 

@@ -49,6 +49,7 @@ class Workspace:
     def __init__(self, settings: Settings) -> None:
         """Open nothing yet."""
         self.settings = settings
+        self.opened_in = Path.cwd()
         self._clients: dict[str, ModelClient] = {}
         self._priced: Prices = {}
 
@@ -260,7 +261,8 @@ def open_workspace(home: Path | None = None) -> Workspace:
         UsageError: a variable is invalid; the path is not a folder, and cannot be created.
 
     """
-    current = settings() if home is None else settings().model_copy(update={"home": home})
+    current = settings()
+    current = current.model_copy(update={"home": (home or current.home).absolute()})
     try:
         disk.create_home(current.home)
     except OSError as error:

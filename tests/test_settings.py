@@ -195,3 +195,35 @@ def test_a_database_with_tables_of_another_program_is_refused_and_left_as_it_is(
 def test_an_empty_database_is_taken_and_found_again(address: str) -> None:
     open_store(address).create_corpus("notes")
     assert [corpus.name for corpus in open_store(address).corpora()] == ["notes"]
+
+
+# One reading, from the folder where ragviz is started
+
+JOB = """
+import os, time
+import ragviz
+from ragviz import jobs
+from ragviz.documents import corpora
+workspace = ragviz.open().workspace
+os.chdir("/")
+corpus = workspace.store.create_corpus("notes")
+folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
+arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
+job, _ = jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)
+while (job := workspace.store.job(job.id)).status in jobs.ACTIVE:
+    time.sleep(0.05)
+print(job.status, [document.name for document in workspace.store.documents(corpus.id)])
+"""
+
+
+def test_a_job_reads_the_env_file_that_its_starter_read(nothing_set: Path) -> None:
+    (nothing_set / ".env").write_text("RAGVIZ_HOME=data\nRAGVIZ_DATABASE_URL=sqlite:///own.db\n", encoding="utf-8")
+    (nothing_set / "queue.py").write_text("raise SystemExit('a module of the person was imported')", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-c", JOB]
+    done = subprocess.run(command, env=environment, cwd=nothing_set, capture_output=True, text=True, timeout=240)
+    assert (done.stdout, done.returncode) == ("done ['a.txt']\n", 0), done.stderr
+    assert sorted(path.name for path in nothing_set.iterdir() if path.name.startswith(("data", "own"))) == [
+        "data",
+        "own.db",
+    ]

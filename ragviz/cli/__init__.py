@@ -67,11 +67,10 @@ def main() -> None:
 @app.command("app")
 def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
     """Open the dashboard; a signal that ends this command ends it."""
-    script = Path(__file__).resolve().parent.parent.parent / "app.py"
-    if not script.exists():
-        raise UsageError("The pages are not installed with the library: run `ragviz app` from a clone of the project.")
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
-    os.chdir(script.parent)
+    package = Path(__file__).resolve().parent.parent
+    installed = package / "_app"  # in a clone, its files stand beside the package
+    script = (installed if installed.is_dir() else package.parent) / "app.py"
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     if sys.platform == "win32":  # which has no exec: a new process would outlive this one's signals
         raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603
     os.execv(sys.executable, command)  # noqa: S606 - the server is this process: signals reach it, no child stays behind

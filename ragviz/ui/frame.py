@@ -89,8 +89,6 @@ def begin() -> Workspace:
 
 def _register() -> Any:
     """Register all pages, and return the requested one."""
-    st.set_page_config(page_title="ragviz", page_icon="assets/icon.svg", layout="wide")
-    st.logo("assets/logo.svg", icon_image="assets/icon.svg", size="large")
     pages = {
         section: [
             st.Page(f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "home")
