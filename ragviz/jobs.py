@@ -401,7 +401,8 @@ def _refuse_other_choices(kind: str, arguments: Mapping[str, Any], active: Seque
 def start(workspace: Workspace, job: Job) -> Job:
     """Start the process of a job that is queued, interrupted, failed or cancelled.
 
-    The process gets the environment and `.env` that the workspace was opened with, including keys, and outlives it. It prints to `Workspace.log_of`.
+    The process reads the environment of this one, including keys, and the `.env` that the workspace was opened with.
+    It outlives this one, and prints to `Workspace.log_of`.
 
     Raises:
         UsageError: the job is done, or another process is doing it.

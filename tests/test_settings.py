@@ -205,12 +205,12 @@ import ragviz
 from ragviz import jobs
 from ragviz.documents import corpora
 workspace = ragviz.open().workspace
-os.chdir("/")
 corpus = workspace.store.create_corpus("notes")
+os.chdir("/")
 folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
 arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
 job, _ = jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)
-while (job := workspace.store.job(job.id)).status in jobs.ACTIVE:
+while (job := workspace.store.job(job.id)).status in jobs.ACTIVE and time.time() < job.created + 100:
     time.sleep(0.05)
 print(job.status, [document.name for document in workspace.store.documents(corpus.id)])
 """
