@@ -80,8 +80,8 @@ def _bounds(url: sa.URL) -> dict[str, Any]:
 
     The drivers of servers would wait for minutes to connect, and for hours for an answer.
     """
-    driver, server = url.get_dialect().driver, {"connect_timeout": CONNECTING, **GONE}
-    bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server, "psycopg2": server}.get(driver, {})
+    server: dict[str, Any] = {"connect_timeout": CONNECTING, **GONE}
+    bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server, "psycopg2": server}.get(url.get_dialect().driver, {})
     return {name: value for name, value in bounds.items() if name not in url.query}
 
 
