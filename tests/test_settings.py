@@ -63,8 +63,8 @@ def test_every_setting_is_documented_and_has_one_variable() -> None:
     assert {str(field.alias): name for name, field in Settings.model_fields.items()} == {
         variable: name for variable, (name, _, _) in DOCUMENTED.items()
     }
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [variable for variable in DOCUMENTED if f"`{variable}`" not in readme] == []
+    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")))
+    assert [variable for variable in DOCUMENTED if f"`{variable}`" not in pages] == []
 
 
 @pytest.mark.parametrize("variable", DOCUMENTED)

@@ -38,8 +38,8 @@ class State:
     """The state of one question; each step is done by one thread, and writes its own result only.
 
     `results` are those of the finished steps, by step: the file of a step knows its type. The counters are of all
-    rounds, by step: `replies` paid, `usable` ones, `unusable` ones; `useless` counts unusable replies by the text of
-    their request.
+    rounds, by step: `replies` paid, `usable` ones, the `cached` among these, `unusable` ones; `useless` counts unusable
+    replies by the text of their request.
     """
 
     item: Item
@@ -52,6 +52,7 @@ class State:
     calls: list[Call] = field(default_factory=list)
     replies: Counter[str] = field(default_factory=Counter)
     usable: Counter[str] = field(default_factory=Counter)
+    cached: Counter[str] = field(default_factory=Counter)
     unusable: Counter[str] = field(default_factory=Counter)
     useless: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
@@ -159,7 +160,8 @@ def bounded(state: State, step: str, ask: Asks) -> Asks:
             raise
         state.replies[step] += completion.useless + (not completion.cached)
         state.unusable[step] += completion.useless
-        state.usable[step] += not completion.cached
+        state.usable[step] += 1
+        state.cached[step] += completion.cached
         return completion
 
     return ask_bounded

@@ -189,17 +189,19 @@ def _do_step(state: State, step: str, plan: Plan, asker: Asker) -> None:
     if failed_need is not None:
         state.failures[step] = state.failures[failed_need]
         return
-    usable_before, unusable_before = state.usable[step], state.unusable[step]
+    before = state.usable[step], state.cached[step], state.unusable[step]
     try:
         state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker))
     except ModelError as error:
         if error.outage:
             raise
         state.failures[step] = str(error)
-        usable, unusable = state.usable[step] - usable_before, state.unusable[step] - unusable_before
-        plan.breaker.count(step, 0, usable + unusable, str(error))
+        paid = state.usable[step] - before[0] - (state.cached[step] - before[1])
+        plan.breaker.count(step, 0, paid + state.unusable[step] - before[2], str(error))
     else:
         state.done.add(step)
         asker.step_done()
-        usable, unusable = state.usable[step] - usable_before, state.unusable[step] - unusable_before
+        usable, unusable = state.usable[step] - before[0], state.unusable[step] - before[2]
+        if not usable and step != "answer" and state.results[step] is not None:
+            usable = 1  # a judge's result that an earlier run stored: a bank, verdicts on chunks
         plan.breaker.count(step, usable, unusable, state.reasons.get(step, ""))

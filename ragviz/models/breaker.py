@@ -25,7 +25,10 @@ Ask = Callable[[Any, Any], Any]
 
 
 class Breaker:
-    """Counts the usable replies of each kind of call; work that is resumed after a stop is not stopped again."""
+    """Counts the usable replies of each kind of call, cached ones too, which a model gave as well.
+
+    Work that is resumed after a stop is not stopped again.
+    """
 
     def __init__(self, stops: Cache | None = None, owner: str = "", calls: int | None = None) -> None:
         """Start counting; `stops` remembers whether the work of `owner` (a run, a question set) was stopped before.
@@ -68,7 +71,7 @@ class Breaker:
                 if not error.outage:
                     self.count(what, 0, max(error.replies, error.calls), str(error))
                 raise
-            self.count(what, int(not completion.cached), completion.useless, "Replies could not be used.")
+            self.count(what, 1, completion.useless, "Replies could not be used.")
             return completion
 
         return counted
