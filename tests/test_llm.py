@@ -13,13 +13,14 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.errors import BudgetReached, ModelError, UsageError
 from ragviz.judging import claims
 from ragviz.models import chat, prices
 from ragviz.models.chat import ModelClient
 from ragviz.models.pace import Gate, Pace
 from ragviz.models.prices import cost
 from ragviz.models.requests import Completion, Request
+from ragviz.models.spending import Ledger, Spending
 from tests import model_server
 from tests.model_server import USELESS, ModelServer, vector
 
@@ -365,27 +366,38 @@ def test_a_reply_that_is_nested_too_deep_is_a_failed_call(server, monkeypatch, t
         client_of(server, attempts=1).complete(say("x"), Verdict)
 
 
-@pytest.mark.parametrize("tokens", ["12", 1.5, -3, None, [1], 1e300], ids=lambda tokens: str(tokens)[:9])
-def test_odd_numbers_of_tokens_count_as_none(server, monkeypatch, tokens):
-    odd = {"choices": [{"index": 0, "message": {"role": "assistant", "content": GOOD}, "finish_reason": "stop"}]}
-    odd |= {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
-    odd |= {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
-    monkeypatch.setattr("tests.model_server._completion", lambda body, text: odd)
-    client = client_of(server, prices={"loop": (1.0, 1.0)})
-    completion = client.complete(say("x"), Verdict)
-    assert (completion.prompt_tokens, completion.completion_tokens, client.usage.cost) == (0, 0, 0.0)
-
-
-@pytest.mark.parametrize("tokens", [10**400, 10**9, 600_000], ids=lambda tokens: str(tokens)[:9])
-def test_numbers_of_tokens_beyond_reason_are_counted_here_instead(server, monkeypatch, tokens):
+@pytest.mark.parametrize(
+    "tokens", ["12", 1.5, -3, None, [1], 1e300, True, 0, 1, 10**400, 10**9, 600_000], ids=lambda tokens: str(tokens)[:9]
+)
+def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, monkeypatch, tokens):
     real = model_server._completion
     usage = {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
-    monkeypatch.setattr("tests.model_server._completion", lambda body, text: {**real(body, GOOD), **usage})
-    client = client_of(server, prices={"loop": (1.0, 1.0)})
-    completion = client.complete(say("x" * 4000), Verdict, max_tokens=100)
-    assert 1000 < completion.prompt_tokens < 1500
-    assert completion.completion_tokens == len(GOOD) // 4
-    assert client.usage.cost < 0.002
+    monkeypatch.setattr("tests.model_server._completion", lambda body, text: {**real(body, "word " * 30), **usage})
+    client = client_of(server, prices={"loop": (2.0, 1.0)}, cache=MemoryCache())
+    completion = client.complete(say("x" * 3000), max_tokens=100)
+    assert (completion.prompt_tokens, completion.completion_tokens, completion.estimated) == (1000, 50, True)
+    assert (client.usage.estimated, client.usage.cost) == (1, pytest.approx(2050 / 1e6))
+    again = client.complete(say("x" * 3000), max_tokens=100)
+    assert (again.cached, again.cost, again.estimated) == (True, completion.cost, True)
+
+
+def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):
+    real, budget, paid, bills = model_server._completion, 0.06, Ledger(), []
+
+    def unreported(body, text):
+        response = real(body, text)
+        bills.append(response.pop("usage"))
+        return response
+
+    monkeypatch.setattr("tests.model_server._completion", unreported)
+    client, spending = client_of(server, prices={"loop": (20.0, 60.0)}), Spending(paid, budget)
+    requests = [Request(say(f"{n}: {'the pump ' * 20}"), max_tokens=64, spending=spending) for n in range(99)]
+    with pytest.raises(BudgetReached, match=r"budget of \$0.06"):
+        list(map(client.ask, requests))
+    spending.settle()
+    truth = sum(20 * bill["prompt_tokens"] + 60 * bill["completion_tokens"] for bill in bills) / 1e6
+    assert 0.5 * budget < truth <= paid.dollars <= budget
+    assert client.usage.estimated == client.usage.calls == len(bills) > 5
 
 
 def test_a_reply_is_stored_and_read_as_it_came_whatever_the_key(server, monkeypatch):

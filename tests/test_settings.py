@@ -136,7 +136,7 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
 
     def python(*words: str) -> str:
         command = [sys.executable, *words]
-        done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=240)
+        done = subprocess.run(command, env=environment, cwd=work, capture_output=True, text=True, timeout=500)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
@@ -210,7 +210,7 @@ os.chdir("/")
 folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
 arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
 job, _ = jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)
-while (job := workspace.store.job(job.id)).status in jobs.ACTIVE and time.time() < job.created + 100:
+while (job := workspace.store.job(job.id)).status in jobs.ACTIVE and time.time() < job.created + 300:
     time.sleep(0.05)
 print(job.status, [document.name for document in workspace.store.documents(corpus.id)])
 """
@@ -221,7 +221,7 @@ def test_a_job_reads_the_env_file_that_its_starter_read(nothing_set: Path) -> No
     (nothing_set / "queue.py").write_text("raise SystemExit('a module of the person was imported')", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-c", JOB]
-    done = subprocess.run(command, env=environment, cwd=nothing_set, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=environment, cwd=nothing_set, capture_output=True, text=True, timeout=500)
     assert (done.stdout, done.returncode) == ("done ['a.txt']\n", 0), done.stderr
     assert sorted(path.name for path in nothing_set.iterdir() if path.name.startswith(("data", "own"))) == [
         "data",

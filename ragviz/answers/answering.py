@@ -124,7 +124,8 @@ def read_answer(
     reason = "" if text else "The model calls the question answerable and gave an empty answer; answer it again."
     counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
     version, model = VERSIONS["model"], completion.model
-    call = Call("answer", model, version, *counts, completion.cost, completion.cached, completion.text)
+    paid = (completion.cost, completion.cached)
+    call = Call("answer", model, version, *counts, *paid, completion.text, completion.estimated)
     checked = citations.checked(citations.cited(text), context.passages)
     return Answer(question.id, text, status, model, *blank, *checked, reason, version, call)
 

@@ -10,6 +10,7 @@ class Call:
     """One model call: `prompt` is the version of its prompt, `raw` its reply.
 
     `seconds` are in flight; `cost` is in dollars, None when the model has no price. A `cached` call cost nothing now.
+    Tokens that the endpoint did not report are `estimated` from the texts.
     """
 
     step: str
@@ -21,6 +22,7 @@ class Call:
     cost: float | None
     cached: bool
     raw: str
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

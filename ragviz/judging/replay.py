@@ -92,7 +92,7 @@ def _replayed(state: State, plan: Plan, name: str, waiting: deque[Call], exchang
         except replies.Malformed as error:
             raise ModelError(str(error)) from None
         counts = (call.prompt_tokens, call.completion_tokens, call.seconds)
-        return Completion(call.raw, parsed, *counts, call.cached, call.model, call.cost)
+        return Completion(call.raw, parsed, *counts, call.cached, call.model, call.cost, estimated=call.estimated)
 
     try:
         return STEPS[name].perform(state, plan, ask)

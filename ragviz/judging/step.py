@@ -139,7 +139,8 @@ def require_complete(missing: tuple[Sequence[int], Sequence[int]], sentence: str
 def call_of(step: str, version: str, completion: Completion[Any]) -> Call:
     """Return the record of a completion."""
     counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
-    return Call(step, completion.model, version, *counts, completion.cost, completion.cached, completion.text)
+    paid = (completion.cost, completion.cached)
+    return Call(step, completion.model, version, *counts, *paid, completion.text, completion.estimated)
 
 
 def bounded(state: State, step: str, ask: Asks) -> Asks:

@@ -356,7 +356,7 @@ class ModelClient:
         text, parsed = self._persist(self.model, attempt)
         self._room = max(self._room, room)
         if self._cache:
-            entry = [text, spent.prompt_tokens, spent.completion_tokens, round(spent.seconds, 4)]
+            entry = [text, spent.prompt_tokens, spent.completion_tokens, round(spent.seconds, 4), spent.estimated]
             self._cache.put_many({key: json.dumps(entry).encode()})
         return replace(self._completion(text, parsed, spent, cached=False), useless=useless)
 
@@ -371,7 +371,9 @@ class ModelClient:
     def _completion(self, text: str, parsed: Reply | None, spent: Usage, *, cached: bool) -> Completion[Reply]:
         counts = (spent.prompt_tokens, spent.completion_tokens)
         price = prices.cost(self._prices, self.model, *counts)
-        return Completion(text, parsed, *counts, spent.seconds, cached, self.model, price)
+        return Completion(
+            text, parsed, *counts, spent.seconds, cached, self.model, price, estimated=bool(spent.estimated)
+        )
 
     def _persist(self, model: str, attempt: Callable[[str], Result]) -> Result:
         """Call `attempt` until it succeeds; its argument is what was wrong with the last reply, "" for nothing."""
@@ -439,8 +441,7 @@ class ModelClient:
                 response: Any = self._within_timeout(
                     lambda: self._openai().post("/chat/completions", cast_to=ChatCompletion, body=body)
                 )
-                sent_bytes = len(json.dumps(body, ensure_ascii=False).encode())
-                paid = self._account(self.model, response, started, sent_bytes, request.max_tokens)
+                paid = self._account(self.model, response, started, _texts(body), request.max_tokens)
                 record_cost(paid.cost)
         except openai.BadRequestError as error:
             if request.max_tokens and ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
@@ -482,8 +483,7 @@ class ModelClient:
         self, request: Request[Any], body: Mapping[str, Any]
     ) -> AbstractContextManager[Callable[[float | None], None]]:
         """Reserve the most that a call may cost while it is in flight."""
-        texts = [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
-        most = self.price(_most_tokens(texts), request.max_tokens or UNBOUND) or 0.0
+        most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND) or 0.0
         return _reserved(request.spending, most)
 
     def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
@@ -524,8 +524,7 @@ class ModelClient:
             response = self._within_timeout(
                 lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
             )
-            sent_bytes = sum(len(text.encode()) for text in texts)
-            record_cost(self._account(model, response, started, sent_bytes, None).cost)
+            record_cost(self._account(model, response, started, texts, None).cost)
             return response
 
     def _openai(self) -> openai.OpenAI:
@@ -548,18 +547,20 @@ class ModelClient:
 
         _ = self._openai().embeddings  # imported on first access
 
-    def _account(self, model: str, response: Any, started: float, sent_bytes: int, room: int | None) -> Usage:
-        """Return and add up the usage of a call that sent `sent_bytes` for a reply of at most `room` tokens.
+    def _account(self, model: str, response: Any, started: float, texts: Sequence[str], room: int | None) -> Usage:
+        """Return and add up the usage of a call that sent `texts` for a reply of at most `room` tokens.
 
-        Absurd numbers of tokens are estimated from the bytes instead.
+        Numbers of tokens that are not reported, or absurd, are estimated from the texts instead.
         """
         used = getattr(response, "usage", None)
-        prompt = replies.count(used, "prompt_tokens", 1000 + 4 * sent_bytes, sent_bytes // 4)
-        most = 1000 + 2 * room if room else MOST_TOKENS
-        reply_bytes = len(replies.partial_text(response).encode())
-        counts = (prompt, replies.count(used, "completion_tokens", most, reply_bytes // 4))
-        price = prices.cost(self._prices, model, *counts) or 0.0
-        paid = Usage(1, *counts, time.monotonic() - started, price)
+        sent, received = replies.tokens_in(texts), replies.tokens_in([replies.partial_text(response)])
+        least = replies.tokens_in(texts[:1]) // 25, received // 25  # servers need not count the form of the reply
+        most = 1000 + 12 * sent, 1000 + 2 * room if room else MOST_TOKENS
+        received = min(received, room or received)
+        prompt, unreported = replies.count(used, "prompt_tokens", least[0], most[0], sent)
+        completion, also = replies.count(used, "completion_tokens", least[1], most[1], received)
+        price = prices.cost(self._prices, model, prompt, completion) or 0.0
+        paid = Usage(1, prompt, completion, time.monotonic() - started, int(unreported or also), price)
         with self._lock:
             self.usage += paid
         return paid
@@ -616,6 +617,11 @@ def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[floa
             if replies.unpaid(error):
                 record_cost(None)
             raise
+
+
+def _texts(body: Mapping[str, Any]) -> list[str]:
+    """Return all that a model reads of a request: its messages, and the form of the reply."""
+    return [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
 
 
 def _most_tokens(texts: Sequence[str]) -> int:

@@ -6,6 +6,7 @@ import json
 import re
 import time
 import zlib
+from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -88,12 +89,21 @@ def partial_text(response: Any) -> str:
     return str(storable(text)) if isinstance(text, str) else ""
 
 
-def count(used: Any, name: str, most: int, likely: int) -> int:
-    """Return the number of tokens that a server reports; 0 for anything else, and `likely` when it exceeds `most`."""
-    tokens = getattr(used, name, 0)
-    if not isinstance(tokens, int) or tokens <= 0:
-        return 0
-    return tokens if tokens <= most else min(likely, most)
+def tokens_in(texts: Iterable[str]) -> int:
+    """Estimate the tokens of texts, rather too many than too few: a third of their bytes, rounded up.
+
+    >>> tokens_in(["four words of text"]), tokens_in(["连接", "池"]), tokens_in([])
+    (6, 3, 0)
+    """
+    return -(-sum(len(text.encode()) for text in texts) // 3)
+
+
+def count(used: Any, name: str, least: int, most: int, estimate: int) -> tuple[int, bool]:
+    """Return a number of tokens, and whether it is the `estimate`: a server reports none, or one that cannot be."""
+    reported = getattr(used, name, 0)
+    if type(reported) is int and max(1, least) <= reported <= most:
+        return reported, False
+    return min(estimate, most), estimate > 0
 
 
 def bounded_client(timeout: float) -> Any:

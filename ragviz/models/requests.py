@@ -58,9 +58,9 @@ class Request(Generic[Reply]):
 class Completion(Generic[Reply]):
     """An answer. `parsed` is None when the request has no reply type.
 
-    Tokens (0 when the server does not report them) and `seconds` (in flight, without waits) include discarded attempts;
-    of a `cached` answer they are what was paid then. `cost` is in dollars, None when the model has no price. `useless`
-    replies came before it.
+    Tokens (`estimated` from the texts where the server does not report them) and `seconds` (in flight, without waits)
+    include discarded attempts; of a `cached` answer they are what was paid then. `cost` is in dollars, None when the
+    model has no price. `useless` replies came before it.
     """
 
     text: str
@@ -72,23 +72,26 @@ class Completion(Generic[Reply]):
     model: str
     cost: float | None
     useless: int = 0
+    estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was paid; `cost` sums the calls whose model has a price."""
+    """What was paid; `cost` sums the calls with a price. The tokens of `estimated` calls were not reported."""
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
+    estimated: int = 0
     cost: float = 0.0
 
     @classmethod
     def of(cls, calls: Sequence[Call | Completion[Any]]) -> Usage:
         """Return what these calls took together."""
         tokens = (sum(call.prompt_tokens for call in calls), sum(call.completion_tokens for call in calls))
-        return cls(len(calls), *tokens, sum(c.seconds for c in calls), sum(c.cost or 0.0 for c in calls))
+        seconds, estimated = sum(call.seconds for call in calls), sum(call.estimated for call in calls)
+        return cls(len(calls), *tokens, seconds, estimated, sum(call.cost or 0.0 for call in calls))
 
     def __add__(self, other: Usage) -> Usage:
         """Return the sum."""

@@ -213,6 +213,8 @@ def cost_words(judgement: Judgement) -> str:
     if not usage.calls and not calls:
         return "No model was asked: nothing was paid."
     tokens = f"{usage.prompt_tokens:,} input + {usage.completion_tokens:,} output tokens"
+    if usage.estimated:
+        tokens += f" (estimated from the texts of {usage.estimated:,}, of which the endpoint reported none)"
     unpriced = f" ({judgement.unpriced:,} calls without a price)" if judgement.unpriced else ""
     cost = f"{dollars(usage.cost)}{unpriced} when they were made" if judgement.priced else "no price was known"
     in_dollars = f"{dollars(paid)}, for " if judgement.priced or paid else ""

@@ -156,7 +156,7 @@ def _questeval(contents: Contents) -> Iterator[Sequence[Any]]:
 
 def _calls(contents: Contents) -> Iterator[Sequence[Any]]:
     for question_id, call in calls_behind(case.evaluated for case in contents.cases if case.evaluated):
-        tokens = (call.prompt_tokens, call.completion_tokens)
+        tokens = (call.prompt_tokens, call.completion_tokens, call.estimated)
         cost = (call.seconds, call.cost, call.cached)
         yield question_id, call.step, call.model, call.prompt, *tokens, *cost, call.raw
 
@@ -289,6 +289,7 @@ TABLES: dict[str, Table] = {
             Column("prompt", "text", "version of the prompt"),
             Column("prompt_tokens", "integer", "input tokens"),
             Column("completion_tokens", "integer", "output tokens"),
+            Column("estimated", "yes/no", "whether tokens were counted from the texts, as the endpoint reported none"),
             Column("seconds", "number", "time in flight"),
             Column("cost", "number", "dollars when it was made; none without a known price"),
             Column("cached", "yes/no", "whether the reply was there already, so that this run did not pay"),

@@ -433,7 +433,7 @@ def call_words(call: Call) -> str:
             f"**{step_title(call.step)}**",
             plain(call.model),
             f"prompt version {plain(call.prompt)}",
-            f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens",
+            f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens{', estimated' if call.estimated else ''}",
             f"{call.seconds:.1f} s",
             f"{plain(cost)}{', cached: not paid again' if call.cached else ''}",
         ]
