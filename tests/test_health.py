@@ -25,7 +25,6 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
-from ragviz.generation import verification
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
@@ -527,14 +526,6 @@ def test_the_design_effect_of_passages_is_told():
     assert "found: 0.0" in apart
 
 
-def test_doubtful_questions():
-    made = replace(question(0, "What can you borrow at the desk?", "maps"), status="proposed", reason="doubtful: vague")
-    assert found("doubtful", material_of(made))["q0"].words == "vague"
-    assert not found("doubtful", material_of(replace(made, status="accepted")))
-    assert not found("doubtful", material_of(verification.decided(made, "gpt", "")))
-    assert not found("doubtful", material_of(replace(made, reason="not verified: HTTP 500")))
-
-
 def test_stale_evidence():
     gone = Question("q0", "When?", "2021", ((Span("d", 0, 4, VALVE, stale=True), Span("d", 9, 12, "2021")),), "hand")
     assert found("stale", material_of(gone))["q0"].words == "1 of 2 passages no longer stand in their documents"
@@ -800,7 +791,7 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert "released from" in err
     assert "the same words as" in out
     code, _, err = command_line("questions", "health", "asked", "--check", "spelling")
-    assert (code, "choose one of doubtful, copies" in err) == (2, True)
+    assert (code, "choose one of copies" in err) == (2, True)
 
 
 def test_the_command_line_says_what_is_not_known_and_counts_what_is_in_quarantine(

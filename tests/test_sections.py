@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragviz.claims.sections import name_of, section_at, sections, title_of
 from ragviz.core.document import Document
+from ragviz.generation.sections import name_of, section_at, sections, title_of
 from tests.processor_time import seconds_of
 
 MARKDOWN = "text/markdown"

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from ragviz.claims.structure import Item, plain, structure
 from ragviz.core.document import Document
+from ragviz.generation.structure import Item, plain, structure
 
 TEXT = """\
 ---

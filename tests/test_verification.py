@@ -528,21 +528,6 @@ def test_rules_know_words_in_other_forms(text, answer, passage, is_right):
     assert (outcome.status == "proposed") is is_right, outcome.reason
 
 
-def test_a_doubt_is_settled_by_no_rule_but_by_a_model():
-    doubt = {"reason": "doubtful: other answers may be right too", **EXTRACTED}
-    fact = replace(question("When was the guild of weavers founded?", "1412", WEAVERS), **doubt)
-    [left] = by_rules(fact)
-    assert (left.status, left.verified_by) == ("proposed", "")
-    assert verification.is_doubtful(left)
-    assert verification.doubt_of(left) == "other answers may be right too"
-    assert verification.waiting([left]) == [left]
-    assert by_rules(verification.anew(left)) == [left], "verified again, it is as doubtful as before"
-    [wrong] = by_rules(replace(fact, answer="1413"))
-    assert (wrong.status, wrong.reason) == ("rejected", "its evidence does not hold a number of its answer: 1413")
-    settled = verification.decided(left, "gpt", "")
-    assert (settled.status, settled.verified_by, settled.reason) == ("proposed", "gpt", "")
-
-
 def test_rules_reject_what_a_chunk_holds_all_words_of():
     asked = replace(question("When were the tanners founded?", "", unanswerable=True), **EXTRACTED)
     [kept] = by_rules(asked, of=candidates(*PASSAGES))

@@ -16,10 +16,11 @@ ASKED: tuple[QuestionStatus, ...] = ("proposed", "accepted")
 """Statuses of the questions that a run asks."""
 QuestionKind = Literal["single", "multi", "reference", "unanswerable"]
 QuestionType = Literal[
-    "", "fact", "number", "definition", "list", "table", "comparison", "bridge", "exception", "version", "follow-up",
-    "unanswerable",
+    "", "section", "fact", "number", "definition", "list", "table", "comparison", "bridge", "exception", "version",
+    "follow-up", "unanswerable",
 ]  # fmt: skip
-"""What a question asks for; "" when nobody said. "number": a number or date; "table": a cell of a table; "bridge":
+"""What a question asks for; "" when nobody said. "section": what is said
+under a heading; "number": a number or date; "table": a cell of a table; "bridge":
 facts of several passages joined by an entity; "exception": a negation or exception; "version": which version holds."""
 QuestionStyle = Literal["", "colleague", "keywords", "long", "misspelt", "other-language", "other-words"]
 """How a question is put; "" when nobody said. "long": with circumstances; "other-language": not the document's;

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
 from ragviz.core.question import Question
 from ragviz.core.span import Span
-from ragviz.generation.chosen_chunks import Group
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.text import language
 
+Group = Sequence[Chunk]
+"""The chunks that one question is made from."""
 Ask = Callable[[ModelClient, Request[Any]], Completion[Any]]
 """Sends a request by a client; raises BudgetReached when no more may be paid."""
 

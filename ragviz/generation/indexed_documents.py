@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import cache, cached_property
 
-from ragviz.claims.sections import Section, section_at, sections
-from ragviz.claims.structure import structure
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import QuestionType
 from ragviz.core.span import Evidence
 from ragviz.generation.plan import ChunkPlace, Outline
+from ragviz.generation.sections import Section, section_at, sections
+from ragviz.generation.structure import structure
 from ragviz.index import indexing
 from ragviz.retrieval import gold
 from ragviz.workspace import Workspace

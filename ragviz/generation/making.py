@@ -14,7 +14,7 @@ from ragviz.core.errors import ModelError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.generation import joined_claims, plan_record, rejection
+from ragviz.generation import plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Maker, Meter, Order, Skipped
 from ragviz.generation.model_questions import FAILED
@@ -80,7 +80,7 @@ class Making(SourceSearch):
         searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
         if self.record.any_type:
             searches = [*searches[:2], (self.unasked_document, True), *searches[2:], (self.any_type, False)]
-        for search, is_bounded in [*searches, (self.doubtful, False)]:
+        for search, is_bounded in searches:
             self.unasked = frozenset(self.record.unasked())
             tries = Counter[int]()
             while orders := self.orders(search, self.lacking(tries if is_bounded else None)):
@@ -113,8 +113,7 @@ class Making(SourceSearch):
             return f"given up: nearly all questions of the kind “{title}” were rejected"
         if asked in self.left_out:
             return f"all else of the kind is {ASKED_ABOUT}"
-        lacking = f"{joined_claims.LACKING[asked]}; " if asked in joined_claims.LACKING else ""
-        return f"{lacking}nothing more there for the kind “{title}”"
+        return f"nothing more there for the kind “{title}”"
 
     def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""

@@ -15,7 +15,7 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.span import Span
-from ragviz.generation import joined_claims, makers, model_questions, related_passages, verification
+from ragviz.generation import makers, model_questions, related_chunks, verification
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Meter, Order, Skipped, Source
@@ -54,20 +54,21 @@ class ModelMaker:
         """Call nothing yet; without `contexts` nothing is verified. `verdicts` and `keys` are as in `verify`.
 
         With `stand_ins`, questions of several passages have passages that nothing relates, as many: relating them takes
-        reading the claims of all documents, which an estimate does not need.
+        reading all documents, which an estimate does not need.
         """
         self.name = client.model
         self._documents, self._seed, self._client = documents, seed, client
         self._ask, self._verify_ask = ask or _sent, verify_ask or ask or _sent
         self._contexts, self._verdicts, self._keys = contexts, verdicts, keys
-        self._passages, self._corpus, self._stand_ins = passages, makers.Corpus(documents, seed, passages), stand_ins
+        self._passages, self._stand_ins = passages, stand_ins
         self._related = cache(self._by_document)
         self.sources = cache(self._sources)
 
     def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
         """Relate the passages of all documents, where a cell's type needs several; a single one needs no reading."""
         types = [asked for asked, spec in TYPES.items() if spec.fewest > 1 and any(c.type == asked for c in cells)]
-        for asked in self._corpus.prepare((), types, progress):
+        for done, asked in enumerate(types):
+            progress(done, len(types), "kinds", f"Relating passages: {TYPES[asked].title}")
             self._related(asked)
 
     def _sources(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
@@ -113,28 +114,14 @@ class ModelMaker:
     def _related_passages(self, asked: QuestionType) -> Iterator[Passages]:
         if self._stand_ins:
             return self._neighbours(self._passages if asked == "bridge" else TYPES[asked].fewest)
-        return self._bridged() if asked == "bridge" else self._comparable(asked)
+        if asked == "bridge":
+            return related_chunks.bridged(self._documents, self._passages, self._seed)
+        return related_chunks.comparable(self._documents, self._seed)
 
     def _neighbours(self, count: int) -> Iterator[Passages]:
         """Yield each chunk of the index with those that follow it, `count` in all."""
         chunks = [chunk for document_id in self._documents.by_id for chunk in self._documents.chunks(document_id)]
         return (tuple(chunks[at : at + count]) for at in range(len(chunks) - count + 1))
-
-    def _bridged(self) -> Iterator[Passages]:
-        groups = related_passages.groups(self._corpus.read(), self._documents, self._passages, self._seed)
-        return (tuple(group) for group in groups)
-
-    def _comparable(self, asked: QuestionType) -> Iterator[Passages]:
-        """Yield the chunks with the evidence of each draft that needs no model, each group once."""
-        groups = dict[str, Passages]()
-        for document_id in self._documents.by_id:
-            for draft in self._corpus.joined(asked).get(document_id, ()):
-                evidence = joined_claims.to_question(draft).evidence
-                held = [self._documents.holding((group,)) for group in evidence]
-                ids = dict.fromkeys(chunks[0] for chunks in held if chunks)
-                if len(ids) == len(evidence):
-                    groups.setdefault("+".join(ids), tuple(map(self._documents.chunk, ids)))
-        yield from groups.values()
 
     def question_id(self, order: Order[Passages]) -> str:
         """Return the id of the question that this model writes for an order."""

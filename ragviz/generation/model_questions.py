@@ -20,8 +20,7 @@ from ragviz.core.errors import BudgetReached, ModelError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Evidence, Span
 from ragviz.generation import drafts, evidence_passages, question_prompts, rejection
-from ragviz.generation.chosen_chunks import Group
-from ragviz.generation.drafts import Ask
+from ragviz.generation.drafts import Ask, Group
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request

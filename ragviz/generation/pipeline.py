@@ -19,9 +19,10 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.generation import drafts, makers, model_questions, plan_record, verification, verifying
+from ragviz.generation import drafts, makers, model_questions, plan_record, rejection, verification, verifying
 from ragviz.generation import plan as planned_cells
 from ragviz.generation.asked_places import AskedPlaces
+from ragviz.generation.extractive_maker import ExtractiveMaker
 from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
 from ragviz.generation.makers import Maker, Order
 from ragviz.generation.making import Making
@@ -38,8 +39,9 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
 from ragviz.models.spending import Spending
 from ragviz.questions import sets
-from ragviz.questions.question_types import TYPES
+from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.text import words
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 GENERATORS: tuple[str, ...] = get_args(GeneratorName)
@@ -53,14 +55,15 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a generation is asked for: how many `kinds` and `styles`, by which generator, of which index.
+    """What a generation is asked for: `limit` questions, how many `kinds` and `styles`, by which generator.
 
-    `passages` is how many a bridge needs. With `fill` only what has no questions is asked about; with
-    `every_chunk` each chunk of the index is. `any_type`: nobody asked for types.
+    Without a model `kinds` are the most of each. `passages` is how many a bridge needs. With `fill` only what has no
+    questions is asked about; with `every_chunk` each chunk of the index is. `any_type`: nobody asked for types.
     """
 
     info: IndexInfo
     generator: str
+    limit: int
     kinds: Mapping[QuestionType, int]
     styles: Mapping[QuestionStyle, int]
     seed: int = 0
@@ -76,14 +79,9 @@ class Choices:
         return self.client.model if self.client else self.generator
 
     @property
-    def limit(self) -> int:
-        """How many questions are asked for."""
-        return sum(self.kinds.values())
-
-    @property
     def work(self) -> str:
         """A key of these choices."""
-        parts = [self.info.id, self.maker, self.kinds, self.styles, self.seed, self.passages, self.fill]
+        parts = [self.info.id, self.maker, self.limit, self.kinds, self.styles, self.seed, self.passages, self.fill]
         return digest(*map(str, [*parts, self.every_chunk]))
 
 
@@ -94,7 +92,8 @@ class Generated:
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
     generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
     planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
-    documents. Of the usable ones, `unverified` are verified by nothing, of these `doubtful` were made with a doubt.
+    documents; `barren` counts those of which nothing can be made without a model. `unverified` of the usable ones are
+    verified by nothing.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price. With `fill`, what is planned and usable is of this generation alone.
     """
@@ -113,30 +112,21 @@ class Generated:
     unverified: int = 0
     nothing: Mapping[str, str] = field(default_factory=dict)
     unplanned: int = 0
-    doubtful: int = 0
+    barren: int = 0
     fill: bool = False
+    generator: str = ""
 
 
 def unverified_words(result: Mapping[str, Any]) -> list[str]:
     """Say how many usable questions nothing has verified and what is next; `result` holds `Generated`'s fields.
 
-    >>> unverified_words({"unverified": 3, "doubtful": 2})
-    ['2 questions are doubtful, for want of better ones: review them, or verify them by a model.', '1 question could \
-not be verified: generating again tries it again.']
+    >>> unverified_words({"unverified": 1})
+    ['1 question could not be verified: generating again tries it again.']
     """
-    doubtful = result["doubtful"]
-    failed = result["unverified"] - doubtful
-    lines = []
-    if doubtful:
-        are = "questions are" if doubtful > 1 else "question is"
-        them = "them" if doubtful > 1 else "it"
-        lines.append(
-            f"{doubtful:,} {are} doubtful, for want of better ones: review {them}, or verify {them} by a model."
-        )
-    if failed > 0:
-        noun, them = ("questions", "them") if failed > 1 else ("question", "it")
-        lines.append(f"{failed:,} {noun} could not be verified: generating again tries {them} again.")
-    return lines
+    if not (failed := result["unverified"]):
+        return []
+    them = "them" if failed > 1 else "it"
+    return [f"{counted(failed, 'question')} could not be verified: generating again tries {them} again."]
 
 
 def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
@@ -165,25 +155,35 @@ documents: the limit of 9 does not reach for all.']
 
 
 def shortfall(result: Mapping[str, Any]) -> str:
-    """Say why fewer questions exist than were planned, "" when none is missing; `result` holds `Generated`'s fields.
+    """Say why fewer questions exist than were asked for, "" when none is missing; `result` holds `Generated`'s fields.
 
     >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}}
     >>> print(shortfall(result))
-    4 of 9 planned questions exist; missing are 5 bridge. Tries failed because: asked already (2). For more, add \
-documents or ask for other kinds.
+    4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
+other kinds.
+    >>> print(shortfall({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
+    31 usable of 50: 2 documents hold no heading with text, table or definition, and the others no more that can be \
+asked without repeating a template. Write some, import some, or connect a model.
     >>> shortfall(result | {"usable": 9}), shortfall({})
     ('', '')
-    >>> print(shortfall(result | {"fill": True}).partition(";")[0])
-    4 of the 9 questions that were planned this time exist
     """
     usable, limit = result.get("usable", 0), result.get("limit", 0)
     if usable >= limit:
         return ""
+    if result.get("generator") == "extractive":
+        barren = result.get("barren", 0)
+        none = (
+            f"{counted(barren, 'document', 'holds')} no heading with text, table or definition, and " if barren else ""
+        )
+        rest = "the others" if barren else "the documents hold"
+        return (
+            f"{usable:,} usable of {limit:,}: {none}{rest} no more that can be asked without repeating a template. "
+            "Write some, import some, or connect a model."
+        )
     missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
     why = plan_record.reason_words(result["reasons"], REASONS)
-    planned = f"the {limit:,} questions that were planned this time" if result.get("fill") else ""
     return (
-        f"{usable:,} of {planned or f'{limit:,} planned questions'} exist; missing are {missing}. "
+        f"{usable:,} usable of {limit:,}: missing are {missing}. "
         f"{f'Tries failed because: {why}. ' if why else ''}For more, add documents or ask for other kinds."
     )
 
@@ -209,8 +209,8 @@ def generate_questions(
     """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
 
     `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
-    for one that the documents do not yield), `styles` counts or shares. Without a model, questions with a doubt
-    (`verification.DOUBT`) are made last, where all others are too few; nothing but a model or a person verifies them.
+    for one that the documents do not yield), `styles` counts or shares. Without a model `kinds` say which types, and
+    the most of each; fewer questions are made than asked for rather than many of one template (`choosing`).
     Questions that the same generator made with the same `seed` count, and none is made or paid twice: an interrupted
     generation resumes, and a greater `limit` adds questions. What a cell of the plan cannot yield is made elsewhere, as
     a question of the same type. Rejected questions are stored with their reason. With `fill`, only places without
@@ -233,22 +233,27 @@ def generate_questions(
     found = sets.question_set(workspace, corpus, name) if is_there else None
     documents = _read(workspace, info, progress)
     choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
-    record = _record(workspace, _existing(workspace, info, name), documents, choices)
+    extractive = None if client else _extractive(documents, seed, progress)
+    record = _record(workspace, _existing(workspace, info, name), documents, choices, extractive)
     question_set = found or sets.question_set(workspace, corpus, name)
     spending = workspace.spending(question_set.id, budget)
-    if record.usable < record.planned:
-        progress(0, None, "", "Loading language models")
-        stopping.detached(lambda: words.load(documents.languages, phrases=True))
-    maker = _maker(workspace, question_set, documents, choices, spending, verify=verify)
+    maker = extractive or _model_maker(workspace, question_set, documents, choices, spending, verify=verify)
+    if extractive and verify:
+        extractive.contexts = verifying.contexts_of(workspace, info, spending)
     edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
     work = Making(workspace, question_set, record, maker, documents, edit, spending)
     try:
         work.run(progress)
+        if extractive:
+            asked = {
+                span.document_id for q in workspace.store.questions.all(question_set.id) for g in q.evidence for span in g
+            }
+            record.nothing |= {i: extractive.holds(i) for i in extractive.unable if i not in asked}
     finally:
         spending.settle()
         work.store(at_end=True)
         workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
-    return _result(workspace, question_set, record, work.made, documents)
+    return _result(workspace, question_set, record, work.made, documents, extractive)
 
 
 def _result(
@@ -257,6 +262,7 @@ def _result(
     record: PlanRecord,
     made: Sequence[Question],
     documents: IndexedDocuments,
+    extractive: ExtractiveMaker | None,
 ) -> Generated:
     rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
     short, reasons = Counter[str](), Counter[str]()
@@ -266,22 +272,22 @@ def _result(
             reasons += row.reasons
     total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
     questions = workspace.store.questions.all(question_set.id)
-    kept = [question for question in questions if question.id in record.places and question.asked]
     names = {i: document.name for i, document in documents.by_id.items()}
     return Generated(
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
-        record.usable, record.planned, dict(short), dict(reasons),
+        record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
         sum(given.unverified for given in record.yields.values()),
         plan_record.nothing_of([record], names, questions),
         0 if record.fill else _unplanned(record, documents),
-        sum(verification.is_doubtful(question) and not question.verified_by for question in kept),
-        record.fill,
+        len(extractive.unable) if extractive else 0,
+        record.fill, "extractive" if extractive else "model",
     )  # fmt: skip
 
 
 def _unplanned(record: PlanRecord, documents: IndexedDocuments) -> int:
     """Count the documents with text that the plan has no question for, and that no question is about."""
     reached = {row.cell.document_id for row in record.rows if row.cell.planned or row.made or row.taken}
+    reached |= record.nothing.keys()
     return sum(outline.document_id not in reached for outline in documents.outlines if outline.characters)
 
 
@@ -305,6 +311,15 @@ def _checked(
     return info, client
 
 
+def _extractive(documents: IndexedDocuments, seed: int, progress: Progress) -> ExtractiveMaker:
+    """Return the maker that needs no model, with all documents read."""
+    progress(0, None, "", "Loading language models")
+    stopping.detached(lambda: words.load(documents.languages, phrases=True))
+    maker = ExtractiveMaker(documents, seed)
+    maker.read(progress)
+    return maker
+
+
 def _read(workspace: Workspace, info: IndexInfo, progress: Progress) -> IndexedDocuments:
     progress(0, None, "", "Reading documents")
     return IndexedDocuments(workspace, info)
@@ -326,22 +341,31 @@ def _chosen(
     """Return the choices with their counts; UsageError where they contradict each other or cannot be made."""
     if every_chunk and fill:
         raise UsageError("Every chunk, or only what has no questions: ask for one of them.")
-    kinds = dict(kinds or {})
-    able = makers.TYPES_OF[generator]
+    kinds, able = dict(kinds or {}), makers.TYPES_OF[generator]
+    for noun, asked, possible in (("kind", kinds, able), ("style", styles or {}, makers.STYLES_OF[generator])):
+        for name in asked:
+            if name in (TYPES if noun == "kind" else STYLES) and name not in possible:
+                raise UsageError(
+                    f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
+                    "choose another, or a generator that can."
+                )
+    if client is None:
+        if every_chunk:
+            raise UsageError("Without a model not every chunk can be asked about: leave that out, or connect a model.")
+        planned_cells.kinds_of(limit, kinds, dict.fromkeys(able, 1.0))  # checks them
+        counted_kinds = [count for count in kinds.values() if count is not None]
+        total = limit or (sum(counted_kinds) if kinds and len(counted_kinds) == len(kinds) else planned_cells.LIMIT)
+        most = {name: total if (count := kinds.get(name)) is None else count for name in (kinds or able)}
+        wanted = planned_cells.styles_of(styles or {}, total)
+        return Choices(info, generator, total, most, wanted, seed, passages, fill, False, not kinds, None)
     mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
     if every_chunk and limit is None and (not kinds or None in kinds.values()):
         limit = max(1, info.chunks) + sum(count or 0 for name, count in kinds.items() if not TYPES[name].fewest)
         mix = {name: share for name, share in mix.items() if TYPES[name].fewest}
     counts = planned_cells.kinds_of(limit, kinds, mix)
-    wanted = planned_cells.styles_of(styles or {}, sum(counts.values()))
-    for noun, asked, possible in (("kind", counts, able), ("style", wanted, makers.STYLES_OF[generator])):
-        for name in asked:
-            if name not in possible:
-                raise UsageError(
-                    f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
-                    "choose another, or a generator that can."
-                )
-    return Choices(info, generator, counts, wanted, seed, passages, fill, every_chunk, not kinds, client)
+    total = sum(counts.values())
+    wanted = planned_cells.styles_of(styles or {}, total)
+    return Choices(info, generator, total, counts, wanted, seed, passages, fill, every_chunk, not kinds, client)
 
 
 def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
@@ -351,7 +375,11 @@ def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet |
 
 
 def _record(
-    workspace: Workspace, question_set: QuestionSet | None, documents: IndexedDocuments, choices: Choices
+    workspace: Workspace,
+    question_set: QuestionSet | None,
+    documents: IndexedDocuments,
+    choices: Choices,
+    extractive: ExtractiveMaker | None,
 ) -> PlanRecord:
     """Return the plan with what exists of it: that of an unfinished generation of these choices, else a new one."""
     records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
@@ -359,14 +387,23 @@ def _record(
     kept = {question.id for question in existing if question.status != "rejected"}
     fills = sum(record.fill for record in records)
     open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
-    if choices.fill and open_fill is not None:
+    if choices.fill and open_fill is not None and extractive is None:
         cells: Iterable[Cell] = [row.cell for row in open_fill.rows if row.cell.planned]
         return plan_record.planned(open_fill, cells, open_fill, kept)
     key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
     earlier = next((record for record in records if record.key == key), None)
     record = PlanRecord(
-        key, choices.work, choices.info.name, choices.maker, choices.seed, choices.fill, choices.any_type
-    )
+        key, choices.work, choices.info.name, choices.maker, choices.seed, choices.fill, choices.any_type,
+        wanted=choices.limit if extractive else 0,
+    )  # fmt: skip
+    if not any(outline.characters for outline in documents.outlines):
+        raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
+    if extractive is not None:
+        texts = {rejection.normal(q.query) for q in existing if q.text and q.status != "rejected"}
+        own = earlier.places.keys() & kept if earlier else set()
+        asked = AskedPlaces(documents, existing) if choices.fill else None
+        chosen = extractive.choose(choices.limit, choices.kinds, choices.styles, first=own, texts=texts, asked=asked)
+        return plan_record.planned(record, chosen, earlier, kept)
     cells = planned_cells.plan(
         documents.outlines,
         choices.kinds,
@@ -376,12 +413,10 @@ def _record(
         asked=AskedPlaces(documents, existing).counts if choices.fill else None,
         chunks=documents.chunk_places() if choices.every_chunk else (),
     )
-    if not cells and not choices.fill:
-        raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
     return plan_record.planned(record, cells, earlier, kept)
 
 
-def _maker(
+def _model_maker(
     workspace: Workspace,
     question_set: QuestionSet,
     documents: IndexedDocuments,
@@ -390,11 +425,10 @@ def _maker(
     *,
     verify: bool,
 ) -> Maker:
-    """Return what makes the questions, and verifies them unless `verify` is off."""
+    """Return what has a model write the questions, and verify them unless `verify` is off."""
     contexts = verifying.contexts_of(workspace, choices.info, spending) if verify else None
     client = choices.client
-    if client is None:
-        return makers.Extractive(documents, choices.seed, choices.passages, contexts)
+    assert client is not None
     return ModelMaker(
         documents,
         choices.seed,
@@ -485,7 +519,8 @@ def foresee_questions(
     documents = _read(workspace, info, silent)
     choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
     question_set = _existing(workspace, info, name)
-    record = _record(workspace, question_set, documents, choices)
+    extractive = None if client else _extractive(documents, seed, silent)
+    record = _record(workspace, question_set, documents, choices, extractive)
     missing = record.planned - record.usable
     if client is None:
         return Preview(record, forecast.Forecast(questions=missing))

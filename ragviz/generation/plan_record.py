@@ -92,6 +92,8 @@ class Yield:
 class PlanRecord:
     """The record of a generation; `key` names it, `work` the choices that it was last asked for.
 
+    `wanted` is how many questions were asked for: without a model, no more are planned than can be made.
+
     `any_type`: what no cell of a type can yield is made as another type, because nobody asked for types.
     `places` is the number of the row of each kept question, by id, `planned_in` that of the row that asked for it,
     where it is another. `nothing` says of each document that a question was planned for and that has none, by id, why.
@@ -104,6 +106,7 @@ class PlanRecord:
     seed: int
     fill: bool = False
     any_type: bool = False
+    wanted: int = 0
     state: State = "running"
     rows: list[Row] = field(default_factory=list)
     yields: dict[QuestionType, Yield] = field(default_factory=dict)
@@ -287,7 +290,8 @@ def _encoded(record: PlanRecord) -> dict[str, Any]:
     body = {
         name: getattr(record, name)
         for name in (
-            "key", "work", "index", "generator", "seed", "fill", "any_type", "state", "places", "planned_in", "nothing",
+            "key", "work", "index", "generator", "seed", "fill", "any_type", "wanted", "state", "places",
+            "planned_in", "nothing",
         )
     }  # fmt: skip
     rows = [[*astuple(row.cell), row.made, row.moved, row.taken, dict(row.reasons)] for row in record.rows]
@@ -547,7 +551,7 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
     counted = {question_id for record in records for question_id in record.places}
     return Shown(
         cell_rows(records, names), yield_rows(records), nothing_of(records, names, questions.values()),
-        [Plan(record.planned, record.usable, record.fill) for record in records],
+        [Plan(max(record.wanted, record.planned), record.usable, record.fill) for record in records],
         sum(question.asked for question in questions.values()),
         sum(not questions[question_id].asked for question_id in counted),
     )  # fmt: skip

@@ -1,11 +1,10 @@
 """Finding what the questions that a plan lacks can be made of: in their cells, in their documents, anywhere.
 
-Doubtful sources are used last, of all documents by turns. What fills gaps uses none in a place that is asked about.
+What fills gaps uses none in a place that is asked about.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -124,18 +123,8 @@ class SourceSearch:
         turns = zip_longest(*(self._by_turns(name) for name in types))
         return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
 
-    def doubtful(self, number: int) -> _Queue:
-        """Return the doubtful sources of a row's type in all documents by turns; none where it names a chunk."""
-        cell = self.record.rows[number].cell
-        if cell.chunk:
-            return self._queue(("nowhere",), lambda: ())
-        return self._queue(("doubtful", cell.type), lambda: self._by_turns(cell.type, doubtful=True))
-
-    def _sources(self, document_id: str, asked: QuestionType, *, doubtful: bool = False) -> Sequence[Source[Any]]:
-        """Return those sources of a type in a document that are doubtful, or the others: they come first."""
-        sources = self.maker.sources(document_id, asked)
-        first = bisect_left(sources, True, key=lambda source: source.doubtful)
-        return sources[first:] if doubtful else sources[:first]
+    def _sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
+        return self.maker.sources(document_id, asked)
 
     def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source[Any]]]) -> _Queue:
         if key not in self._queues:
@@ -154,7 +143,7 @@ class SourceSearch:
             elif source.section == cell.section:
                 yield source
 
-    def _by_turns(self, asked: QuestionType, *, doubtful: bool = False) -> Iterator[Source[Any]]:
+    def _by_turns(self, asked: QuestionType) -> Iterator[Source[Any]]:
         """Yield sources of all documents, one of each in turn; first of those that no question is about yet.
 
         Then of those known to have something for the type.
@@ -170,7 +159,7 @@ class SourceSearch:
         while turns:
             left = []
             for document_id in turns:
-                sources = self._sources(document_id, asked, doubtful=doubtful)
+                sources = self._sources(document_id, asked)
                 if level < len(sources):
                     left.append(document_id)
                     yield sources[level]

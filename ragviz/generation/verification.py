@@ -39,8 +39,6 @@ SHOWN = 120
 """Characters of an answer or a quote in a reason."""
 UNVERIFIED = "not verified: "
 """How the reason of a question begins whose verification failed: it can be verified later."""
-DOUBT = "doubtful: "
-"""How the reason of a question begins that was made with a doubt, which only a model or a person can settle."""
 FAULT = "failed a check: "
 """How the reason begins of a question that a person accepted, and whose verification found a fault."""
 
@@ -459,7 +457,7 @@ def decided(question: Question, verifier: str, fault: str) -> Question:
 
     A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
     """
-    note = "" if is_doubtful(question) else _note(question)  # it is decided
+    note = _note(question)
     if fault and question.status == "accepted":
         return replace(question, verified_by=verifier, reason=_joined(note, f"{FAULT}{fault}"))
     status = "rejected" if fault else question.status
@@ -469,20 +467,6 @@ def decided(question: Question, verifier: str, fault: str) -> Question:
 def unverified(question: Question, why: str) -> Question:
     """Return a question that could not be verified, and is to be verified later."""
     return replace(question, verified_by="", reason=_joined(_note(question), f"{UNVERIFIED}{why}"))
-
-
-def is_doubtful(question: Question) -> bool:
-    """Return whether a question was made with a doubt that only a model or a person can settle."""
-    return question.reason.startswith(DOUBT)
-
-
-def doubt_of(question: Question) -> str:
-    """Return the doubt that a question was made with, "" for none.
-
-    >>> doubt_of(Question("q", "What?", "", (), "extractive", reason="doubtful: too vague; not verified: …"))
-    'too vague'
-    """
-    return _note(question).removeprefix(DOUBT) if is_doubtful(question) else ""
 
 
 def _joined(*parts: str) -> str:

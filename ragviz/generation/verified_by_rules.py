@@ -26,7 +26,6 @@ from ragviz.generation.verification import (
     Context,
     Contexts,
     decided,
-    is_doubtful,
     unanswerable,
     unverified,
 )
@@ -61,8 +60,6 @@ def _verified(question: Question, context: Context) -> Question:
     found = fault(question, context)
     if found and question.generator != EXTRACTIVE:
         return unverified(question, f"{UNDECIDED}: {found}")
-    if is_doubtful(question) and not found:
-        return unverified(question, UNDECIDED)
     return decided(question, RULES, found)
 
 

@@ -10,15 +10,6 @@ from ragviz.health.findings import Check
 
 _ALL = (
     Check(
-        "doubtful",
-        "Made with a doubt",
-        "Grammar could not tell whether it is a good question: other answers may be right, or nobody would ask it so.",
-        "The generator without a model noted the doubt; no model has verified the question since, and nobody has "
-        "accepted it. Such questions are made last, where a plan lacks others.",
-        (),
-        outcomes.doubtful,
-    ),
-    Check(
         "copies",
         "Copies the passage's words",
         "It can be found by its words alone: it flatters BM25, and hides what an embedder misses.",

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ragviz.analysis import pooled
-from ragviz.claims import sections
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document, DocumentInfo
 from ragviz.core.errors import RagvizError, ServiceError, UsageError
@@ -21,7 +20,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
-from ragviz.generation import plan_record
+from ragviz.generation import plan_record, sections
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.health import words
 from ragviz.health.words import Weights

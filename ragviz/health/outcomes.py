@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ragviz.generation import verification
 from ragviz.health.findings import Finding, Found
 from ragviz.health.material import Material
 from ragviz.questions import staleness
@@ -82,13 +81,3 @@ def _set_aside_words(count: int) -> str:
         f"{are} set aside, and asked by no run until the evidence is mended: `ragviz questions mend SET` lists where "
         "its words may stand now."
     )
-
-
-def doubtful(material: Material) -> Found:
-    """Find questions that were made with a doubt which no model and no person has settled."""
-    findings = [
-        Finding(subject.id, None, verification.doubt_of(subject.question))
-        for subject in material.subjects
-        if verification.is_doubtful(subject.question) and subject.question.status == "proposed"
-    ]
-    return Found(tuple(findings))

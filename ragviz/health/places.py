@@ -7,10 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ragviz.claims.sections import sections
-from ragviz.claims.structure import structure
 from ragviz.core.document import Document
 from ragviz.core.question import Question, QuestionType
+from ragviz.generation.sections import sections
+from ragviz.generation.structure import structure
 from ragviz.health.altered_index import Chunks
 from ragviz.index.headings import headings, verbatim
 

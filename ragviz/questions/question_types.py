@@ -19,6 +19,7 @@ class TypeSpec:
 
 
 TYPES: Mapping[QuestionType, TypeSpec] = {
+    "section": TypeSpec("what a section says", "What is said under a heading."),
     "fact": TypeSpec("fact", "One statement of a passage."),
     "number": TypeSpec("number or date", "A number, an amount, a date or a time."),
     "definition": TypeSpec("definition", "What something is, or is called."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,8 @@ from ragviz.ui.kit import heading, inputs, notices, saving, tiles
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
+GENERATORS = {"extractive": "Without a model", "model": "A model"}
+"""Generator → its name."""
 SCOPES = {
     "plan": "All documents",
     "every_chunk": "Every chunk",
@@ -40,9 +42,9 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        source, generator, limit = _source(indexes)
+        source, generator = _source(indexes)
         with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
-            arguments, dollars = _choices(source, generator, limit, suggested)
+            arguments, dollars = _choices(source, generator, suggested)
             if arguments["fill"] and question_set is not None and arguments["name"] == suggested:
                 arguments["name"] = question_set.name
             going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
@@ -71,124 +73,93 @@ def _without_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) -> None:
     workspace = cache.workspace()
     question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
-    title = f"Generate {wording.counted(_total(arguments), 'question')}" if _total(arguments) else "Generate questions"
+    title = f"Generate {wording.counted(arguments['limit'], 'question') if arguments['limit'] else 'questions'}"
     job_panel.submit("generate-questions", "questions", title, corpus.id, {**arguments, "budget": dollars})
     address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
     st.rerun()
 
 
-def _total(arguments: Mapping[str, Any]) -> int:
-    """Return how many questions are asked for; 0 where it depends on the documents."""
-    return arguments["limit"] or sum(count or 0 for count in arguments["kinds"].values())
-
-
 # The choices
 
 
-def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str, int]:
-    """Draw what the quotas depend on, outside their form: the index, the generator, how many questions."""
+def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str]:
+    """Draw what the other choices depend on, outside their form: the index and the generator."""
     names = [i.name for i in indexes]
     inputs.still_there("generate-from", names, "index")
     first = names.index(address.chosen("index", names) or names[0])
     generators = [g for g in pipeline.GENERATORS if g == "extractive" or cache.workspace().settings.model_configured]
-    with st.grid(3, min_column_width=150):
+    with st.grid(2, min_column_width=150):
         source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
-        generator: str = st.selectbox("Generator", generators, index=len(generators) - 1)
-        most = max(1, source.chunks)
-        limit = st.number_input(
-            "Number of questions", 1, 100_000, min(plan.LIMIT, most), 10, key=f"generate-limit-{most}"
+        generator: str = st.selectbox(
+            "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__
         )
-    return source, generator, int(limit)
+    return source, generator
 
 
-def _choices(source: IndexInfo, generator: str, limit: int, suggested: str) -> tuple[dict[str, Any], float | None]:
-    """Draw the other choices, and return the arguments of a generation's job and the budget."""
+def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[str, Any], float | None]:
+    """Draw the choices of a generation, and return the arguments of its job and the budget."""
     able = makers.TYPES_OF[generator]
-    usual = plan.apportioned({name: plan.MIX[name] for name in able}, limit)
-    st.markdown("**Kinds**: how many questions of each")
-    kinds = _numbers(
-        {name: spec.title for name, spec in TYPES.items()}, usual, able, f"kind-{generator}-{limit}",
-        lambda name: TYPES[name].help, generator,
+    number = st.number_input("Number of questions", 1, 100_000, plan.LIMIT, 10, key="generate-limit")
+    kinds = st.pills(
+        "Kinds", able, selection_mode="multi", default=able, format_func=lambda name: TYPES[name].title,
+        key=f"generate-kinds-{generator}", help=" ".join(f"{TYPES[name].title}: {TYPES[name].help}" for name in able),
     )  # fmt: skip
-    st.markdown("**Styles**: shares, in any unit")
-    styles = _numbers(
-        {name: spec.title for name, spec in STYLES.items()}, {"colleague": 100}, makers.STYLES_OF[generator],
-        f"style-{generator}", lambda name: STYLES[name].help, generator,
+    name = inputs.suggested_name(
+        "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
+        used_by=presses.key("generate-questions"),
     )  # fmt: skip
-    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
+    with st.expander("More"):
+        more, dollars = _more(generator)
+    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
+    chosen = dict.fromkeys(kinds) if len(kinds) < len(able) else {}
+    limit = None if more["every_chunk"] else int(number)
+    return arguments | {"limit": limit, "kinds": chosen, "author": person.name()} | more, dollars
+
+
+def _more(generator: str) -> tuple[dict[str, Any], float | None]:
+    """Draw what is seldom changed."""
+    styles = st.pills(
+        "Styles", makers.STYLES_OF[generator], selection_mode="multi", default=["colleague"],
+        format_func=lambda name: STYLES[name].title, key=f"generate-styles-{generator}",
+        help="As many of each. " + " ".join(STYLES[name].help for name in makers.STYLES_OF[generator]),
+    )  # fmt: skip
+    scopes = [name for name in SCOPES if generator == "model" or name != "every_chunk"]
+    dollars, fewest, most = None, TYPES["bridge"].fewest, TYPES["bridge"].most
     with st.grid(3, min_column_width=150):
         scope = st.selectbox(
-            "Asked about", list(SCOPES), format_func=SCOPES.__getitem__,
-            help="All documents by their length; at least one question about every chunk; or only documents and "
-            "sections that the set asks nothing about, added ones first: the open set, unless another is named.",
+            "Asked about", scopes, format_func=SCOPES.__getitem__,
+            help="All documents by their length; or only documents and sections that the set asks nothing about, added "
+            "ones first: the open set, unless another is named. By a model, at least one question about every chunk.",
         )  # fmt: skip
-        passages = st.number_input("Passages of a bridge", fewest, most, pipeline.PASSAGES)
         seed = st.number_input("Seed", 0, 2**31 - 1, 0)
-    one, two = st.columns([2, 1], vertical_alignment="bottom")
-    with one:
-        name = inputs.suggested_name(
-            "Set name", "generate-name", suggested, "A new name, or an existing set to add to.",
-            used_by=presses.key("generate-questions"),
-        )  # fmt: skip
-    dollars = None
-    if cache.workspace().settings.model_configured:
-        with two:
+        passages = pipeline.PASSAGES
+        if generator == "model":
+            passages = st.number_input("Passages of a bridge", fewest, most, pipeline.PASSAGES)
             dollars = budget.field(
-                "Of the generator “model”, for all questions ever generated into the set. It stops before a call "
-                "that could exceed it, and keeps its questions."
+                "For all questions ever generated into the set. It stops before a call that could exceed it, and keeps "
+                "its questions."
             )
     verify = st.checkbox(
         "Verify", value=True, key="generate-verify",
         help="By other calls than those that write, or by rules: answered by the evidence, understood alone, every "
         "passage needed, no chunk answers an unanswerable one.",
     )  # fmt: skip
-    chosen = {name: count for name, count in kinds.items() if count}
-    is_usual = chosen == {name: count for name, count in usual.items() if count}
-    arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
-    arguments |= {"limit": _limit(limit, scope, is_usual=is_usual), "kinds": {} if is_usual else chosen}
-    arguments |= {"styles": {name: share for name, share in styles.items() if share}, "passages": int(passages)}
-    arguments |= {"seed": int(seed), "verify": bool(verify), "author": person.name()}
-    return arguments | {"every_chunk": scope == "every_chunk", "fill": scope == "fill"}, dollars
-
-
-def _limit(limit: int, scope: str, *, is_usual: bool) -> int | None:
-    """Return the number of questions that is passed on: none where the kinds say it, or the chunks do."""
-    return limit if is_usual and scope != "every_chunk" else None
-
-
-def _numbers(
-    titles: Mapping[Any, str],
-    usual: Mapping[Any, int],
-    able: Sequence[Any],
-    key: str,
-    explained: Callable[[Any], str],
-    generator: str,
-) -> dict[Any, int]:
-    """Draw a number for each name in a grid; those that the generator cannot make are greyed, with the reason."""
-    numbers = {}
-    with st.grid(4, min_column_width=105):
-        for name, title in titles.items():
-            can = name in able
-            why = explained(name) if can else f"{explained(name)} The generator “{generator}” cannot make it."
-            numbers[name] = int(
-                st.number_input(
-                    title.capitalize(), 0, 100_000, usual.get(name, 0) if can else 0, key=f"{key}-{name}",
-                    disabled=not can, help=why,
-                )
-            )  # fmt: skip
-    return numbers
+    more = {"styles": dict.fromkeys(styles, 1), "passages": int(passages), "seed": int(seed), "verify": bool(verify)}
+    return more | {"every_chunk": scope == "every_chunk", "fill": scope == "fill"}, dollars
 
 
 def _explain() -> None:
     settings = cache.workspace().settings
-    st.markdown("**Extractive** questions are made of claims that grammar and structure show, without a model.")
+    st.markdown(
+        "**Without a model**, headings, tables, lists, definitions and sentences with a number or a name are asked "
+        "for: fewer questions than wanted rather than many of one template."
+    )
     if settings.model_configured:
         st.markdown(f"**Model**: {plain(settings.model)} writes them, and verifies them in about two more calls each.")
     else:
         st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
     st.caption(
-        "First a plan is drawn: documents and sections by the square root of their length, each document at "
-        "least once. What one place does not yield is asked elsewhere. Rejected ones are kept, with the reason."
+        "Documents take turns, by the square root of their length. Rejected questions are kept, with the reason."
     )
 
 
@@ -202,6 +173,8 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
         preview = pipeline.foresee_questions(cache.workspace(), **arguments)
     record, forecast = preview.record, preview.forecast
     heading.section("The plan")
+    if record.planned < record.wanted:
+        st.markdown(f"**{record.planned:,} of the {record.wanted:,}** that are asked for can be made.")
     documents = {row.cell.document_id for row in record.rows if row.cell.planned}
     with tiles.row():
         tiles.tile("Questions planned", f"{record.planned:,}", f"{record.usable:,} of them exist")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 
-from ragviz.claims.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
 from ragviz.core.document import Document
+from ragviz.generation.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
 from ragviz.index.headings import headings, verbatim
 from ragviz.text import prose
 
