@@ -10,6 +10,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.split import SIDES
 from ragviz.judging import banks
 from ragviz.models import spending
+from ragviz.questions import without_model
 from ragviz.questions.sets import import_banks
 from ragviz.text.markup import plain
 from ragviz.ui import (
@@ -203,6 +204,8 @@ if edited is not None:
     st.stop()
 if sets:
     set_tiles(question_set, names)
+    if limits := without_model.words([question.generator for question in questions if question.asked]):
+        st.caption(plain(limits))
 else:
     st.markdown("No questions yet. Generate some from an index, write one, or import a file.")
 TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need a question set

@@ -11,6 +11,7 @@ from ragviz.answers import contexts
 from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
+from ragviz.questions import without_model
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.stats import intervals
 from ragviz.text.markup import plain
@@ -106,7 +107,8 @@ def sum_line(run: Run, summary: Summary) -> None:
     apart = outcomes.apart(summary.unanswerable, summary.reference_only)
     several = "Evidence is found when a chunk of every passage that the question needs has come."
     apart = f"{apart[:1].upper()}{apart[1:]}." if apart else ""
-    st.caption(" ".join(filter(None, [several, more, apart, plain(evaluate.doubt_words(summary))])))
+    limits = without_model.words(cache.overview(run).asked.generators)
+    st.caption(" ".join(filter(None, [several, more, apart, plain(evaluate.doubt_words(summary)), plain(limits)])))
 
 
 def show_outcome(outcome: str) -> None:

@@ -23,7 +23,6 @@ from ragviz.analysis.sides import (
     Setting,
     answer_metrics,
     answer_notes,
-    generator_notes,
     notes,
     of_different_sides,
     settings_that_differ,
@@ -33,6 +32,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.registry import METRICS, REGISTRY, label, shown_in
+from ragviz.questions import without_model
 from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.corrections import benjamini_hochberg, holm
@@ -263,7 +263,7 @@ def compare(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids)),
             *few_notes({name: each.clusters for name, each in (paired | answers).items()}, rule.primary),
             *answer_notes(sides),
-            *generator_notes(sides, [(generators or {}).get(i, "") for i in ids]),
+            *filter(None, [without_model.words([(generators or {}).get(i, "") for i in ids])]),
         ),
         metrics={name: metrics[name] for name in values},
         values=values,

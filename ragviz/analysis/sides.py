@@ -169,17 +169,6 @@ def answer_notes(sides: Sequence[RunSide]) -> Iterator[str]:
         yield f"The answers were judged by different models ({each}): a difference may come from the judge."
 
 
-def generator_notes(sides: Sequence[RunSide], generators: Sequence[str]) -> Iterator[str]:
-    """Note that questions made of the chunks' own words cannot tell retrievers apart."""
-    if len({side.config.get("retriever") for side in sides}) > 1 and 2 * generators.count("extractive") > len(
-        generators
-    ):
-        yield (
-            f"{generators.count('extractive'):,} of the {len(generators):,} questions were generated without a model, "
-            "from the words of the chunks: they favour BM25, and do not show which retriever is better."
-        )
-
-
 def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Yield dotted key and value of nested choices."""
     for key, value in config.items():

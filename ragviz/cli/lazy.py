@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from ragviz.questions import splits as splits
     from ragviz.questions import staleness as staleness
     from ragviz.questions import versions as versions
+    from ragviz.questions import without_model as without_model
     from ragviz.report import junit as junit
     from ragviz.report import reports as reports
     from ragviz.retrieval import search as search
@@ -176,6 +177,7 @@ if not TYPE_CHECKING:
     sets = _Lazy("questions.sets")
     spending = _Lazy("models.spending")
     splits = _Lazy("questions.splits")
+    without_model = _Lazy("questions.without_model")
     staleness = _Lazy("questions.staleness")
     summaries = _Lazy("runs.summaries")
     tables = _Lazy("runs.tables")

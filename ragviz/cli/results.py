@@ -30,6 +30,7 @@ from ragviz.cli.lazy import (
     synthetic,
     tables,
     verdicts,
+    without_model,
 )
 from ragviz.cli.lazy import compare as comparing
 from ragviz.core.errors import InputError, UsageError
@@ -70,6 +71,8 @@ def results(
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
     judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=list(zip(questions, retrieved, strict=True)))
     body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
+    if limits := without_model.words([question.generator for question in questions]):
+        body["made_without_model"] = limits
     body |= evaluate.breakdown_to_json(parts)
 
     def draw() -> None:
@@ -77,6 +80,7 @@ def results(
             _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
+            console.out.print(limits, highlight=False) if limits else None
             if behind := list(causes.values()).count("not_indexed"):
                 told = diagnose.CAUSES["not_indexed"]
                 counted = f"{behind:,} question{'s' * (behind != 1)}"

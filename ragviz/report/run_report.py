@@ -14,6 +14,7 @@ from ragviz.core.configuration import HAND_MADE
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
+from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
 from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
@@ -78,6 +79,7 @@ def _card(
 ) -> Html:
     checked = judgements.check(workspace, run)
     sentence = verdict.verdict(measured(run, summary, judgement, questions), run.config).sentence
+    limits = without_model.words([question.generator for question in questions])
     facts = []
     if summary.n:
         for name in (name for name in shown_in("tile") if name in METRICS):
@@ -96,6 +98,7 @@ def _card(
         element("p", sentence) if sentence else None,
         element("dl", *facts, class_="facts"),
         element("p", evaluate.doubt_words(summary), class_="soft") if summary.n else None,
+        element("p", limits, class_="soft") if limits else None,
         element("p", measurements.unranked_words(run)) if measurements.unranked_words(run) else None,
         class_="card" if checked.passed else "card no",
     )  # fmt: skip
