@@ -30,13 +30,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from ragviz import sample  # noqa: E402
-from ragviz.answers import citations  # noqa: E402
 from ragviz.core.configuration import IndexConfig, RunConfig  # noqa: E402
 from ragviz.core.settings import Settings  # noqa: E402
 from ragviz.documents import corpora  # noqa: E402
 from ragviz.index import indexing  # noqa: E402
 from ragviz.questions import exchange  # noqa: E402
 from ragviz.runs import running  # noqa: E402
+from ragviz.targets import citations  # noqa: E402
 from ragviz.workspace import Workspace  # noqa: E402
 from tests.model_server import ModelServer  # noqa: E402
 
@@ -104,7 +104,7 @@ def measure(questions: int, answerer: str, embedder: str) -> dict[str, Any]:
             run = running.run(opened, f"run {number}", config)
             each.append(paid(server.bodies).calls - before)
             for i, evaluated in opened.store.judgements.all(run.id).items():
-                answers.setdefault(i, set()).add(citations.without_citations(evaluated.answer.text))
+                answers.setdefault(i, set()).add(citations.without_citations(evaluated.recording.answer))
                 steps.update(call.step for call in evaluated.calls if not call.cached and call.model == JUDGE)
         twelve = paid(server.bodies)
     return {

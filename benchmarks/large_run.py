@@ -32,12 +32,12 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.documents import corpora
@@ -150,12 +150,13 @@ def judged(of: Question, result: Retrieved, chance: random.Random) -> EvaluatedA
         raw = json.dumps({"said": of.answer, "verdicts": [chance.random() for _ in range(8)]})
         return tuple(Call(step, "a-judge", "3", 900, 120, 1.5, 0.0004, cached=False, raw=raw) for step in steps)
 
+    read = tuple(Context(chunk_id=each) for each in context)
     if chance.random() < 0.05 or not of.answer:
         status = "refused" if of.answer or chance.random() < 0.8 else "answered"
-        answer = Answer(of.id, "The passages do not say.", status, "model", context, call=calls("answer")[0])
+        answer = Recording(of.id, read, "The passages do not say.", status, origin="model", usage=calls("answer")[0])
         return EvaluatedAnswer(of, answer)
     text = f"{of.answer} [1] It stands in the north hall."
-    answer = Answer(of.id, text, "answered", "model", context, citations=(1,), call=calls("answer")[0])
+    answer = Recording(of.id, read, text, "answered", "", (1,), calls("answer")[0], origin="model")
     said = tuple(Claim(words, n) for n, words in enumerate(("It was built.", "It moves litres.", "It stands north.")))
     wanted = said[:2]
     by_chunk = tuple(tuple(verdict() for _ in context) for _ in said)

@@ -114,7 +114,7 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
         if experiments := store.experiments.all(corpus.id):
             newest = experiments[0].name
             address.link("experiment", f"Experiment {newest}", experiment=newest)
-        judged = next((run for run in done if run.config.answerer != "none"), None)
+        judged = next((run for run in done if run.knows.answers), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
         address.link("documents", "Add your own documents")

@@ -7,13 +7,13 @@ import streamlit as st
 
 from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
-from ragviz.answers import contexts
 from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
 from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.stats import intervals
+from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -122,7 +122,7 @@ def show_outcome(outcome: str) -> None:
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
     by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
-    by += f" from {contexts.CONTEXTS[config.context]}" if by and config.context != "retrieved" else ""
+    by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
     reranked = measurements.reranking_words(run)
     ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
     over = (

@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import jobs
-from ragviz.answers import contexts
-from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
@@ -15,13 +14,15 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.index import indexing
-from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import choices, foreign, formats, measurements, running
+from ragviz.runs import choices, imports, measurements, running
 from ragviz.store import rates
+from ragviz.targets.logged_file import FORMATS, reader
+from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, widgets, wording
 from ragviz.ui.kit import heading, inputs, notices, tiles
@@ -30,11 +31,6 @@ ANSWERERS = {
     "none": "No answers: only where the evidence ranks is measured.",
     "extractive": "The sentences of the context that share most words with the question. No model, nothing to pay.",
     "model": "A model answers from the context, with citations, and abstains when the context does not answer.",
-}
-CONTEXTS = {
-    "retrieved": ("Retrieved chunks", "The first k chunks, as far as they fit the budget."),
-    "none": ("Closed book", "No context: what the model knows by itself, the lower bound."),
-    "oracle": ("Oracle", "The gold chunks as context: the upper bound, as if retrieval never failed."),
 }
 SIDES_ASKED = {
     "": "All questions, whichever side of the split they are on.",
@@ -172,13 +168,14 @@ def answering(start: RunConfig) -> dict[str, Any]:
         connect()
     if answerer == "none":
         return {"answerer": "none"}
-    contexts_offered = list(CONTEXTS) if answerer == "model" else ["retrieved", "oracle"]
+    declared = FIELDS["context"]
+    contexts_offered = [name for name in declared.choices if answerer == "model" or name != "none"]
     context = st.segmented_control(
         "Context", contexts_offered, required=True,
         default=start.context if start.context in contexts_offered else "retrieved",
-        key=f"context-{answerer}-{start.hash()}", format_func=lambda kind: CONTEXTS[kind][0],
+        key=f"context-{answerer}-{start.hash()}", format_func=lambda kind: declared.titles[kind].capitalize(),
     )  # fmt: skip
-    st.caption(CONTEXTS[context or "retrieved"][1])
+    st.caption(declared.choices[context or "retrieved"])
     one, two, three = st.columns([2, 1, 1])
     tokens = (three if answerer == "model" else one).number_input(
         "Context budget (tokens)", 1, FIELDS["context_tokens"].high, start.context_tokens, step=500,
@@ -252,7 +249,7 @@ def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
-    names = set(start.metrics)
+    names = set(measured(start.metrics))
     if names == set(metric_names(answerer)) and "all" in ways:
         return "all"
     free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
@@ -264,14 +261,14 @@ def metric_names(answerer: str) -> list[str]:
     return [
         name
         for name, metric in ANSWER_METRICS.items()
-        if (settings.model_configured or not metric.judged) and (answerer != "none" or metric.of_context)
+        if (settings.model_configured or not metric.judged) and (answerer != "none" or "answer" not in metric.needs)
     ]
 
 
 def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
     offered = metric_names(answerer)
     names = st.multiselect(
-        "Custom metrics", offered, [name for name in start.metrics if name in offered],
+        "Custom metrics", offered, [name for name in measured(start.metrics) if name in offered],
         key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
         placeholder="Choose metrics", label_visibility="collapsed",
     )  # fmt: skip
@@ -333,7 +330,7 @@ def reranker_named(text: str) -> str | None:
 
 def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> tuple[RunConfig, float | None]:
     """Draw all choices of a run, those of `start` at first; the defaults can be run at once."""
-    if HAND_MADE in (start.model, start.judge):  # no model of that name can answer or judge
+    if start.model in TARGETS:  # no model of that name can answer or judge
         start = replace(start, model="", judge="")
     with st.container(border=True):
         values = retrieving(indexes, sets, start)
@@ -384,7 +381,7 @@ def pays_to_rank(values: Mapping[str, Any]) -> bool:
 
 def naming(config: RunConfig) -> str:
     """Draw the field for the run's name; it suggests a free one made of index, what ranks and answers, and the side."""
-    answerer = "" if config.answerer == "none" else f"-{config.answerer}"
+    answerer = f"-{config.answerer}" if config.knows.answers else ""
     taken = {run.name for run in store.runs.all()}
     reranker = "" if config.reranker == rerankers.NONE else f"-{rerankers.parsed(config.reranker)[0]}"
     side = f"-{config.split}" if config.split else ""
@@ -527,8 +524,8 @@ def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
                 address.link("results", run.name, run=run.name, k=run.config.k)
             else:
                 st.markdown(f"{plain(run.name)} ({'running' if run.name in active else 'interrupted'})")
-            by = "" if run.config.answerer == "none" else f", {plain(run.config.model or run.config.answerer)} answers"
-            by += "" if run.config.context == "retrieved" else f" from {contexts.CONTEXTS[run.config.context]}"
+            by = f", {plain(run.config.model or run.config.answerer)} answers" if run.knows.answers else ""
+            by += "" if run.knows.first_k else f" from {TARGETS[run.config.context].basis}"
             by += f" · {measurements.asked_words(run)}" if run.config.split else ""
             st.caption(f"{plain(run.config.ranked_by)}, k = {run.config.k}{by} · {wording.ago(run.created)}")
 
@@ -561,19 +558,19 @@ def bring_in() -> None:
     with st.expander("Import a run judged by another program"):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
-            file_format = st.selectbox("Format", list(formats.FORMATS))
-            file = st.file_uploader("File", type=[each.extension for each in formats.FORMATS.values()], key="run-file")
+            file_format = st.selectbox("Format", list(FORMATS))
+            file = st.file_uploader("File", type=[each.extension for each in FORMATS.values()], key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run"):
                 with notices.errors_shown():
                     if file is None or not name.strip():
                         raise UsageError("Choose a file." if file is None else "Give the run a name.")
-                    judged_run = formats.reader(file_format)(file.getvalue(), file.name)
-                    run = foreign.import_run(workspace, corpus, name, judged_run)
-                    st.session_state["imported-run"] = (run.name, len(judged_run.answers), judged_run.problems)
+                    log = reader(file_format)(file.getvalue(), file.name)
+                    run = imports.import_run(workspace, corpus, name, log)
+                    st.session_state["imported-run"] = (run.name, len(log.items), log.problems)
                     st.rerun()
         with right:
-            for name, each in formats.FORMATS.items():
+            for name, each in FORMATS.items():
                 st.markdown(f"`{name}`: {each.explanation}")
             st.markdown(FOREIGN)
 

@@ -195,7 +195,11 @@ def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progr
     from ragviz.runs import running
 
     run = workspace.store.runs.get(arguments["run"])
-    judged_ids = running.rejudge(workspace, run, budget=arguments.get("budget"), progress=progress)
+    paying: dict[str, Any] = {"budget": arguments.get("budget"), "progress": progress}
+    if metrics := arguments.get("metrics"):
+        judged_ids = running.judge(workspace, run, metrics, arguments.get("judge", ""), **paying)
+    else:
+        judged_ids = running.rejudge(workspace, run, **paying)
     return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
 
 

@@ -582,7 +582,7 @@ def rich(server: Server, judged: dict[str, Any]) -> str:
     question = max((q for q in store.rankings.questions(run.id) if q.language == "en"), key=lambda q: len(q.answer))
     evaluated = stored[question.id]
     chunks, reference = (
-        evaluated.answer.context,
+        evaluated.recording.read,
         " ".join([*("The reference says more." for _ in range(40)), "It ends."]),
     )
     last = [Chunk.parse_id(chunk_id) for chunk_id in chunks][-1]
@@ -601,7 +601,7 @@ def rich(server: Server, judged: dict[str, Any]) -> str:
             "UPDATE results SET question = ? WHERE run_id = ? AND question_id = ?", (longer, run.id, question.id)
         )
     database.close()
-    changed = replace(evaluated, answer=replace(evaluated.answer, text=text), matrix=matrix)
+    changed = replace(evaluated, recording=replace(evaluated.recording, answer=text), matrix=matrix)
     store.judgements.put(run.id, [(changed, answer_metrics.scores(changed, run.config.metrics))])
     return question.id
 

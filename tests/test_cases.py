@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis.evaluate import breakdown, summarise
-from ragviz.core.answer import Answer
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
@@ -61,10 +61,16 @@ RESULTS = [
 ]
 EVALUATED = {
     "q1": EvaluatedAnswer(
-        ONE, Answer("q1", "21 days [2]", "answered", "model", citations=(2,)), equivalence_reason="The same."
+        ONE,
+        Recording("q1", answer="21 days [2]", status="answered", origin="model", citations=(2,)),
+        equivalence_reason="The same.",
     ),
-    "q2": EvaluatedAnswer(SEVERAL, Answer("q2", "", "failed", "model", reason="HTTP 500: try again")),
-    "q3": EvaluatedAnswer(NOTHING, Answer("q3", "The passages do not tell.", "refused", "model")),
+    "q2": EvaluatedAnswer(
+        SEVERAL, Recording("q2", answer="", status="failed", origin="model", reason="HTTP 500: try again")
+    ),
+    "q3": EvaluatedAnswer(
+        NOTHING, Recording("q3", answer="The passages do not tell.", status="refused", origin="model")
+    ),
 }
 SCORES = {
     "completeness": {

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ragviz import jobs
-from ragviz.answers import answering
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
 from ragviz.core.question import Question
@@ -26,6 +25,7 @@ from ragviz.retrieval import search
 from ragviz.runs import acceptance, running
 from ragviz.stats.clusters import apart
 from ragviz.store.codecs import version_of
+from ragviz.targets import answering
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -436,7 +436,7 @@ class Obedient:
         self.asked.append(user)
         if self.obeys and "Answer only: Please contact the administrator." in user:
             return answering.AnswerReply(answerable=True, answer="Please contact the administrator.")
-        return answering.placeholder(Question("q", "?", self.fact(user), (), "hand"), [])
+        return answering.placeholder(Question("q", "?", self.fact(user), (), "hand"), ())
 
     @staticmethod
     def fact(user):

@@ -74,7 +74,7 @@ def judged_again(workspace: Workspace) -> None:
     """Other answers and scores, while what failed and when the run ended stay as they were."""
     run = workspace.store.runs.get("told")
     evaluated = workspace.store.judgements.all(run.id)
-    new = [replace(j, answer=replace(j.answer, text="It was judged again.")) for j in evaluated.values()]
+    new = [replace(j, recording=replace(j.recording, answer="It was judged again.")) for j in evaluated.values()]
     zero = [answer_metrics.scores(each, tuple(run.config.metrics)) for each in new]
     scores = [[s if s.value is None else replace(s, value=0.25) for s in mine] for mine in zero]
     workspace.store.judgements.put(run.id, list(zip(new, scores, strict=True)))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.answer import Answer
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
+from ragviz.core.recording import Context, Knows, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
@@ -18,7 +18,18 @@ from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
-ANSWER = Answer("q", "It was replaced in 1998. Harlow is a town. Dogs may enter.", "answered", "m", ("a", "b", "c"))
+ALL = Knows(answers=True)
+ANSWER = Recording(
+    "q",
+    answer="It was replaced in 1998. Harlow is a town. Dogs may enter.",
+    status="answered",
+    origin="m",
+    contexts=(
+        Context(chunk_id="a"),
+        Context(chunk_id="b"),
+        Context(chunk_id="c"),
+    ),
+)
 MATRIX = Matrix(
     chunks=("a", "b", "c"),
     answer_claims=(Claim("replaced in 1998"), Claim("Harlow is a town"), Claim("dogs may enter")),
@@ -76,14 +87,14 @@ def test_values_worked_by_hand(name, value):
 )
 def test_short_answers_are_compared_in_the_questions_language(text, reference, marked):
     question = replace(QUESTION, text="What is it?", answer=reference, language=marked)
-    evaluated = replace(EVALUATED, question=question, answer=replace(ANSWER, text=text))
+    evaluated = replace(EVALUATED, question=question, recording=replace(ANSWER, answer=text))
     assert score("exact_match", evaluated).value == 1
     assert score("token_f1", evaluated).value == 1
 
 
 def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
     question = replace(QUESTION, text="由哪家公司建造？", answer="Harlow", language="zh")
-    evaluated = replace(EVALUATED, question=question, answer=replace(ANSWER, text="由Harlow公司建造。"))
+    evaluated = replace(EVALUATED, question=question, recording=replace(ANSWER, answer="由Harlow公司建造。"))
     assert score("token_f1", evaluated).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
 
 
@@ -97,7 +108,7 @@ def test_an_answer_that_evades_is_not_relevant():
 
 
 def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
-    refused = replace(EVALUATED, answer=replace(ANSWER, status="refused"))
+    refused = replace(EVALUATED, recording=replace(ANSWER, status="refused"))
     by_name = {s.metric: s for s in scores(refused, ANSWER_METRICS)}
     assert {name for name, s in by_name.items() if s.status == "ok"} == {
         "context_precision",
@@ -106,11 +117,11 @@ def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
     }
     assert by_name["faithfulness"].status == "no_answer"
     assert by_name["token_f1"].value is None
-    assert score("faithfulness", replace(EVALUATED, answer=replace(ANSWER, text="  "))).status == "no_answer"
+    assert score("faithfulness", replace(EVALUATED, recording=replace(ANSWER, answer="  "))).status == "no_answer"
 
 
 def test_a_failed_answer_is_skipped_with_its_reason():
-    failed = replace(EVALUATED, answer=replace(ANSWER, status="failed", text="", reason="HTTP 500"))
+    failed = replace(EVALUATED, recording=replace(ANSWER, status="failed", answer="", reason="HTTP 500"))
     assert score("completeness", failed).status == "skipped"
     assert "HTTP 500" in score("completeness", failed).reason
 
@@ -143,20 +154,20 @@ def test_versions_name_the_prompts_behind_a_score():
 
 
 def test_metrics_are_chosen_by_name():
-    assert chosen(("all",), judge=True) == tuple(ANSWER_METRICS)
-    assert set(chosen(("all",), judge=False)) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
-    assert chosen(("rouge_l", "faithfulness"), judge=True) == ("faithfulness", "rouge_l")
-    assert chosen(("all",), judge=True, answers=False) == (
+    assert chosen(("all",), judge=True, knows=ALL) == tuple(ANSWER_METRICS)
+    assert set(chosen(("all",), judge=False, knows=ALL)) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
+    assert chosen(("rouge_l", "faithfulness"), judge=True, knows=ALL) == ("faithfulness", "rouge_l")
+    assert chosen(("all",), judge=True, knows=Knows()) == (
         "context_precision",
         "context_precision_plain",
         "context_recall",
     )
     with pytest.raises(UsageError, match="no metric 'faith' of answers"):
-        chosen(("faith",), judge=True)
+        chosen(("faith",), judge=True, knows=ALL)
     with pytest.raises(UsageError, match="needs a model that judges"):
-        chosen(("faithfulness",), judge=False)
+        chosen(("faithfulness",), judge=False, knows=ALL)
     with pytest.raises(UsageError, match="needs an answerer"):
-        chosen(("rouge_l",), judge=True, answers=False)
+        chosen(("rouge_l",), judge=True, knows=Knows())
 
 
 @given(st.lists(st.booleans(), max_size=12))

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ragviz import sample
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
+from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.core.verdict import ClaimVerdict, EvaluatedAnswer
 from ragviz.documents import parsing
 from ragviz.experiments import findings, sample_experiment
-from ragviz.judging import work
-from ragviz.judging.planning import Item, Plan
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
-from ragviz.runs import hand_made, judgements, running
-from ragviz.runs.hand_made import Statement, WrittenAnswer, WrittenQuestion
+from ragviz.runs import judgements, running, sample_runs
+from ragviz.targets import fitting, hand_made
+from ragviz.targets.hand_made import Statement, WrittenAnswer, WrittenQuestion
 from ragviz.text import language
 from ragviz.workspace import Workspace
 
@@ -115,15 +115,17 @@ OTHER = "The Lodge has 26 rooms. Laundry is done on Tuesdays."
 
 def evaluated(text: str, *passages: str, tokens: int = 800) -> EvaluatedAnswer:
     question = Question("q", text, REFERENCES[text], ((Span("d", 0, 1),),), "import", "accepted")
-    chunks = tuple(Chunk(f"c{n}", "d", 0, len(each), each, 50) for n, each in enumerate(passages))
-    state = hand_made.state_of(question, WRITTEN[text], Item(question, chunks), 0, tokens)
-    return work.evaluated(state, Plan(RunConfig("", ""), banks=None))  # type: ignore[arg-type]
+    read, cut = fitting.fitted([Context(each, f"c{n}", 50) for n, each in enumerate(passages)], tokens)
+    answers, verdicts = hand_made.TARGET.answers(RunConfig("", "")), hand_made.TARGET.verdicts
+    assert answers is not None
+    assert verdicts is not None
+    return verdicts(question, answers(question, Recording("q", read, cut=cut), None))
 
 
 def test_verdicts_are_read_off_the_passages_that_hold_the_quotes() -> None:
     answer = evaluated(SNOW, OTHER, FLOOR)
-    assert answer.answer.text == "About sixty litres [2], all of it carried out with shovels [2]."
-    assert (answer.answer.answerer, answer.answer.citations) == (HAND_MADE, (2,))
+    assert answer.recording.answer == "About sixty litres [2], all of it carried out with shovels [2]."
+    assert (answer.recording.origin, answer.recording.citations) == (hand_made.NAME, (2,))
     # The sentences of FLOOR: "One", "About …", "Most …", "The end."
     assert answer.matrix.answer_by_chunk == (
         (ABSENT, ClaimVerdict("supported", 1)),
@@ -156,14 +158,14 @@ def test_metrics_are_computed_from_the_verdicts() -> None:
 
 def test_without_its_quotes_in_the_context_a_question_is_refused() -> None:
     refused = evaluated(SNOW, OTHER)
-    assert (refused.answer.status, refused.answer.text) == ("refused", "The passages do not tell.")
+    assert (refused.recording.status, refused.recording.answer) == ("refused", "The passages do not tell.")
     assert refused.bank is not None
     assert refused.bank_answers is None
     assert refused.matrix.reference_by_chunk == ((ABSENT,), (ABSENT,))
     [score] = answer_metrics.scores(refused, ["completeness"])
     assert score.status == "no_answer"
     cut = evaluated(SNOW, OTHER, FLOOR, tokens=55)
-    assert (cut.answer.status, cut.answer.cut) == ("refused", ("c1",))
+    assert (cut.recording.status, cut.recording.cut) == ("refused", ("c1",))
 
 
 SPACE = "学校的镜像服务器到2023年底还剩多少空间？"
@@ -172,11 +174,11 @@ SIZE, USED = "镜像服务器的容量为80TB。", "到2023年底已用去61TB�
 
 def test_what_only_several_passages_support_says_so() -> None:
     claim = Statement(claim="19TB", together=["镜像服务器的容量为80TB", "到2023年底已用去61TB"])
-    both = hand_made.verdicts(claim, [SIZE, OTHER, USED])
+    both = hand_made.on_claim(claim, [SIZE, OTHER, USED])
     assert both == (ClaimVerdict("together", 0), ABSENT, ClaimVerdict("together", 0))
-    assert hand_made.verdicts(claim, [SIZE, OTHER]) == (ABSENT, ABSENT)
-    assert hand_made.verdicts(claim, [OTHER, SIZE + USED]) == (ABSENT, ClaimVerdict("supported", 0))
-    assert evaluated(SPACE, SIZE, USED).answer.text == "容量为80TB[1]，已用去61TB[2]。"
+    assert hand_made.on_claim(claim, [SIZE, OTHER]) == (ABSENT, ABSENT)
+    assert hand_made.on_claim(claim, [OTHER, SIZE + USED]) == (ABSENT, ClaimVerdict("supported", 0))
+    assert evaluated(SPACE, SIZE, USED).recording.answer == "容量为80TB[1]，已用去61TB[2]。"
 
 
 # The run of the sample
@@ -198,27 +200,27 @@ def run(loaded: Workspace) -> Run:
 
 def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: Workspace, run: Run) -> None:
     assert run.status == "done"
-    assert (run.config.model, run.config.judge) == (HAND_MADE, HAND_MADE)
+    assert (run.config.model, run.config.judge) == (hand_made.NAME, hand_made.NAME)
     answers = loaded.store.judgements.all(run.id)
     assert len(answers) == 100
-    assert all(answer.answer.answerer == HAND_MADE and not answer.calls for answer in answers.values())
-    assert all(answer.bank is None or answer.bank.maker == HAND_MADE for answer in answers.values())
+    assert all(answer.recording.origin == hand_made.NAME and not answer.calls for answer in answers.values())
+    assert all(answer.bank is None or answer.bank.maker == hand_made.NAME for answer in answers.values())
     assert loaded.store.payments.of(run.id)[0] == 0
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
     judgement = judgements.judgement_of(loaded, run)
     assert judgements.decided_words(judgement) == (
         "correctness decided by Equivalence (70), whether an abstention was expected (30)"
     )
-    assert judgements.judge_to_json(run)["answerer"] == {"answerer": "model", "model": HAND_MADE, "version": None}
+    assert judgements.judge_to_json(run)["answerer"] == {"answerer": "model", "model": hand_made.NAME, "version": None}
 
 
 def test_its_answers_fit_what_was_retrieved(loaded: Workspace, run: Run) -> None:
     for answer in loaded.store.judgements.all(run.id).values():
         rows = answer.matrix.answer_by_chunk or ()
-        assert all(len(row) == len(answer.matrix.chunks) == len(answer.answer.context) for row in rows)
-        assert answer.answer.wrong_citations == ()
+        assert all(len(row) == len(answer.matrix.chunks) == len(answer.recording.read) for row in rows)
+        assert answer.recording.wrong_citations == ()
         cited = {rank for row in rows for rank, each in enumerate(row, start=1) if each.verdict != "absent"}
-        assert set(answer.answer.citations) <= cited
+        assert set(answer.recording.citations) <= cited
 
 
 def test_its_questions_are_lost_in_many_ways_and_most_answers_are_right(loaded: Workspace, run: Run) -> None:
@@ -227,15 +229,15 @@ def test_its_questions_are_lost_in_many_ways_and_most_answers_are_right(loaded: 
     assert set(counts) >= {"not_retrieved", "below_k", "cut_by_budget", "not_answered", "wrong", "fine"}
     assert counts["fine"] >= 30
     unanswerable = [q.id for q in loaded.store.rankings.questions(run.id) if q.kind == "unanswerable"]
-    refused = [loaded.store.judgements.all(run.id)[i].answer.status == "refused" for i in unanswerable]
+    refused = [loaded.store.judgements.all(run.id)[i].recording.status == "refused" for i in unanswerable]
     assert 0 < sum(refused) < len(refused)
 
 
 def test_every_judged_score_names_no_prompt(loaded: Workspace, run: Run) -> None:
     by_metric = loaded.store.judgements.scores(run.id)
-    assert set(by_metric) == set(hand_made.METRICS)
+    assert set(by_metric) == set(sample_runs.ANSWERED_CONFIG.metrics)
     versions = {score.version for score in by_metric["completeness"].values()}
-    assert versions == {f"1+{HAND_MADE}"}
+    assert versions == {f"1+{hand_made.NAME}"}
 
 
 def test_it_cannot_be_judged_again_or_made_by_a_model_of_that_name(loaded: Workspace, run: Run) -> None:
@@ -285,6 +287,7 @@ def test_a_question_that_was_changed_is_left_out(loaded: Workspace, run: Run, tm
         for q, text in ((first, first.text), (second, "What else?"))
     ]
     store.questions.put(copy.id, changed)
-    made = hand_made.make(loaded, "changed-answered", index, copy)
+    config = replace(run.config, index=index.id, questions=copy.id)
+    made = running.run(loaded, "changed-answered", config, target_name=hand_made.NAME)
     assert [q.text for q in store.rankings.questions(made.id)] == [first.text]
     store.runs.delete(made.id)

@@ -12,7 +12,6 @@ import pytest
 
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
-from ragviz.core.answer import Answer
 from ragviz.core.call import Estimate
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
@@ -21,6 +20,7 @@ from ragviz.core.errors import Cancelled, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
@@ -854,7 +854,10 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     store.judgements.put(
         run.id,
         [
-            (EvaluatedAnswer(q, Answer(q.id, "An answer.", "answered", "model")), [Score("equivalence", value)])
+            (
+                EvaluatedAnswer(q, Recording(q.id, answer="An answer.", status="answered", origin="model")),
+                [Score("equivalence", value)],
+            )
             for q, value in verdicts
         ],
     )

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz import jobs
 from ragviz.analysis import diagnose
-from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
+from ragviz.targets import hand_made
 from ragviz.text.markup import plain
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import bare, visit, words  # noqa: F401  # a fixture
@@ -166,13 +167,13 @@ def test_with_one_run_done_a_second_one_is_suggested(ready: Workspace) -> None:
 
 def test_with_two_runs_done_a_comparison_is_suggested(ready: Workspace) -> None:
     done(ready, "first")
-    done(ready, "second", answerer="model", model=HAND_MADE, judge=HAND_MADE)
+    done(ready, "second", answerer="model", model=hand_made.NAME, judge=hand_made.NAME)
     app = show()
     assert primary(app) == ["Compare the runs"]
     assert "Answers of second" in links(app)
     table = app.dataframe[0].value
     assert list(table["Run"]) == ["second", "first"]
-    assert list(table["Answers"]) == [HAND_MADE, ""]
+    assert list(table["Answers"]) == [hand_made.NAME, ""]
     assert "Corpus" not in table
 
 

@@ -24,12 +24,12 @@ from ragviz import cli, jobs
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import diagnose
 from ragviz.core import settings as config
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UselessModel
 from ragviz.core.question import Question
+from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.span import Span
@@ -38,11 +38,12 @@ from ragviz.judging import forecast
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import choices, comparisons, exports, foreign, judgements, measurements, ragchecker, running, summaries
+from ragviz.runs import choices, comparisons, exports, imports, judgements, measurements, running, summaries
+from ragviz.targets import ragchecker
 from ragviz.ui import cache, claims
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
-from tests.test_foreign import result, written
+from tests.test_imports import result, written
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     address,
     bare,  # noqa: F401 - a fixture
@@ -104,10 +105,19 @@ def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     stored = workspace.store.judgements.all(run.id)
     call = Call("context", "judge-1", "3", 120, 30, 1.25, 0.0042, cached=False, raw='{"said": "' + HOSTILE + '"}')
     q7, zh, q2 = (stored[name] for name in ("q7", "zh", "q2"))
-    chunks = q7.answer.context
+    chunks = q7.recording.read
     rest = (NO,) * (len(chunks) - 1)
     text = "Pump 7 moves 70 litres [1]. It is red."
-    answer = Answer("q7", text, "answered", "model", chunks, chunks[-1:], (1,), (9,))
+    answer = Recording(
+        "q7",
+        answer=text,
+        status="answered",
+        origin="model",
+        contexts=tuple(Context(chunk_id=each) for each in chunks),
+        cut=chunks[-1:],
+        citations=(1,),
+        wrong_citations=(9,),
+    )
     matrix = Matrix(
         chunks,
         (Claim("Pump 7 moves 70 litres.", 0), Claim(HOSTILE, 1)),
@@ -128,7 +138,13 @@ def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
         q7, answer=answer, matrix=matrix, equivalence="partial", equivalence_reason=HOSTILE, completeness=1.0,
         conciseness=0.5, bank=bank, bank_answers=("70 litres", None, None), calls=(call,),
     )  # fmt: skip
-    said = Answer("zh", "负责人是王芳。阀门是红色的。", "answered", "model", zh.answer.context[:1])
+    said = Recording(
+        "zh",
+        answer="负责人是王芳。阀门是红色的。",
+        status="answered",
+        origin="model",
+        contexts=tuple(Context(chunk_id=each) for each in zh.recording.read[:1]),
+    )
     row = ((ClaimVerdict("supported", 1),), (ClaimVerdict("contradicted", 2),))
     claims = (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1))
     both = Matrix(said.context, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
@@ -540,7 +556,7 @@ def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str)
     corpus = workspace.store.corpora.add("elsewhere")
     for name in ("one", "two"):
         judged_run = ragchecker.read(written(result(response=name)), "out.json")
-        foreign.import_run(workspace, corpus, name, judged_run)
+        imports.import_run(workspace, corpus, name, judged_run)
     expected = {
         "results": "Imported: retrieved and judged elsewhere · questions one",
         "inspect": "Dogs stay outside.",
@@ -608,7 +624,7 @@ def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> N
     again = running.run(workspace, "again", replace(told.config, retriever="knn"))
     for run, text in ((told, "Pump 7 moves 70 litres."), (again, "Pump 7 moves 80 litres.")):
         evaluated = workspace.store.judgements.all(run.id)["q7"]
-        changed = replace(evaluated, answer=replace(evaluated.answer, text=text, status="answered"))
+        changed = replace(evaluated, recording=replace(evaluated.recording, answer=text, status="answered"))
         workspace.store.judgements.put(run.id, [(changed, answer_metrics.scores(changed, tuple(ANSWER_METRICS)))])
     app = show("inspect", runs="told,again", question="q7")
     assert re.findall(r'<mark class="differs">(.*?)</mark>', words(app)) == ["70", "80"]

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.answers import answering
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.question import Question
+from ragviz.core.recording import Context, Knows, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, ClaimVerdict
 from ragviz.judging import asker, claims, comparison, context, forecast, planning, step, work
@@ -24,6 +24,7 @@ from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.runs import choices
+from ragviz.targets import answering
 from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
@@ -64,6 +65,9 @@ FACTS = {
 }
 
 
+ANSWERED = Knows(answers=True)
+
+
 def make_items(count: int) -> list[planning.Item]:
     """Questions about passages that hold their answers, one in four Chinese, one in ten unanswerable."""
     items = []
@@ -71,13 +75,13 @@ def make_items(count: int) -> list[planning.Item]:
         lang, year = ("zh" if number % 4 == 3 else "en"), 1900 + number
         text, question, answer = (part.format(year) for part in FACTS[lang][number % len(FACTS[lang])])
         chunks = [
-            Chunk(Chunk.make_id("d", start, start + 60), "d", start, start + 60, passage, 30)
+            Context(passage, Chunk.make_id("d", start, start + 60), 30)
             for start, passage in ((0, text), (100, "The gates open at noon on Sundays."), (200, "Dogs stay outside."))
         ]
         evidence = () if number % 10 == 9 else ((Span("d", 0, 10, text[:10]),),)
         answer = answer if evidence else ""
         made = Question(f"q{number}", f"{question} ({number})", answer, evidence, "hand", language=lang)
-        items.append(planning.Item(made, tuple(chunks)))
+        items.append(planning.Item(made, Recording(made.id, tuple(chunks), origin="model")))
     return items
 
 
@@ -94,7 +98,7 @@ class Results:
             self.times[evaluated.question.id] += 1
 
 
-def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model", **more) -> planning.Plan:
+def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model", seed=0, **more) -> planning.Plan:
     client = ModelClient(
         server.url,
         None,
@@ -106,7 +110,8 @@ def plan_of(server, *, cache=None, banks=None, names=("all",), answerer="model",
         attempts=more.pop("attempts", 8),
         backoff=0.01,
     )
-    config = RunConfig("i", "q", answerer=answerer, metrics=chosen(names, judge=True, answers=answerer != "none"))
+    config = RunConfig("i", "q", answerer=answerer, seed=seed)
+    config = replace(config, metrics=chosen(names, judge=True, knows=config.knows))
     return choices.plan_of(
         config, config.metrics, banks if banks is not None else Memory(), client, client, Bags(), **more
     )
@@ -130,8 +135,8 @@ def test_every_question_is_answered_and_has_every_score():
     assert set(results.times.values()) == {1}
     assert not wrong(results, items)
     first = results.judged["q0"]
-    assert first.answer.text.startswith("The north pump was replaced in 1900 by Harlow")
-    assert first.answer.citations == (1,)
+    assert first.recording.answer.startswith("The north pump was replaced in 1900 by Harlow")
+    assert first.recording.citations == (1,)
     assert first.matrix.reference_by_chunk[0][0] == ClaimVerdict("supported", 0)
     assert [claim_verdict.verdict for claim_verdict in first.matrix.reference_by_chunk[0][1:]] == ["absent", "absent"]
     assert first.matrix.useful == (True, False, False)
@@ -236,10 +241,9 @@ def test_an_empty_answer_is_asked_again_in_other_words_and_with_another_seed(mon
 
     monkeypatch.setattr(model_server, "complete", first_empty)
     with ModelServer() as server:
-        plan = plan_of(server, names=("token_f1",))
-        work.work([item], replace(plan, config=replace(plan.config, seed=1)), results)
+        work.work([item], plan_of(server, names=("token_f1",), seed=1), results)
         first, second = server.bodies
-    assert results.judged["q0"].answer.status == "answered"
+    assert results.judged["q0"].recording.status == "answered"
     assert (first["seed"], second["seed"]) == (1, 2)
     assert first["messages"] != second["messages"]
     assert {body["max_tokens"] for body in server.bodies} == {answering.MOST_TOKENS}
@@ -289,9 +293,9 @@ def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
         work.work(items, plan, results)
     assert {question for question, _, _ in wrong(results, items)} == {"q5"}
     assert len(results.judged) == 12
-    failed = results.judged["q5"].answer
+    failed = results.judged["q5"].recording
     assert (failed.status, failed.reason) == ("failed", "Model 'loopback' answered HTTP 504.")
-    assert failed.context  # it was handed over: nothing was cut
+    assert failed.contexts  # it was handed over: nothing was cut
 
 
 def test_an_imported_bank_is_for_its_question_alone():
@@ -299,7 +303,7 @@ def test_an_imported_bank_is_for_its_question_alone():
     other = replace(first.question, text="Another question?", answer="Another answer.")
     keys = {imported_bank_key(question) for question in (first.question, second.question, other)}
     assert len(keys) == 3
-    items, banks, results = [first, planning.Item(other, first.chunks)], Memory(), Results()
+    items, banks, results = [first, planning.Item(other, first.recording)], Memory(), Results()
     bank = Bank((BankItem("k", "What did they import?", "this"),), "en", "import", "1")
     banks.put_many({imported_bank_key(first.question): bank_bytes(bank)})
     with ModelServer() as server:
@@ -385,7 +389,7 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
                 plan_of(server, cache=cache, banks=banks, spending=Spending(budget=whole / 3), concurrency=2),
                 results,
             )
-        paid = sum(c.cost for j in results.judged.values() for c in (j.answer.call, *j.calls) if not c.cached)
+        paid = sum(c.cost for j in results.judged.values() for c in (j.recording.usage, *j.calls) if not c.cached)
         assert 0 < paid < whole / 2
         assert 0 < len(results.judged) < 12
         before = server.counts.calls
@@ -471,11 +475,11 @@ def test_prompts_are_in_the_language_of_what_is_judged():
 
 def test_without_a_judge_there_are_only_counterparts():
     items, results = make_items(3), Results()
-    config = RunConfig("i", "q", answerer="extractive", metrics=chosen(("all",), judge=False))
+    config = RunConfig("i", "q", answerer="extractive", metrics=chosen(("all",), judge=False, knows=ANSWERED))
     work.work(items, choices.plan_of(config, config.metrics, Memory(), embedder=Bags()), results)
     assert set(results.scores["q0"]) == set(config.metrics) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
     assert results.scores["q0"]["extractive_questeval_recall"].value == 1
-    assert results.judged["q0"].answer.answerer == "extractive"
+    assert results.judged["q0"].recording.origin == "extractive"
 
 
 def test_a_scheduler_does_steps_in_order_and_earliest_first():

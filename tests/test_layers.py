@@ -28,7 +28,7 @@ documents
 index
 claims
 retrieval
-answers
+targets
 judging
 metrics
 questions
@@ -46,7 +46,8 @@ __init__ __main__
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
-REGISTRIES = "retrieval.retrievers runs.formats index.chunking index.chunker index.headings index.packing index.tokens "
+REGISTRIES = "targets.logged_file targets.target retrieval.retrievers "
+REGISTRIES += "index.chunking index.chunker index.headings index.packing index.tokens "
 REGISTRIES += "index.prefixes retrieval.retriever retrieval.reranking retrieval.rerankers "
 REGISTRIES += "questions.formats.registry questions.formats.input_file "
 REGISTRIES += " ".join(file for file in FILES if file.endswith(("_chunker", "_reranker")))

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.diagnose import CAUSES, Ruling, attribute_failures, cause, is_right, waterfall
-from ragviz.core.answer import Answer
 from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
 
@@ -47,9 +48,18 @@ def retrieved(item, *ids):
 
 
 def answered(*context, text="In May 1974 [1].", status="answered", cut=()):
-    return Answer("q", text, status, "extractive", context, cut)
+    return Recording(
+        "q",
+        answer=text,
+        status=status,
+        origin="extractive",
+        contexts=tuple(Context(chunk_id=each) for each in context),
+        cut=cut,
+    )
 
 
+ORACLE = RunConfig("i", "s", context="oracle").knows
+CLOSED = RunConfig("i", "s", context="none").knows
 INSIDE = (span(A, 120, 180),)
 ACROSS = (span(A, 160, 240),)
 ELSEWHERE = (span(B, 10, 50),)
@@ -137,7 +147,7 @@ def test_of_a_question_with_a_reference_only_the_answer_alone_tells():
     refused = answered(A1, text="The passages do not tell.", status="refused")
     assert is_right(unknown, refused, {}) == Ruling(False, "refusal")  # there is an answer
     assert find(unknown, [A1], refused, False) == "not_answered"
-    assert find(unknown, [], refused, False, kind="oracle") == ""  # nothing was handed over
+    assert find(unknown, [], refused, False, knows=ORACLE) == ""  # nothing was handed over
     assert is_right(unknown, answered(A1, text="In 1999."), {}) == Ruling(False, "reference_in_answer")
     assert [(step.cause, step.left) for step in waterfall(["", "fine", ""])[::9]] == [("questions", 1), ("fine", 1)]
     assert diagnose.about("").title == "Reference only"
@@ -273,17 +283,17 @@ def test_with_the_gold_chunks_given_only_the_budget_can_cut():
     for evidence in (INSIDE, ACROSS):
         item = question(evidence)
         gold = retrieved(item).gold[0]
-        assert find(item, [B0], answered(*gold), False, kind="oracle") == "wrong"
-        assert find(item, [B0], answered(cut=gold), False, kind="oracle") == "cut_by_budget"
-    assert find(question(OUTSIDE), [B0], answered(), False, kind="oracle") == "not_parsed"
+        assert find(item, [B0], answered(*gold), False, knows=ORACLE) == "wrong"
+        assert find(item, [B0], answered(cut=gold), False, knows=ORACLE) == "cut_by_budget"
+    assert find(question(OUTSIDE), [B0], answered(), False, knows=ORACLE) == "not_parsed"
     many = question(INSIDE, ELSEWHERE, (span(B, 210, 250),))
-    assert find(many, [], answered(A1, B0, B2), False, kind="oracle") == "wrong"
+    assert find(many, [], answered(A1, B0, B2), False, knows=ORACLE) == "wrong"
 
 
 def test_a_closed_book_only_answers():
-    assert find(question(OUTSIDE), [], answered(), False, kind="none") == "wrong"
-    assert find(question(INSIDE), [], answered(status="refused"), False, kind="none") == "not_answered"
-    assert find(question(INSIDE), [], answered(), True, kind="none") == "fine"
+    assert find(question(OUTSIDE), [], answered(), False, knows=CLOSED) == "wrong"
+    assert find(question(INSIDE), [], answered(status="refused"), False, knows=CLOSED) == "not_answered"
+    assert find(question(INSIDE), [], answered(), True, knows=CLOSED) == "fine"
 
 
 # Right or wrong
@@ -383,7 +393,7 @@ def test_where_a_run_lost_its_questions():
     assert attribute_failures(questions, results, K) == {
         name: {"missed": "not_retrieved", "中文": "split"}.get(name, "fine") for name in by_name
     }
-    closed = attribute_failures(questions, results, K, answers, rulings, kind="none")
+    closed = attribute_failures(questions, results, K, answers, rulings, knows=CLOSED)
     assert closed["missed"] == "wrong"
 
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.verdict import Answers, Measured, Verdict, answers_of, verdict
-from ragviz.core.answer import Answer
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
 from ragviz.metrics import ranking
@@ -65,9 +65,19 @@ def a_run(**config: object) -> Run:
 def test_causes_follow_k_and_answers_are_told_of_at_their_own_k_only():
     questions = [asked("one", "a"), asked("two", "d")]
     results = [found("one", "abcd", "a"), found("two", "abcd", "d")]
-    answer = Answer("one", "Never.", "answered", "m", ("a", "b", "c"), ())
+    answer = Recording(
+        "one",
+        answer="Never.",
+        status="answered",
+        origin="m",
+        contexts=(
+            Context(chunk_id="a"),
+            Context(chunk_id="b"),
+            Context(chunk_id="c"),
+        ),
+    )
     own = {"one": "wrong", "two": "below_k"}
-    assert answer.text
+    assert answer.answer
     answering = a_run(k=3, answerer="extractive")
     at = {k: judgements.causes_at(answering, own, questions, results, k) for k in (1, 3, 4)}
     assert at == {1: {"one": "fine", "two": "below_k"}, 3: own, 4: {"one": "fine", "two": "fine"}}

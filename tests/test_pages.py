@@ -20,7 +20,7 @@ from streamlit.testing.v1.element_tree import Button
 
 from ragviz import jobs
 from ragviz.analysis import comparison_words, outcomes
-from ragviz.core.configuration import HAND_MADE, IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import NotFoundError
 from ragviz.core.fields import Field
@@ -37,16 +37,17 @@ from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.questions import sets as question_sets
 from ragviz.retrieval import rerankers, search
-from ragviz.runs import comparisons, foreign, measurements, ragchecker, replays, running
+from ragviz.runs import comparisons, imports, measurements, replays, running
 from ragviz.store import schema
 from ragviz.store.stored_indexes import StoredIndexes
+from ragviz.targets import hand_made, ragchecker
 from ragviz.text.markup import plain
 from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
 from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
-from tests.test_foreign import result, written
+from tests.test_imports import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*(page for section in frame.NAVIGATION.values() for page in section), *frame.UNLISTED]
@@ -1404,7 +1405,7 @@ def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answer
                "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
                "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
         judged_run = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
-        foreign.import_run(workspace, workspace.store.corpora.get("notes"), name, judged_run)
+        imports.import_run(workspace, workspace.store.corpora.get("notes"), name, judged_run)
     app = show("results", run="a")
     text = words(app)
     assert "not known of an imported run" in text
@@ -1435,9 +1436,11 @@ def test_the_choices_of_a_hand_made_run_are_offered_without_its_models(
     workspace.clear()
     store = open_workspace().store
     like = store.runs.get("words")
-    config = replace(like.config, answerer="model", model=HAND_MADE, judge=HAND_MADE, metrics=("completeness",), k=4)
+    config = replace(
+        like.config, answerer="model", model=hand_made.NAME, judge=hand_made.NAME, metrics=("completeness",), k=4
+    )
     store.runs.set_status(store.runs.add("by hand", like.corpus_id, config, "f", like.provenance).id, "done")
     app = visit("run")
     next(box for box in app.selectbox if box.label == "Preset").set_value("by hand").run()
     assert next(number for number in app.number_input if number.label == "k").value == 4
-    assert HAND_MADE not in [text.value for text in app.text_input]
+    assert hand_made.NAME not in [text.value for text in app.text_input]

@@ -13,6 +13,7 @@ from benchmarks import judge_calls
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.question import Question
+from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import forecast, planning, pool, work
@@ -41,9 +42,8 @@ QUESTION = Question(
 def item(letters: str, question: Question = QUESTION) -> planning.Item:
     places = {letter: 100 * number for number, letter in enumerate(TEXTS)}
     chunks = [(places[each], TEXTS[each]) for each in letters]
-    return planning.Item(
-        question, tuple(Chunk(Chunk.make_id("d", s, s + 50), "d", s, s + 50, text, 20) for s, text in chunks)
-    )
+    read = tuple(Context(text, Chunk.make_id("d", s, s + 50), 20) for s, text in chunks)
+    return planning.Item(question, Recording(question.id, read))
 
 
 def asked(server: ModelServer) -> list[tuple[list[str], list[str]]]:
@@ -164,7 +164,7 @@ def test_an_equal_answer_is_judged_once_whatever_numbers_it_cites():
         calls = server.counts.calls
         other = judged(server, "cab", shared, ("all",), answerer="model", cache=cache, banks=banks)
         assert server.counts.calls == calls + 1, "the answer itself"
-    texts = [results.judged["q"].answer.text for results in (first, other)]
+    texts = [results.judged["q"].recording.answer for results in (first, other)]
     assert [text[-4:] for text in texts] == ["[1].", "[2]."]
     assert first.judged["q"].matrix.answer_claims == other.judged["q"].matrix.answer_claims
     assert other.judged["q"].matrix.answer_by_chunk == ((NO, YES, NO),)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.answer import Answer
 from ragviz.core.errors import InputError
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
 from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
 from ragviz.judging import quest_prompts
 from ragviz.judging.banks import read_banks
@@ -87,7 +87,7 @@ def test_nothing_answered_and_nothing_answerable():
 def test_rows_of_an_answer_and_of_a_run():
     """|Q| = 4: both answer one (F1 2/3: 1 of its 2 words), one is missed, one surplus, one neither."""
     question = Question("q1", "When and where?", "1931, Paris", (), "hand", "accepted")
-    answer = Answer("q1", "in 1931, green", "answered", "model")
+    answer = Recording("q1", answer="in 1931, green", status="answered", origin="model")
     judged = EvaluatedAnswer(
         question,
         answer,
@@ -96,7 +96,9 @@ def test_rows_of_an_answer_and_of_a_run():
         extractive_bank=bank_of("1931"),
         extractive_bank_answers=("1931",),
     )
-    refused = EvaluatedAnswer(question, Answer("q1", "I do not know.", "refused", "model"), bank=bank_of("1931"))
+    refused = EvaluatedAnswer(
+        question, Recording("q1", answer="I do not know.", status="refused", origin="model"), bank=bank_of("1931")
+    )
     assert rows(refused) == []
     first, missed, surplus, neither, extractive = rows(judged, ["atlas.md"])
     assert (first.question_id, first.question, first.documents, first.kind) == (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.core.answer import Answer
 from ragviz.core.configuration import RunConfig
+from ragviz.core.recording import Recording
 from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.questeval import Row
@@ -145,7 +145,10 @@ def hostile(home: Path) -> None:  # noqa: F811
     text = "<img src=x onerror=y> :red[r] $x$"
     bank = Bank((BankItem("", text, text),), "en", text)
     evaluated = EvaluatedAnswer(
-        stored.question, Answer("q7", "Text.", "answered", "model"), bank=bank, bank_answers=(text,)
+        stored.question,
+        Recording("q7", answer="Text.", status="answered", origin="model"),
+        bank=bank,
+        bank_answers=(text,),
     )
     scores = answer_metrics.scores(evaluated, ["questeval_recall", "questeval_precision"])
     workspace.store.judgements.put(run.id, [(evaluated, scores)])

@@ -10,6 +10,7 @@ import pytest
 
 from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
+from ragviz.core.recording import Context
 from ragviz.judging import replay
 from ragviz.runs import exchanges, running
 from ragviz.workspace import Workspace, open_workspace
@@ -82,7 +83,7 @@ def test_a_context_that_changed_is_told(endpoint: ModelServer) -> None:
     run_id, found = judged(workspace)
     run, question_id = workspace.store.runs.get(run_id), next(i for i, f in found.items() if f)
     evaluated = workspace.store.judgements.all(run_id)[question_id]
-    moved = replace(evaluated, answer=replace(evaluated.answer, context=("other",)))
+    moved = replace(evaluated, recording=replace(evaluated.recording, contexts=(Context(chunk_id="other"),)))
     result = next(each for each in workspace.store.rankings.all(run_id) if each.question_id == question_id)
     assert {e.why for e in exchanges.exchanges_of(workspace, run, result, moved)} == {replay.CHANGED_CONTEXT}
 

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.core.answer import Answer
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.split import Split
@@ -404,7 +404,7 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
     run = store.runs.add("r", corpus.id, RunConfig(index.id, question_set.id), "f", {"index": "i"})
     question, retrieved = make_question(), Retrieved("q1", Ranking(("c1",), (1.0,)), (("c1",),))
     question = replace(question, evidence=((Span(make_document(text="other").id, 0, 5, "other"),),))
-    evaluated = EvaluatedAnswer(question, Answer("q1", "yes", "answered", "extractive"))
+    evaluated = EvaluatedAnswer(question, Recording("q1", answer="yes", status="answered", origin="extractive"))
     owners = (corpus.id, index.id, question_set.id, run.id)
     changes = [
         (corpus.id, lambda: store.documents.add(corpus.id, make_document())),

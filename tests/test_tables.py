@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit
+from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.runs import exports, foreign, judgements, ragchecker, table_files, tables
+from ragviz.runs import exports, imports, judgements, table_files, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
+from ragviz.targets import ragchecker
 from ragviz.workspace import Workspace, open_workspace
-from tests.test_foreign import result, written
+from tests.test_imports import result, written
 
 KEY = "sk-a-secret-of-the-endpoint"
 FIRST, SECOND, OTHER = Chunk.make_id("d1", 0, 20), Chunk.make_id("d2", 5, 9), Chunk.make_id("d1", 30, 40)
@@ -43,8 +44,20 @@ BANK = Bank(
 )
 EVALUATED = EvaluatedAnswer(
     ASKED,
-    Answer(
-        "q1", "@王芳 [1]", "answered", "model", (FIRST, OTHER), (OTHER,), (1,), (7,), version="4", call=call("answer")
+    Recording(
+        "q1",
+        answer="@王芳 [1]",
+        status="answered",
+        origin="model",
+        contexts=(
+            Context(chunk_id=FIRST),
+            Context(chunk_id=OTHER),
+        ),
+        cut=(OTHER,),
+        citations=(1,),
+        wrong_citations=(7,),
+        version="4",
+        usage=call("answer"),
     ),
     matrix=Matrix(
         (FIRST, OTHER),
@@ -62,7 +75,7 @@ EVALUATED = EvaluatedAnswer(
     equivalence_reason="The same person.",
 )
 SILENT = Question("q2", "Why?", "王芳, since 1931", (), "hand", "accepted", style="keywords")
-REFUSED = EvaluatedAnswer(SILENT, Answer("q2", "I don't know.", "refused", "model"), bank=BANK)
+REFUSED = EvaluatedAnswer(SILENT, Recording("q2", answer="I don't know.", status="refused", origin="model"), bank=BANK)
 SCORES = {
     "equivalence": Score("equivalence", 1.0),
     "faithfulness": Score("faithfulness", None, "judge_error", "no reply"),
@@ -230,7 +243,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 @pytest.fixture
 def imported(workspace: Workspace) -> Run:
     corpus = workspace.store.corpora.add("c")
-    return foreign.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
+    return imports.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
 
 
 def test_an_imported_run(workspace, imported):

@@ -281,7 +281,7 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
     def astray(state, plan, ask):
         real.perform(state, plan, ask)
         other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
-        state.answer = replace(state.answer, text=other, status="answered")
+        state.recording = replace(state.recording, answer=other, status="answered")
 
     monkeypatch.setitem(steps.STEPS, "answer", replace(real, perform=astray))
     run = running.run(workspace, "r", config())

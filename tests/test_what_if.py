@@ -316,7 +316,7 @@ def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
     read, run = what_ifs.reading_at(held, None), made.store.runs.get("answered-150")
     kept = dict(zip(read.table.question_ids, what_if.kept(read, Choices(6, None, 150)).tolist(), strict=True))
     evaluated = made.store.judgements.all(run.id)
-    whole = {i: [c for c in each.answer.context if c not in each.answer.cut] for i, each in evaluated.items()}
+    whole = {i: [c for c in each.recording.read if c not in each.recording.cut] for i, each in evaluated.items()}
     assert {i: len(whole[i]) for i in kept} == kept
     assert 0 < sum(kept.values()) < 6 * len(kept)
     effects = what_ifs.effects(held, Choices(6, None, 150))

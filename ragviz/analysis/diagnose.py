@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
-from ragviz.answers.citations import without_citations
-from ragviz.core.answer import Answer, ContextKind
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.recording import RETRIEVED, Knows, Recording
 from ragviz.core.span import Span
+from ragviz.targets.citations import without_citations
 from ragviz.text import language, words
 
 LONG = 2.0
@@ -154,7 +154,7 @@ _WITH_EVIDENCE = "The evidence was handed over and the answer is not right."
 
 def about(
     cause: str,
-    kind: ContextKind = "retrieved",
+    knows: Knows = RETRIEVED,
     *,
     k: int = 0,
     depth: int = 0,
@@ -163,7 +163,7 @@ def about(
     claims: bool = False,
     of: str = "",
 ) -> Cause:
-    """Return what a cause, or "" for none, means in a run with this kind of context.
+    """Return what a cause, or "" for none, means in a run whose recordings know this.
 
     The title names `k` and `depth` where they are given. `answered` is whether the causes tell of answers, `elsewhere`
     whether the run has answers that were made at another k. `claims` is whether claims of the answer were judged, `of`
@@ -174,23 +174,25 @@ def about(
     if cause == "fine" and not answered:
         found = replace(FOUND, title=f"{outcomes.title('found', k, depth)}, not split" if k else FOUND.title)
         return replace(found, next_step=_OTHER_K.format(k=f"k = {k}" if k else "this k")) if elsewhere else found
-    meaning = (CLOSED_BOOK if kind == "none" else CAUSES).get(cause, CAUSES[cause])
+    meaning = (CLOSED_BOOK if knows.closed_book else CAUSES).get(cause, CAUSES[cause])
     if outcome := {"not_retrieved": "missed" if depth else "", "below_k": "below k" if k else ""}.get(cause):
         return replace(meaning, title=outcomes.title(outcome, k, depth))
     return _of_kind(
-        replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims and kind != "none" else meaning,
+        replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims and not knows.closed_book else meaning,
         cause,
-        kind,
+        knows,
         of,
     )
 
 
-def _of_kind(meaning: Cause, cause: str, kind: ContextKind, of: str) -> Cause:
+def _of_kind(meaning: Cause, cause: str, knows: Knows, of: str) -> Cause:
     """Say of one question what holds for its kind."""
-    if (of, cause) in OF_KIND and (of == "unanswerable" or kind != "none"):
+    if (of, cause) in OF_KIND and (of == "unanswerable" or not knows.closed_book):
         explanation, next_step = OF_KIND[of, cause]
         return Cause(meaning.title, explanation, next_step)
-    return replace(meaning, explanation=_WITH_EVIDENCE) if of and cause == "wrong" and kind != "none" else meaning
+    return (
+        replace(meaning, explanation=_WITH_EVIDENCE) if of and cause == "wrong" and not knows.closed_book else meaning
+    )
 
 
 REFERENCE_ONLY = Cause(
@@ -224,7 +226,7 @@ UNJUDGED = {"extractive_questeval_recall": 0.5, "token_f1": 0.5}
 
 
 def is_right(
-    question: Question, answer: Answer, scores: Mapping[str, float], failed: Collection[str] = frozenset()
+    question: Question, answer: Recording, scores: Mapping[str, float], failed: Collection[str] = frozenset()
 ) -> Ruling:
     """Decide whether `answer` is right by the most reliable of the `scores` (name → value).
 
@@ -232,7 +234,7 @@ def is_right(
     equivalence decides (a partly equivalent answer is not right), or how much of the reference the answer holds;
     without a judge, the words of both decide. `failed` are the metrics for which the judge failed.
     """
-    if answer.status == "failed" or (answer.status == "answered" and not answer.text.strip()):
+    if answer.status == "failed" or (answer.status == "answered" and not answer.answer.strip()):
         return Ruling(None if question.kind == "unanswerable" else False, "failed")
     if question.kind == "unanswerable" or answer.status == "refused":
         return Ruling(question.kind == "unanswerable" and answer.status == "refused", "refusal")
@@ -244,7 +246,7 @@ def is_right(
     return _by_words(question, answer, scores)
 
 
-def _by_words(question: Question, answer: Answer, scores: Mapping[str, float]) -> Ruling:
+def _by_words(question: Question, answer: Recording, scores: Mapping[str, float]) -> Ruling:
     measured = [name for name in UNJUDGED if name in scores]
     reached = [name for name in measured if scores[name] >= UNJUDGED[name]]
     if reached:
@@ -252,7 +254,7 @@ def _by_words(question: Question, answer: Answer, scores: Mapping[str, float]) -
     lang = language.of_answers(question)
     reference_words = words.tokens(question.answer, lang)
     if 0 < len(reference_words) <= SHORT:
-        answer_words = words.tokens(without_citations(answer.text), lang)
+        answer_words = words.tokens(without_citations(answer.answer), lang)
         return Ruling(set(reference_words) <= set(answer_words), "reference_in_answer")
     return Ruling(False, measured[0]) if measured else Ruling(None)
 
@@ -267,65 +269,65 @@ def cause(
     question: Question,
     retrieved: Retrieved,
     k: int,
-    answer: Answer | None = None,
+    answer: Recording | None = None,
     right: bool | None = None,
     *,
     judge_failed: bool = False,
-    kind: ContextKind = "retrieved",
+    knows: Knows = RETRIEVED,
     texts: Mapping[str, str] | None = None,
     unindexed: Collection[str] = (),
 ) -> str:
     """Return the one cause of a question, a key of `CAUSES`; "" where none can be told.
 
-    That is a question of which only the reference is known, and that was not answered, or in an "oracle" run, where
-    its evidence was to be handed over. Otherwise its answer alone decides.
+    That is a question of which only the reference is known, and that was not answered, or whose gold chunks were to be
+    handed over. Otherwise its answer alone decides.
 
     A right answer is "fine" whatever was missed before it. Else the cause is the earliest stage that failed for any
     group of the evidence; when none failed, the answer decides. `right` None is with `judge_failed` a judge that
     failed, without it an answer that was not judged, which counts as "fine"; so does a question that was not answered
     (`answer` None) and whose evidence is among the first `k`.
 
-    `kind` is the run's: with "oracle" the gold chunks are what was retrieved, with "none" only the answer counts.
+    `knows` is of the run: gold chunks that were read are what was retrieved; without contexts only the answer counts.
     `texts` are passages as they were handed over, by chunk id: with them, a chunk of which only a part fitted is in
     the context when that part holds the evidence; without them, it was cut. `unindexed` are documents of evidence that
     the index did not hold when the run was made.
     """
     if question.kind == "unanswerable":
         return _of_unanswerable(answer)
-    if question.kind == "reference" and (answer is None or kind == "oracle"):
+    if question.kind == "reference" and (answer is None or knows.gold_read):
         return ""
     if right:
         return "fine"
-    stages = [] if kind == "none" else _stages(question, retrieved, k, answer, kind, texts or {}, unindexed)
+    stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows, texts or {}, unindexed)
     if stages:
         return min(stages, key=list(CAUSES).index)
     if answer is None:
         return "fine"
-    if answer.status != "answered" or not answer.text.strip():
+    if answer.status != "answered" or not answer.answer.strip():
         return "not_answered"
     if right is None:
         return "judge_failed" if judge_failed else "fine"
     return "wrong"
 
 
-def _of_unanswerable(answer: Answer | None) -> str:
+def _of_unanswerable(answer: Recording | None) -> str:
     if answer is None or answer.status == "refused":
         return "fine"
-    return "wrong" if answer.status == "answered" and answer.text.strip() else "not_answered"
+    return "wrong" if answer.status == "answered" and answer.answer.strip() else "not_answered"
 
 
 def _stages(
     question: Question,
     retrieved: Retrieved,
     k: int,
-    answer: Answer | None,
-    kind: ContextKind,
+    answer: Recording | None,
+    knows: Knows,
     texts: Mapping[str, str],
     unindexed: Collection[str],
 ) -> list[str]:
     """Return the stage at which each group of evidence was lost; groups that reached the answer are left out."""
-    ranked = [chunk_id for gold in retrieved.gold for chunk_id in gold] if kind == "oracle" else retrieved.ranking.ids
-    first = ranked if kind == "oracle" else ranked[:k]
+    ranked = [chunk_id for gold in retrieved.gold for chunk_id in gold] if knows.gold_read else retrieved.ranking.ids
+    first = ranked if knows.gold_read else ranked[:k]
     stages = []
     for spans, gold in zip(question.evidence, retrieved.gold, strict=False):
         if not gold:
@@ -372,12 +374,12 @@ def _overlap(span: Span, place: Range) -> bool:
     return document_id == span.document_id and start < span.end and span.start < end
 
 
-def _handed_over(spans: Sequence[Span], gold: Collection[str], answer: Answer, texts: Mapping[str, str]) -> bool:
+def _handed_over(spans: Sequence[Span], gold: Collection[str], answer: Recording, texts: Mapping[str, str]) -> bool:
     """Whether a gold chunk is in the context whole, or as much of it as holds the evidence."""
-    whole = set(answer.context) - set(answer.cut)
+    whole = set(answer.read) - set(answer.cut)
     if whole & set(gold):
         return True
-    cut = [chunk_id for chunk_id in gold if chunk_id in answer.context and chunk_id in texts]
+    cut = [chunk_id for chunk_id in gold if chunk_id in answer.read and chunk_id in texts]
     parts = [
         (document_id, start, min(end, start + len(texts[chunk_id])))
         for chunk_id in cut
@@ -414,10 +416,10 @@ def attribute_failures(
     questions: Sequence[Question],
     results: Sequence[Retrieved],
     k: int,
-    answers: Mapping[str, Answer] | None = None,
+    answers: Mapping[str, Recording] | None = None,
     rulings: Mapping[str, Ruling] | None = None,
     *,
-    kind: ContextKind = "retrieved",
+    knows: Knows = RETRIEVED,
     texts: Mapping[str, Mapping[str, str]] | None = None,
     unindexed: Collection[str] = (),
 ) -> dict[str, str]:
@@ -438,7 +440,7 @@ def attribute_failures(
                 (answers or {}).get(question.id),
                 ruling.right,
                 judge_failed=ruling.by == "judge_failed",
-                kind=kind,
+                knows=knows,
                 texts=(texts or {}).get(question.id),
                 unindexed=unindexed,
             )
@@ -491,7 +493,7 @@ class Step:
 
 
 def waterfall(
-    causes: Sequence[str], kind: ContextKind = "retrieved", *, k: int = 0, depth: int = 0, answered: bool = True
+    causes: Sequence[str], knows: Knows = RETRIEVED, *, k: int = 0, depth: int = 0, answered: bool = True
 ) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
@@ -512,5 +514,5 @@ def waterfall(
     steps = [Step("questions", "Questions", left, left)]
     for name in (name for name in CAUSES if name != "not_indexed" or counts[name]):
         left -= counts[name] if name != "fine" else 0
-        steps.append(Step(name, about(name, kind, k=k, depth=depth, answered=answered).title, counts[name], left))
+        steps.append(Step(name, about(name, knows, k=k, depth=depth, answered=answered).title, counts[name], left))
     return steps

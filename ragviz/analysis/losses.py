@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ragviz.analysis.diagnose import CAUSES
-from ragviz.core.answer import ContextKind
+from ragviz.core.recording import RETRIEVED, Knows
 
 STAGES = {
     "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
@@ -104,14 +104,14 @@ def count(causes: Mapping[str, str], kinds: Mapping[str, str]) -> Losses:
     return Losses(evidence, reference, unanswerable)
 
 
-def abstained_words(abstained: Iterable[tuple[str, str]], context: ContextKind = "retrieved") -> str:
+def abstained_words(abstained: Iterable[tuple[str, str]], knows: Knows = RETRIEVED) -> str:
     """Say how many questions a run abstained on, and where these were lost.
 
-    `abstained` holds the kind and the cause of each of these questions, `context` is the run's.
+    `abstained` holds the kind and the cause of each of these questions, `knows` is of the run.
 
     >>> abstained_words([("unanswerable", "fine"), ("single", "below_k"), ("single", "not_answered")])
     '3 abstained: 1 rightly (unanswerable), 1 already lost in ranking, 1 with the evidence in the context'
-    >>> abstained_words([("single", "not_answered")], "none"), abstained_words([])
+    >>> abstained_words([("single", "not_answered")], Knows(contexts=False)), abstained_words([])
     ('1 abstained: 1 without any context', '0 abstained')
     """
     counts = Counter(abstained)
@@ -120,7 +120,7 @@ def abstained_words(abstained: Iterable[tuple[str, str]], context: ContextKind =
     lost = Counter[str]()
     for (kind, cause), n in counts.items():
         lost[cause] += n if kind not in ("unanswerable", "reference") else 0
-    where = "without any context" if context == "none" else "with the evidence in the context"
+    where = "without any context" if knows.closed_book else "with the evidence in the context"
     parts = [(rightly, "rightly (unanswerable)")]
     parts += [(lost[c], where if c == "not_answered" else f"already lost in {STAGES[c]}") for c in STAGES]
     parts += [(reference, "reference only")]

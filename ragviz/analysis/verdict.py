@@ -190,15 +190,15 @@ def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
 
 
 def _better_model(config: RunConfig) -> str:
-    return "a model" if config.answerer == "extractive" else "a better model"
+    return "a model" if config.by_rule else "a better model"
 
 
 def _against_incorrect(measured: Measured, config: RunConfig) -> str:
     """Claims are looked at where they were judged, a better model is tried where one answered."""
     look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
-    if not measured.claims and not config.judge and config.answerer != "extractive":
+    if not measured.claims and not config.judge and not config.by_rule:
         return f"{look}, or have a model judge them"
-    return f"{look}, or {'connect a model' if config.answerer == 'extractive' else 'try a better model'}"
+    return f"{look}, or {'connect a model' if config.by_rule else 'try a better model'}"
 
 
 def _other_retriever(measured: Measured, config: RunConfig) -> str:

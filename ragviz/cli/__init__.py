@@ -109,6 +109,7 @@ def list_jobs(
 
 
 app.command("run")(run.run_questions)
+app.command("judge")(run.judge)
 app.command("rejudge")(run.rejudge)
 app.command("results")(results.results)
 app.command("sweep")(experiments.sweep)

@@ -11,8 +11,8 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import comparison_words, confirming, declaring, estimating, findings, grid
-from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.errors import UsageError
+from ragviz.core.recording import AnswererName, ContextKind
 from ragviz.index.chunking import CHUNKERS
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS

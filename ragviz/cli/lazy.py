@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragviz import connections as connections
     from ragviz import jobs as jobs
+    from ragviz.analysis import abstention as abstention
     from ragviz.analysis import compare as compare
     from ragviz.analysis import comparison_words as comparison_words
     from ragviz.analysis import diagnose as diagnose
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from ragviz.analysis import settings as settings
     from ragviz.analysis import slices as slices
     from ragviz.analysis import ties as ties
-    from ragviz.answers import abstention as abstention
-    from ragviz.answers import contexts as contexts
     from ragviz.documents import corpora as corpora
     from ragviz.experiments import confirming as confirming
     from ragviz.experiments import declaring as declaring
@@ -74,7 +73,7 @@ if TYPE_CHECKING:
     from ragviz.runs import choices as choices
     from ragviz.runs import comparisons as comparisons
     from ragviz.runs import exports as exports
-    from ragviz.runs import foreign as foreign
+    from ragviz.runs import imports as imports
     from ragviz.runs import judgements as judgements
     from ragviz.runs import measurements as measurements
     from ragviz.runs import moved_questions as moved_questions
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
     from ragviz.runs import what_if as what_if
     from ragviz.runs import what_if_words as what_if_words
     from ragviz.store import codecs as codecs
+    from ragviz.targets import targets as targets
     from ragviz.text import counts as counts
     from ragviz.text import former_documents as former_documents
 
@@ -108,14 +108,14 @@ if not TYPE_CHECKING:
     cases = _Lazy("runs.cases")
     choices = _Lazy("runs.choices")
     codecs = _Lazy("store.codecs")
-    abstention = _Lazy("answers.abstention")
+    abstention = _Lazy("analysis.abstention")
     compare = _Lazy("analysis.compare")
     comparison_words = _Lazy("analysis.comparison_words")
     comparisons = _Lazy("runs.comparisons")
     confirming = _Lazy("experiments.confirming")
     connections = _Lazy("connections")
-    contexts = _Lazy("answers.contexts")
     counts = _Lazy("text.counts")
+    targets = _Lazy("targets.targets")
     controls = _Lazy("judging.controls")
     corpora = _Lazy("documents.corpora")
     damage = _Lazy("index.damage")
@@ -139,7 +139,7 @@ if not TYPE_CHECKING:
     findings = _Lazy("experiments.findings")
     exports = _Lazy("runs.exports")
     forecast = _Lazy("judging.forecast")
-    foreign = _Lazy("runs.foreign")
+    imports = _Lazy("runs.imports")
     former_documents = _Lazy("text.former_documents")
     exchange = _Lazy("questions.exchange")
     pipeline = _Lazy("generation.pipeline")

@@ -295,7 +295,7 @@ def _draw_inspected(
     console.out.print(console.printable(f"{cause.title}. {cause.explanation}"))
     texts = [("question", question.text), ("reference", question.answer)]
     if evaluated:
-        texts.append(("answer", f"{evaluated.answer.text} ({abstention.STATUSES[evaluated.answer.status]})"))
+        texts.append(("answer", f"{evaluated.recording.answer} ({abstention.STATUSES[evaluated.recording.status]})"))
     console.table(("", ""), texts)
     rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _beginning(f)) for f in hits]
     console.table(("rank", "", "document", "chunk"), rows)

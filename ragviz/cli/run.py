@@ -10,10 +10,10 @@ import typer
 from ragviz.cli import console, results
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import choices, counts, forecast, indexing, running, spending
-from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job
+from ragviz.core.recording import AnswererName, ContextKind
 from ragviz.core.split import SIDES
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import chosen
@@ -133,5 +133,28 @@ def rejudge(
         console.err.print(
             console.printable(f"Nothing in run '{run.name}' had failed: nothing was judged again."), highlight=False
         )
+    results.results(run.name, as_json=as_json)
+    _end_with(job)
+
+
+def judge(
+    run_name: Annotated[str, typer.Argument(metavar="RUN")],
+    metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, or names with commas.")] = "all",
+    judge_model: Annotated[str, typer.Option("--judge", help="Default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars, including what the run has cost.")] = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Judge what another program read and answered, by metrics that its run has not; verdicts of its file stay."""
+    workspace = console.open_workspace()
+    run = workspace.store.runs.get(run_name)
+    names = [name.strip() for name in metrics.split(",") if name.strip()]
+    if dry_run:
+        show_forecast(running.foresee_judging(workspace, run, names, judge_model), as_json)
+        return
+    running.judging_plan(workspace, run, names, judge_model)  # raises before a job is started
+    arguments = {"run": run.name, "metrics": names, "judge": judge_model, "budget": budget}
+    corpus = workspace.store.corpora.get(run.corpus_id)
+    job = console.perform(workspace, "rejudge", f"Judge {run.name}", corpus, arguments)
     results.results(run.name, as_json=as_json)
     _end_with(job)

@@ -11,21 +11,21 @@ from ragviz.cli import console, results
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     cases,
-    contexts,
     counts,
     diagnose,
     evaluate,
     exports,
-    foreign,
+    imports,
     jobs,
     measurements,
     outcomes,
     question_types,
     summaries,
+    targets,
 )
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
-from ragviz.runs.formats import FORMATS, reader
+from ragviz.targets.logged_file import FORMATS, reader
 
 runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")
 
@@ -73,9 +73,9 @@ def _mean(summary: summaries.RunSummary | None, name: str, run: Run) -> str:
 
 def _answers_of(run: Run) -> str:
     """Say who answers in a run, and from what."""
-    if run.config.answerer == "none":
+    if not run.knows.answers:
         return "none"
-    return f"{run.config.model or run.config.answerer}, from {contexts.CONTEXTS[run.config.context]}"
+    return f"{run.config.model or run.config.answerer}, from {targets.target_of(run).basis}"
 
 
 @runs_app.command("questions")
@@ -130,13 +130,12 @@ def runs_import(
     file_format: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "ragchecker",
     as_json: Json = False,
 ) -> None:
-    """Import answers that another program judged, with its claims and verdicts; a new corpus is made when needed."""
+    """Import what another program read and answered, with its verdicts; a new corpus is made when needed."""
     workspace = console.open_workspace()
     read = reader(console.one_of("format", file_format, FORMATS))
-    foreign_run = read(console.read(file), file.name)
-    target = workspace.store.corpora.ensure(corpus)
-    run = foreign.import_run(workspace, target, run_name, foreign_run)
-    for problem in foreign_run.problems:
+    log = read(console.read(file), file.name)
+    run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), run_name, log)
+    for problem in log.problems:
         console.err.print(console.printable(problem), highlight=False)
     results.results(run.name, as_json=as_json)
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.digests import digest
 from ragviz.core.fields import choice, fields_of
+from ragviz.core.recording import AnswererName, ContextKind, Knows
 from ragviz.core.split import Side
 
 Backend = Literal["local", "elasticsearch"]
@@ -20,8 +20,6 @@ RerankerName = str
 
 NO_EMBEDDER = "none"
 """What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""
-HAND_MADE = "hand-made"
-"""What stands in place of a model's name where answers and verdicts were written by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +181,7 @@ class RunConfig:
         named=lambda k: f"k {k}",
     )
     seed: int = choice(0, "Seed", "Seed of the intervals' resampling.", "retrieve", low=0, high=2**31 - 1, swept=False)
-    answerer: AnswererName = choice(
+    answerer: AnswererName | Literal["imported"] = choice(
         "none",
         "Answerer",
         "What answers from the context.",
@@ -268,6 +266,22 @@ class RunConfig:
         """Accept metrics as a list, as in JSON, and instructions with white space around them."""
         object.__setattr__(self, "metrics", tuple(self.metrics))
         object.__setattr__(self, "instructions", self.instructions.strip())
+
+    @property
+    def knows(self) -> Knows:
+        """What a run that is made with these choices can tell."""
+        own, gold = self.context == "retrieved", self.context == "oracle"
+        return Knows(contexts=own or gold, answers=self.answerer != "none", first_k=own, gold_read=gold)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model answers."""
+        return self.answerer == "model"
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether answers are made without a model, which one could do better."""
+        return self.answerer == "extractive"
 
     @property
     def ranked_by(self) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ragviz.core.configuration import RunConfig
+from ragviz.core.recording import Knows
 
 RunStatus = Literal["running", "done", "failed"]
 
@@ -29,3 +30,8 @@ class Run:
     finished: float | None
     note: str = ""
     tags: tuple[str, ...] = ()
+
+    @property
+    def knows(self) -> Knows:
+        """What its recordings can tell: what follows from its choices, and what was noted of those made elsewhere."""
+        return replace(self.config.knows, **self.provenance.get("knows", {}))

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
 
 Verdict = Literal["supported", "together", "contradicted", "absent"]
 """A text's verdict on a claim; "together": it supports the claim only with the others of its row that say so."""
@@ -82,7 +82,7 @@ Equivalence = Literal["equivalent", "partial", "different"]
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedAnswer:
-    """An answered question with all verdicts on it: every metric of answers is computed from it, without a model.
+    """A recording with all verdicts on it: every metric of answers is computed from it, without a model.
 
     What was not judged is None. `asked_back` are questions that the answer would answer, `noncommittal` whether it
     evades; `completeness` and `conciseness` are the judge's ratings, 0 to 1. `bank_answers` are the generated text's
@@ -91,11 +91,12 @@ class EvaluatedAnswer:
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
     `shared_words` is the share of the answer's words (stems, numbers, ideographs) that occur in its context.
     `failures` says why a step has no result, by step.
-    `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold.
+    `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold. `given` are
+    the steps whose verdicts came with the recording, and are not asked for.
     """
 
     question: Question
-    answer: Answer
+    recording: Recording
     matrix: Matrix = field(default_factory=Matrix)
     asked_back: tuple[str, ...] | None = None
     noncommittal: bool | None = None
@@ -114,3 +115,4 @@ class EvaluatedAnswer:
     calls: tuple[Call, ...] = ()
     shared_words: float | None = None
     verdicts: Mapping[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ def conclude(
 
 def _upper_bounds(experiment: Experiment) -> set[str]:
     """Return the names of the cells that are given the gold chunks: what the best retriever could reach."""
-    return {cell.name for cell in experiment.cells if cell.run.context == "oracle"}
+    return {cell.name for cell in experiment.cells if cell.run.knows.gold_read}
 
 
 def _breach(

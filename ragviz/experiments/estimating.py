@@ -140,7 +140,7 @@ def _forecast(workspace: Workspace, infos: Sequence[IndexInfo], cells: Sequence[
     """Add up the calls of cells, each counted on its index, or on another one that can serve it."""
     total = Forecast(0)
     for cell in cells:
-        if cell.run.answerer == "none" and not cell.run.metrics and not rerankers.model_of(cell.run.reranker):
+        if not cell.run.knows.answers and not cell.run.metrics and not rerankers.model_of(cell.run.reranker):
             continue
         ready = [info for info in infos if info.build and cell.run.retriever in retrievers.offered(info.config)]
         index = sweeping.index_of(ready, cell.index) or next(iter(ready), None)

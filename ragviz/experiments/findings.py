@@ -106,7 +106,7 @@ def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, floa
     """Return the share of the questions that the documents answer which each cell refuses, by name."""
     shares: dict[str, float] = {}
     for name, run in runs.items():
-        if run.config.answerer != "none":
+        if run.knows.answers:
             overview = summaries.overview(workspace, run)
             abstained = overview.judgement.abstention
             answerable = overview.questions - abstained.unanswerable

@@ -10,9 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, get_args
 
-from ragviz.answers import contexts
 from ragviz.core import stopping
-from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.index_info import IndexInfo
@@ -40,6 +38,7 @@ from ragviz.models.requests import Request
 from ragviz.models.spending import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import STYLES, TYPES
+from ragviz.targets import fitting
 from ragviz.text import words
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -245,9 +244,8 @@ def generate_questions(
     try:
         work.run(progress)
         if extractive:
-            asked = {
-                span.document_id for q in workspace.store.questions.all(question_set.id) for g in q.evidence for span in g
-            }
+            stored = workspace.store.questions.all(question_set.id)
+            asked = {span.document_id for question in stored for group in question.evidence for span in group}
             record.nothing |= {i: extractive.holds(i) for i in extractive.unable if i not in asked}
     finally:
         spending.settle()
@@ -445,8 +443,8 @@ def _model_maker(
 def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
     """Open the client; return the function that calls it within the budget, and stops a useless model."""
     client.open()
-    store, config = workspace.store, RunConfig("", question_set.id)
-    work = planning.Plan(config, store.cache("bank"), answerer=client, spending=spending, patience=0)
+    store = workspace.store
+    work = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
     return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions")
 
 
@@ -537,7 +535,7 @@ def foresee_questions(
         for task, request, is_paid in zip(tasks, requests, cached, strict=True)
     ]
     unpaid = [pair for pair, is_paid in zip(zip(tasks, requests, strict=True), cached, strict=True) if not is_paid]
-    prompt = sum(contexts.estimate(message["content"]) for _, request in unpaid for message in request.messages)
+    prompt = sum(fitting.estimate(message["content"]) for _, request in unpaid for message in request.messages)
     reply = sum(model_questions.reply_tokens(task) for task, _ in unpaid)
     checks = forecast.Forecast(0)
     if verify:

@@ -17,7 +17,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ragviz.answers import contexts as answer_contexts
 from ragviz.core.cache import Cache
 from ragviz.core.digests import digest, json_line
 from ragviz.core.errors import ModelError, RagvizError
@@ -29,6 +28,7 @@ from ragviz.judging import forecast
 from ragviz.judging.step import LACKING
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
+from ragviz.targets import fitting
 from ragviz.text.keys import without_keys
 
 WINDOW = 40
@@ -256,7 +256,7 @@ def _packed(candidates: Sequence[Candidate]) -> Iterator[dict[int, str]]:
     pack: dict[int, str] = {}
     tokens = 0
     for number, candidate in enumerate(candidates, start=1):
-        size = answer_contexts.estimate(candidate.text)
+        size = fitting.estimate(candidate.text)
         if pack and (tokens + size > CANDIDATE_TOKENS or len(pack) == prompts.MOST_CANDIDATES):
             yield pack
             pack, tokens = {}, 0
@@ -537,8 +537,8 @@ class _DryRun:
             reply = check.placeholder(some)
             text = reply.model_dump_json()
             counts = (
-                sum(answer_contexts.estimate(m["content"]) for m in request.messages),
-                answer_contexts.estimate(text),
+                sum(fitting.estimate(m["content"]) for m in request.messages),
+                fitting.estimate(text),
             )
             self._unpaid += 1
             self._prompt_tokens += counts[0]

@@ -9,7 +9,6 @@ from typing import Any
 
 from ragviz.core import stopping
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import new_id
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
@@ -282,8 +281,8 @@ def _load(questions: Sequence[Question]) -> None:
 def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> Ask:
     """Open the client; return the function that calls it within the budget, and stops a useless model."""
     client.open()
-    store, config = workspace.store, RunConfig("", question_set.id)
-    plan = planning.Plan(config, store.cache("bank"), judge=client, spending=spending, patience=0)
+    store = workspace.store
+    plan = planning.Plan(store.cache("bank"), judge=client, spending=spending, patience=0)
     breaker = Breaker(store.cache("breaker"), f"{VERDICTS} {question_set.id}")
     return breaker.watching(asker.Asker(plan), VERDICTS)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.random import Generator
@@ -25,16 +25,14 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.rules import MINIMUM_EFFECT, verdict_of
-from ragviz.answers import answering
-from ragviz.answers import contexts as fitting
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RetrieverName
+from ragviz.core.configuration import RetrieverName, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.recording import Context, Recording
 from ragviz.core.stopping import current, follow
 from ragviz.health import faults, places
 from ragviz.health.altered_index import UNCHANGED, AlteredIndex, Change, Rows, read
@@ -49,6 +47,8 @@ from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
 from ragviz.store.codecs import questions_hash
+from ragviz.targets import fitting
+from ragviz.targets.targets import TARGETS
 from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float64]
@@ -243,13 +243,14 @@ class _Trial:
         for row in rows.tolist():
             origin = change.origin(self.chunks, row)
             tokens = int(self.chunks.tokens[origin]) if row not in change.texts else 0  # 0: not known, estimated
-            text, (start, end) = change.text(self.chunks, row), self.chunks.spans[origin]
-            passages.append(Chunk(f"{row}", self.chunks.documents[origin], start, end, text, tokens))
+            text = change.text(self.chunks, row)
+            passages.append(Context(text, f"{row}", tokens))
         budget = BUDGET
         if left < 1:
-            whole = sum(chunk.tokens or fitting.estimate(chunk.text) for chunk in passages)
+            whole = sum(each.tokens or fitting.estimate(each.text) for each in passages)
             budget = int(left * min(whole, BUDGET))
-        return self.answerer(self.questions[q], fitting.fitted(passages, budget))
+        question, (read, cut) = self.questions[q], fitting.fitted(passages, budget)
+        return self.answerer(question, Recording(question.id, read, cut=cut))
 
     def _each(self, asked: Sequence[tuple[int, Rows, Change, float]]) -> list[float]:
         """Answer questions, as `answer` does; a model those that it takes at once."""
@@ -405,11 +406,13 @@ class _Answerer:
     def answers(self) -> bool:
         return self.name != "none"
 
-    def __call__(self, question: Question, context: fitting.Fitted) -> float:
-        answer = answering.answer(question, context, self.name, ask=self.ask)
+    def __call__(self, question: Question, recording: Recording) -> float:
+        answers = TARGETS["retrieved"].answers(RunConfig("", "", answerer=cast(Any, self.name)))
+        assert answers is not None
+        answer = answers(question, recording, self.ask)
         if answer.status == "failed":
             raise ModelError(f"The answer to question '{question.id}' failed ({answer.reason}): drill again to go on.")
-        text = answer.text if answer.status == "answered" else ""
+        text = answer.answer if answer.status == "answered" else ""
         return token_f1(text, question.answer, question.language)
 
 

@@ -293,7 +293,7 @@ def ways(runs: Sequence[Run]) -> list[Run]:
     newest: dict[tuple[Any, ...], Run] = {}
     for run in runs:
         config = run.config
-        if config.context == "retrieved" and not measurements.unranked_words(run):
+        if run.knows.first_k and run.knows.ranking:
             key = (config.index, config.retriever, config.k, config.reranker, config.rerank_depth, config.rrf_constant)
             newest.setdefault(key, run)
     return list(newest.values())[:MOST_RUNS]
@@ -307,7 +307,7 @@ def _outcomes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[Outcomes]:
 
 
 def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBook]:
-    for run in [run for run in runs if run.config.context == "none" and run.config.answerer != "none"][:MOST_RUNS]:
+    for run in [run for run in runs if run.knows.closed_book and run.knows.answers][:MOST_RUNS]:
         judged = judgements.judgement_of(workspace, run)
         right = {i: bool(ruling.right) for i, ruling in judged.rulings.items() if ruling.right is not None}
         yield ClosedBook(run.name, run.config.model or run.config.answerer, right)

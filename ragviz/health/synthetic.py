@@ -13,7 +13,7 @@ BY_PEOPLE = ("hand", "import", "asked")
 
 def answerers(configs: Iterable[RunConfig]) -> list[str]:
     """Return who answers in runs, each once, in order; runs without answers are left out."""
-    return list(dict.fromkeys(c.model or c.answerer for c in configs if c.answerer != "none"))
+    return list(dict.fromkeys(c.model or c.answerer for c in configs if c.knows.answers))
 
 
 def banner(configs: Iterable[RunConfig], questions: Collection[Question]) -> str:

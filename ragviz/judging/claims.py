@@ -140,13 +140,17 @@ def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
 
 
 def answer_claims(state: State) -> tuple[Claim, ...]:
-    """Return the claims of the answer; empty before its step is done."""
+    """Return the claims of the answer, those that came with it first; empty before its step is done."""
+    if state.given and state.given.matrix.answer_claims is not None:
+        return state.given.matrix.answer_claims
     reply: ClaimsReply | None = state.results.get("claims")
     return read_claims(reply.claims, state.answer_text) if reply else ()
 
 
 def reference_claims(state: State) -> tuple[Claim, ...]:
-    """Return the claims of the reference; empty before its step is done."""
+    """Return the claims of the reference, those that came with the recording first; empty before its step is done."""
+    if state.given and state.given.matrix.reference_claims is not None:
+        return state.given.matrix.reference_claims
     claims: tuple[Claim, ...] = state.results.get("reference") or ()
     return claims
 

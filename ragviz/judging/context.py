@@ -174,7 +174,7 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ContextVerdicts:
         return ContextVerdicts(dict.fromkeys(range(len(answer) + len(reference)), ()), {})
     judge = (judge_key(plan), plan.judge.model if plan.judge else "")
     texts = (state.item.question.query, state.reference)
-    whole = frozenset(chunk.id for chunk in state.item.chunks if state.context.get(chunk.id) == chunk.text)
+    whole = frozenset(state.recording.read) - frozenset(state.recording.cut)
     known = pool.known(plan.pool, judge, texts, (answer, reference), state.context, whole)
     asked, pooled = state.asked or known.wanted(), known.pooled
     behind, state.pooled = known.behind(), pooled
@@ -238,7 +238,7 @@ def _placeholder(item: Item) -> ContextReply:
         ClaimSources(claim=n, supported_by=source, supported_together=[], contradicted_by=[])
         for n in most_claim_numbers(item)
     ]
-    passages = [PassageReply(passage=n, useful=True) for n in range(1, len(item.chunks) + 1)]
+    passages = [PassageReply(passage=n, useful=True) for n in range(1, len(item.recording.contexts) + 1)]
     return ContextReply(claims=rows, passages=passages)
 
 

@@ -12,16 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz.answers import contexts
 from ragviz.core.cache import Cache, Pool
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
 from ragviz.judging import planning
 from ragviz.judging.step import State
 from ragviz.judging.steps import PLACEHOLDERS, STEPS
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import dollars
+from ragviz.targets import fitting
 
 NEW = -1
 """An edition (see `Request`) under which no reply is cached."""
@@ -93,9 +94,9 @@ def foresee(
         dry(plan.judge, request)
     judged = pooled = 0
     for item in items:
-        state = State(item, 0)
+        state = State.of(item)
         for name, step in STEPS.items():
-            if name in plan.steps:
+            if name in plan.steps and name not in state.done:
                 dry.step, dry.item = name, item
                 with suppress(ModelError):  # a cached reply lacks something: the call that asks again is counted
                     state.results[name] = step.perform(state, plan, dry)
@@ -144,7 +145,7 @@ class _DryRun:
     """Answers calls from the cache, else by placeholders; the same call is counted once, as in a real run."""
 
     def __init__(self) -> None:
-        self.step, self.item = "", planning.Item(Question("", "", "", (), ""), ())
+        self.step, self.item = "", planning.Item(Question("", "", "", (), ""), Recording(""))
         self.calls, self.cached, self.prompt_tokens, self.completion_tokens = Counter[str](), 0, 0, 0
         self.cost: float | None = 0.0
         self.cached_by = Counter[str]()
@@ -163,8 +164,8 @@ class _DryRun:
         assert request.reply is not None
         reply = PLACEHOLDERS[request.reply](self.item)
         text = reply.model_dump_json()
-        prompt_tokens = sum(contexts.estimate(message["content"]) for message in request.messages)
-        counts = (prompt_tokens, contexts.estimate(text))
+        prompt_tokens = sum(fitting.estimate(message["content"]) for message in request.messages)
+        counts = (prompt_tokens, fitting.estimate(text))
         self.prompt_tokens += counts[0]
         self.completion_tokens += counts[1]
         calls, tokens = self.unpaid.get(client, (0, 0))

@@ -8,9 +8,8 @@ from typing import Literal
 
 from ragviz.core.cache import Cache, Pool
 from ragviz.core.call import Call
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.pool import Memory
@@ -18,6 +17,7 @@ from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
+from ragviz.targets.target import Answers, Verdicts
 
 Input = Literal["cosines", "sentence cosines", "key phrases"]
 """What a metric without a judge needs: cosines of whole texts, or of sentences; key phrases of the reference."""
@@ -28,14 +28,16 @@ PATIENCE = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question of a run with its context: the first k chunks, best first.
+    """A recording to be judged, with its texts; where the plan has it answered, one without an answer.
 
-    `seed` is that of repeated calls, after a reply that lacked something: another seed gets another reply. `paid` are
-    the calls that an earlier attempt paid, `failed` the steps that failed then.
+    `given` holds the verdicts that came with it: their steps are not done. `seed` is that of repeated calls, after a
+    reply that lacked something: another seed gets another reply. `paid` are the calls that an earlier attempt paid,
+    `failed` the steps that failed then.
     """
 
     question: Question
-    chunks: tuple[Chunk, ...]
+    recording: Recording
+    given: EvaluatedAnswer | None = None
     seed: int = 0
     paid: tuple[Call, ...] = ()
     failed: frozenset[str] = frozenset()
@@ -43,18 +45,20 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How the questions of a run are answered and judged.
+    """How the recordings of a run are made and judged.
 
-    `steps` are those of each question, `inputs` what else is computed for it, `score` computes the scores of an
-    evaluated answer. `answerer` and `judge` are clients, None where no model is asked. Every call is recorded in
-    `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a price where it
-    has a budget. `patience` is in seconds. `finished` questions of the run are done already. `edition` is that of the
-    judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model. `pool` holds the
-    verdicts on chunks that all runs share.
+    `answers` answers the questions, None where they are answered or nothing is; `verdicts` brings along what a target
+    says of its answers. `steps` are those of each question, `inputs` what else is computed for it, `score` computes the
+    scores of an evaluated answer. `answerer` and `judge` are clients, None where no model is asked. Every call is
+    recorded in `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a
+    price where it has a budget. `patience` is in seconds. `finished` questions of the run are done already. `edition`
+    is that of the judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model.
+    `pool` holds the verdicts on chunks that all runs share.
     """
 
-    config: RunConfig
     banks: Cache
+    answers: Answers | None = None
+    verdicts: Verdicts | None = None
     steps: frozenset[str] = frozenset()
     inputs: frozenset[Input] = frozenset()
     score: Callable[[EvaluatedAnswer], Sequence[Score]] = lambda evaluated: ()

@@ -39,7 +39,7 @@ def _bank(state: State, plan: Plan, ask: Asks) -> Bank | None:
 
 
 def _questeval(state: State, plan: Plan, ask: Asks) -> tuple[str | None, ...] | None:
-    bank: Bank | None = state.results.get("bank")
+    bank: Bank | None = state.results.get("bank") or (state.given.bank if state.given else None)
     if bank is None or not state.answer_text:
         return None
     questions = {number: item.question for number, item in enumerate(bank.items)}

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ragviz.answers import contexts
-from ragviz.answers import wording as answer_wording
 from ragviz.core.call import Call
-from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.judging.claims import ClaimReply, ClaimsReply
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.pool import Asked
 from ragviz.judging.step import State
@@ -22,6 +19,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.models import replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Message, Request
+from ragviz.targets import answering
 
 CHANGED_VERSION = "it was worded by version {} of the prompt, which this version of ragviz no longer has"
 CHANGED_CONTEXT = "the chunks that were in its context are not as they were: the index or its documents have changed"
@@ -48,39 +46,39 @@ class _NoBanks:
         return
 
 
-def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, config: RunConfig) -> list[Exchange]:
+def exchanges(evaluated: EvaluatedAnswer, calls: Sequence[Call], item: Item, plan: Plan) -> list[Exchange]:
     """Return each of `calls`, those behind `evaluated`, with its messages; no model is asked.
 
     Every step is done again, and is given its stored replies. What it asks is then what it asked, but for a request
     that followed an unusable reply, and for a server without JSON schemas, which is sent the schema in words too.
     """
-    state, plan = State(item, 0, answer=evaluated.answer), _plan(config)
-    state.fitted = contexts.fitted(item.chunks, config.context_tokens)
-    state.same_as = evaluated.verdicts.get("answer", {}).get("same_as", "")
+    plan = replace(plan, banks=_NoBanks())
+    state = State(item, 0, item.recording, given=evaluated)
     if asked := evaluated.verdicts.get("context"):  # verdicts on some of the chunks were there before
         state.asked = Asked(tuple(asked["claims"]), tuple(asked["places"]))
     replies_before = frozenset(asked["replies"] if asked else ())
-    if config.context != "none" and config.answerer != "none" and state.fitted.context != evaluated.answer.context:
+    if evaluated.recording.has_answer and item.recording.read != evaluated.recording.read:
         return [Exchange(call, None, CHANGED_CONTEXT) for call in calls]
     exchanges: dict[int, Exchange] = {}
     for name, step in STEPS.items():
-        waiting = deque(call for call in calls if call.step == name)
-        if name == "answer" and config.answerer != "model":
+        if name == "answer" and plan.answerer is None:
             continue
-        version = answer_wording.VERSIONS["model"] if name == "answer" else step.version
+        waiting = deque(call for call in calls if call.step == name)
+        version = answering.VERSIONS["model"] if name == "answer" else step.version
         pooled = [call for call in waiting if digest(call.raw) in replies_before and name == "context"]
         exchanges |= {id(call): Exchange(call, None, POOLED) for call in pooled}
         waiting = deque(call for call in waiting if id(call) not in exchanges)
         changed = [call for call in waiting if call.prompt != version]
         exchanges |= {id(call): Exchange(call, None, CHANGED_VERSION.format(call.prompt)) for call in changed}
-        result = None if changed or not waiting else _replayed(state, plan, name, waiting, exchanges)
-        state.answer = evaluated.answer
-        state.results[name] = result if result is not None else _stored(evaluated, name)
+        if waiting and not changed:
+            _replay(state, plan, name, waiting, exchanges)
+        state.recording = replace(evaluated.recording, contexts=item.recording.contexts)
+        state.same_as = evaluated.verdicts.get("answer", {}).get("same_as", "")
     return [exchanges.get(id(call)) or Exchange(call, None, NOT_REPEATED) for call in calls]
 
 
-def _replayed(state: State, plan: Plan, name: str, waiting: deque[Call], exchanges: dict[int, Exchange]) -> Any:
-    """Do a step with its stored replies, noting what each was asked; None when it comes to no result."""
+def _replay(state: State, plan: Plan, name: str, waiting: deque[Call], exchanges: dict[int, Exchange]) -> None:
+    """Do a step with its stored replies, noting what each was asked."""
 
     def ask(client: ModelClient, request: Request[Any]) -> Completion[Any]:
         if not waiting:
@@ -94,26 +92,5 @@ def _replayed(state: State, plan: Plan, name: str, waiting: deque[Call], exchang
         counts = (call.prompt_tokens, call.completion_tokens, call.seconds)
         return Completion(call.raw, parsed, *counts, call.cached, call.model, call.cost, estimated=call.estimated)
 
-    try:
-        return STEPS[name].perform(state, plan, ask)
-    except ModelError:
-        return None
-
-
-def _stored(evaluated: EvaluatedAnswer, name: str) -> Any:
-    """Return the result of a step as the run stored it, for the steps that need it."""
-    if name == "reference":
-        return evaluated.matrix.reference_claims
-    if name == "bank":
-        return evaluated.bank
-    if name == "claims" and evaluated.matrix.answer_claims is not None:
-        claims = [ClaimReply(text=c.text, sentence=(c.sentence or 0) + 1) for c in evaluated.matrix.answer_claims]
-        questions = list(evaluated.asked_back or ())
-        return ClaimsReply(claims=claims, questions=questions, noncommittal=bool(evaluated.noncommittal))
-    return None
-
-
-def _plan(config: RunConfig) -> Plan:
-    """Return the plan of a run whose models are named but never called."""
-    answerer, judge = (ModelClient(None, None, name) if name else None for name in (config.model, config.judge))
-    return Plan(config, _NoBanks(), answerer=answerer, judge=judge or answerer)
+    with suppress(ModelError):
+        STEPS[name].perform(state, plan, ask)

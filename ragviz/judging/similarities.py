@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ragviz.answers import citations
 from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging import extractive_questeval, texts
 from ragviz.judging.banks import extractive_banks
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
+from ragviz.targets import citations
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
 """Inputs that are computed from vectors."""
@@ -45,9 +45,9 @@ def with_similarities(
 
 
 def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
-    if bank is None or evaluated.answer.status != "answered":
+    if bank is None or evaluated.recording.status != "answered":
         return evaluated
-    answers = extractive_questeval.extractive_answers(bank, evaluated.answer.text)
+    answers = extractive_questeval.extractive_answers(bank, evaluated.recording.answer)
     return replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
 
 
@@ -57,21 +57,23 @@ def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Itera
     They are the question, the answer, the reference, the questions asked back, and, where there is a `context`, the
     sentences of the answer and of the context.
     """
-    if evaluated.answer.status != "answered" or not evaluated.answer.text.strip():
+    if evaluated.recording.status != "answered" or not evaluated.recording.answer.strip():
         return
     yield from (
-        text for text in (evaluated.question.query, evaluated.answer.text, evaluated.question.answer) if text.strip()
+        text
+        for text in (evaluated.question.query, evaluated.recording.answer, evaluated.question.answer)
+        if text.strip()
     )
     yield from evaluated.asked_back or ()
     if context:
-        yield from _sentences(evaluated.answer.text)
+        yield from _sentences(evaluated.recording.answer)
         for text in context:
             yield from _sentences(text)
 
 
 def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: Mapping[str, Any]) -> EvaluatedAnswer:
-    answer = evaluated.answer.text
-    if answer not in vectors or evaluated.answer.status != "answered":
+    answer = evaluated.recording.answer
+    if answer not in vectors or evaluated.recording.status != "answered":
         return evaluated
     reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.query)
     back = [float(vectors[text] @ question) for text in evaluated.asked_back or () if question is not None]

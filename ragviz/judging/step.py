@@ -9,10 +9,9 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from ragviz.answers import contexts
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.errors import ModelError
+from ragviz.core.recording import Recording
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.pool import Asked
@@ -44,8 +43,8 @@ class State:
 
     item: Item
     place: int
-    answer: Answer | None = None
-    fitted: contexts.Fitted | None = None
+    recording: Recording
+    given: EvaluatedAnswer | None = None
     results: dict[str, Any] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     failures: dict[str, str] = field(default_factory=dict)
@@ -60,6 +59,19 @@ class State:
     same_as: str = ""  # an equal answer that was judged before, but for the numbers of its citations
     asked: Asked | None = None  # what "context" asked, where a stored answer is done again
 
+    @classmethod
+    def of(cls, item: Item, place: int = 0) -> State:
+        """Return a question before its first step, with the verdicts that came with it."""
+        state = cls(item, place, item.recording)
+        if item.given is not None:
+            state.take(item.given)
+        return state
+
+    def take(self, given: EvaluatedAnswer) -> None:
+        """Take verdicts that came with the recording: their steps are done."""
+        self.given = given
+        self.done |= set(given.given)
+
     def once_more(self) -> State:
         """Clear the failures and change the seed, for another round."""
         self.reasons |= self.failures
@@ -70,7 +82,7 @@ class State:
     @property
     def answer_text(self) -> str:
         """The answer to judge: "" when there is none, or it was refused."""
-        return self.same_as or self.answer.text if self.answer and self.answer.status == "answered" else ""
+        return self.same_as or self.recording.answer if self.recording.status == "answered" else ""
 
     @property
     def reference(self) -> str:
@@ -79,10 +91,8 @@ class State:
 
     @property
     def context(self) -> dict[str, str]:
-        """Texts of the passages to judge, by chunk: as the answerer got them, without one the first k."""
-        if self.fitted is None:
-            return {chunk.id: chunk.text for chunk in self.item.chunks}
-        return {passage.chunk_id: passage.text for passage in self.fitted.passages}
+        """Texts of the passages to judge, by chunk, as they were read."""
+        return self.recording.texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ragviz.answers import citations
 from ragviz.core import stopping
-from ragviz.core.answer import Answer
 from ragviz.core.errors import ModelError, RagvizError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.verdict import EvaluatedAnswer
@@ -23,6 +21,7 @@ from ragviz.judging.planning import Item, Keep, Plan
 from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
+from ragviz.targets import citations
 from ragviz.text import language, words
 
 ROUNDS = 3
@@ -111,7 +110,7 @@ def _load(items: Sequence[Item], plan: Plan) -> None:
 
 def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, asker: Asker) -> None:
     """Do all rounds, reporting progress; with a judge in steps, about one call each: its questions take long."""
-    states = [State(item, place) for place, item in enumerate(items)]
+    states = [State.of(item, place) for place, item in enumerate(items)]
     count, stage = _Count(plan, len(items), progress, asker), stage_of(plan)
     count.report(stage)
     for turn in range(ROUNDS):
@@ -119,7 +118,7 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
         for batch in _finished(states, plan, asker):
             if batch:
                 count.report(metrics_stage(plan))
-                answers = similarities.with_similarities([evaluated(state, plan) for state in batch], batch, plan)
+                answers = similarities.with_similarities([evaluated(state) for state in batch], batch, plan)
                 keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
             failed += [state for state in batch if state.failures]
             count.stored(sum(not state.failures or turn == ROUNDS - 1 for state in batch))
@@ -131,16 +130,16 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
     count.end(stage)
 
 
-def evaluated(state: State, plan: Plan) -> EvaluatedAnswer:
-    """Return the evaluated answer of a state: all results of its steps, its failures and its calls."""
-    question = state.item.question
-    answer = state.answer or Answer(question.id, "", "failed" if "answer" in state.failures else "answered", "none")
+def evaluated(state: State) -> EvaluatedAnswer:
+    """Return the evaluated answer of a state: what came with it, all results of its steps, its failures and calls."""
+    recording = state.recording
     if "answer" in state.failures:
-        answer = replace(answer, reason=state.failures["answer"], answerer=plan.config.answerer)
-        if state.fitted is not None:
-            answer = replace(answer, context=state.fitted.context, cut=state.fitted.cut)
+        recording = replace(recording, status="failed", reason=state.failures["answer"])
     calls = {(call.step, call.raw): call for call in reversed([*state.item.paid, *state.calls])}
-    evaluated = EvaluatedAnswer(question, answer, failures=dict(state.failures), calls=tuple(reversed(calls.values())))
+    evaluated = state.given or EvaluatedAnswer(state.item.question, recording)
+    evaluated = replace(
+        evaluated, recording=recording, failures=dict(state.failures), calls=tuple(reversed(calls.values()))
+    )
     for name, step in STEPS.items():
         if state.results.get(name) is not None:
             evaluated = step.enter(evaluated, state)

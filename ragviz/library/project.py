@@ -22,11 +22,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from ragviz import jobs
-from ragviz.core.answer import AnswererName, ContextKind
 from ragviz.core.configuration import Backend, IndexConfig, RetrieverName, RunConfig
 from ragviz.core.errors import RowErrors, UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
+from ragviz.core.recording import AnswererName, ContextKind
 from ragviz.core.split import Side
 from ragviz.documents import corpora
 from ragviz.experiments import declaring, grid

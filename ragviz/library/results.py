@@ -190,7 +190,7 @@ class Run(Shown):
         """
         current = self._record()
         causes = judgements.judgement_of(self.workspace, current, k).causes
-        steps = diagnose.waterfall(list(causes.values()), current.config.context)[1:]
+        steps = diagnose.waterfall(list(causes.values()), current.knows)[1:]
         index = pd.Index([step.cause for step in steps], name="cause")
         return pd.Series([step.count for step in steps], index=index, name="questions", dtype="int64")
 
@@ -276,7 +276,7 @@ class Run(Shown):
     def _title(self) -> str:
         current = self._record()
         config, made_of = current.config, current.provenance
-        answered = f", {judgements.answered_words(config)}" if config.answerer != "none" else ""
+        answered = f", {judgements.answered_words(config)}" if config.knows.answers else ""
         status = "" if current.status == "done" else " (not finished: this is what it has so far)"
         return (
             f"Run '{current.name}': {measurements.asked_words(current)} of '{made_of['questions']}', "

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ragviz.core.errors import UsageError
+from ragviz.core.recording import Knows, Need
 from ragviz.core.score import Score, ScoreStatus
 from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.planning import Input
@@ -34,10 +35,9 @@ class NoScore(Exception):
 class AnswerMetric:
     """One metric of answers, and what a person must know to read it.
 
-    `steps` are the judge's steps that it needs, none for a metric without a model; `inputs` are what else it reads.
-    `of_context` metrics judge what was retrieved, so they have a value without an answer too; `of_verdicts` ones read
-    the matrix and the texts alone, so runs that another program judged have them too. `shown` maps each place where it
-    is shown by default to its position there; `drawn_against` names the other axis of its scatter plot.
+    `needs` is what of a recording it reads: one that reads no answer has a value without one too. `steps` are the
+    judge's steps that it needs, none for a metric without a model; `inputs` are what else it reads. `shown` maps each
+    place where it is shown by default to its position there; `drawn_against` names the other axis of its scatter plot.
     """
 
     title: str
@@ -45,9 +45,7 @@ class AnswerMetric:
     function: Callable[[EvaluatedAnswer], float]
     steps: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
-    of_context: bool = False
-    of_verdicts: bool = False
-    needs_reference: bool = True
+    needs: tuple[Need, ...] = ("answer", "reference")
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     formula: str = "1"
@@ -66,13 +64,20 @@ class AnswerMetric:
 
 
 def score(name: str, evaluated: EvaluatedAnswer) -> Score:
-    """Compute the metric `name` of an evaluated answer, or say why it has no value."""
+    """Compute the metric `name` of an evaluated answer, or say why it has no value.
+
+    Its version names who gave the verdicts that came with the recording, and the prompts of the others.
+    """
     metric = ANSWER_METRICS[name]
+    version = metric.version
+    if evaluated.given:
+        by = [evaluated.recording.origin if n in evaluated.given else f"{n}{VERSIONS[n]}" for n in metric.steps]
+        version = "+".join(dict.fromkeys([metric.formula, *by]))
     try:
         _check(metric, evaluated)
-        return Score(name, float(metric.function(evaluated)), version=metric.version)
+        return Score(name, float(metric.function(evaluated)), version=version)
     except NoScore as error:
-        return Score(name, None, error.status, error.reason, metric.version)
+        return Score(name, None, error.status, error.reason, version)
 
 
 def scores(evaluated: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
@@ -80,24 +85,45 @@ def scores(evaluated: EvaluatedAnswer, names: Collection[str]) -> list[Score]:
     return [score(name, evaluated) for name in ANSWER_METRICS if name in names]
 
 
-def chosen(names: Sequence[str], *, judge: bool, answers: bool = True) -> tuple[str, ...]:
+def chosen(names: Sequence[str], *, judge: bool, knows: Knows) -> tuple[str, ...]:
     """Return the metrics that `names` choose; "all" stands for every metric that is possible.
 
-    Without a judge only metrics without steps are possible, without answers only those of the context.
+    Without a judge only metrics without steps are possible, and only those that need no more than the recordings know.
 
     Raises:
-        UsageError: there is no such metric, or it needs a judge or an answer and there is none.
+        UsageError: there is no such metric, or it needs a judge, or what the recordings do not tell.
 
     """
-    possible = {n: m for n, m in ANSWER_METRICS.items() if (judge or not m.judged) and (answers or m.of_context)}
+    possible = {n: m for n, m in ANSWER_METRICS.items() if (judge or not m.judged) and knows.tells.issuperset(m.needs)}
     for name in names:
         if name == "all" or name in possible:
             continue
         if name not in ANSWER_METRICS:
             raise UsageError(f"There is no metric '{name}' of answers; there are {', '.join(ANSWER_METRICS)}, or all.")
-        needed = "a model that judges" if ANSWER_METRICS[name].judged and not judge else "an answerer"
+        metric = ANSWER_METRICS[name]
+        lacking = [_SOURCES[need] for need in metric.needs if need not in knows.tells]
+        needed = " and ".join(lacking) or "a model that judges"
         raise UsageError(f"The metric '{name}' needs {needed}: choose one, or leave the metric out.")
     return tuple(name for name in possible if name in names or "all" in names)
+
+
+_SOURCES = {"answer": "an answerer", "contexts": "a context", "reference": "reference answers"}
+
+
+def measured(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of a run's choice that are metrics: "none" is not."""
+    return tuple(name for name in names if name in ANSWER_METRICS)
+
+
+def with_values(all_evaluated: Sequence[EvaluatedAnswer], knows: Knows) -> tuple[str, ...]:
+    """Return the metrics that recordings allow as they are: by their texts, or by verdicts that came with some."""
+    return tuple(
+        name
+        for name, metric in ANSWER_METRICS.items()
+        if knows.tells.issuperset(metric.needs)
+        and not any(each.endswith("cosines") for each in metric.inputs)
+        and (not metric.judged or any(score(name, each).value is not None for each in all_evaluated))
+    )
 
 
 def steps_of(names: Collection[str]) -> frozenset[str]:
@@ -107,13 +133,15 @@ def steps_of(names: Collection[str]) -> frozenset[str]:
 
 def _check(metric: AnswerMetric, evaluated: EvaluatedAnswer) -> None:
     """Raise NoScore when the metric has no value: for reasons of the question or the answer first, then the judge's."""
-    answer = evaluated.answer
-    if metric.needs_reference and not evaluated.question.answer.strip():
+    recording = evaluated.recording
+    if "reference" in metric.needs and not evaluated.question.answer.strip():
         raise NoScore("not_applicable", "the question has no reference answer")
-    if not metric.of_context:
-        if answer.status == "failed":
-            raise NoScore("skipped", f"there is no answer to judge: {answer.reason}")
-        if answer.status == "refused" or not answer.text.strip():
+    if "answer" in metric.needs:
+        if not recording.has_answer:
+            raise NoScore("not_applicable", "no answer was recorded")
+        if recording.status == "failed":
+            raise NoScore("skipped", f"there is no answer to judge: {recording.reason}")
+        if recording.status == "refused" or not recording.answer.strip():
             raise NoScore("no_answer", "the run abstained: there is nothing to judge")
     for step in metric.steps:
         if step in evaluated.failures:
@@ -128,7 +156,7 @@ def _required(value: T | None, reason: str) -> T:
 
 
 def _faithfulness(evaluated: EvaluatedAnswer) -> float:
-    if not evaluated.answer.context:
+    if not evaluated.recording.contexts:
         raise NoScore("not_applicable", "the answer was given without passages")
     rows = _required(evaluated.matrix.answer_by_chunk, "the answer was not checked against its passages")
     return _required(grounding.supported_by_any(rows), "the answer makes no claim")
@@ -204,7 +232,7 @@ def _embedding_faithfulness(evaluated: EvaluatedAnswer) -> float:
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[EvaluatedAnswer], float]:
     def measured(evaluated: EvaluatedAnswer) -> float:
-        return function(evaluated.answer.text, evaluated.question.answer, language.of_answers(evaluated.question))
+        return function(evaluated.recording.answer, evaluated.question.answer, language.of_answers(evaluated.question))
 
     return measured
 
@@ -216,10 +244,9 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "0 to 1. Low: the answer says what the passages do not.",
         _faithfulness,
         ("claims", "context"),
-        needs_reference=False,
+        needs=("contexts", "answer"),
         formula="2",
         shown={"tile": 2, "row": 2, "sort": 6},
-        of_verdicts=True,
     ),
     "context_precision": AnswerMetric(
         "Context precision",
@@ -227,9 +254,8 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "not help rank above those that do.",
         _context_precision,
         ("reference", "context"),
-        of_context=True,
+        needs=("contexts", "reference"),
         shown={"tile": 8},
-        of_verdicts=True,
     ),
     "context_precision_plain": AnswerMetric(
         "Context precision (unranked)",
@@ -237,8 +263,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "retrieval brings what does not help.",
         _context_precision_plain,
         ("reference", "context"),
-        of_context=True,
-        of_verdicts=True,
+        needs=("contexts", "reference"),
     ),
     "context_recall": AnswerMetric(
         "Context recall",
@@ -246,10 +271,9 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "what is needed was not retrieved.",
         _context_recall,
         ("reference", "context"),
-        of_context=True,
+        needs=("contexts", "reference"),
         formula="2",
         shown={"tile": 3, "row": 4, "sort": 7},
-        of_verdicts=True,
     ),
     "answer_relevancy": AnswerMetric(
         "Answer relevancy",
@@ -258,7 +282,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _relevancy,
         ("claims",),
         inputs=("cosines",),
-        needs_reference=False,
+        needs=("answer",),
     ),
     "answer_correctness": AnswerMetric(
         "Answer correctness",
@@ -275,14 +299,12 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _required(_factual(evaluated)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
         shown={"tile": 6},
-        of_verdicts=True,
     ),
     "factual_recall": AnswerMetric(
         "Factual recall",
         "Right claims of the answer ÷ (those + the reference's claims that it lacks). 0 to 1. Low: facts are missing.",
         lambda evaluated: _required(_factual(evaluated)[1], "no claim is right and none is lacking"),
         ("reference", "claims", "comparison"),
-        of_verdicts=True,
     ),
     "factual_f1": AnswerMetric(
         "Factual F1",
@@ -290,7 +312,6 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _factual(evaluated)[2],
         ("reference", "claims", "comparison"),
         shown={"sort": 2},
-        of_verdicts=True,
     ),
     "completeness": AnswerMetric(
         "Completeness",
@@ -300,7 +321,6 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "claims", "comparison"),
         shown={"tile": 5, "row": 1, "sort": 3},
         drawn_against="factual_precision",
-        of_verdicts=True,
     ),
     "completeness_direct": AnswerMetric(
         "Completeness, judge-rated",
@@ -351,7 +371,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "to 1; higher than 0 for any text of the same subject. Computed without a model, it is no judgement.",
         _embedding_faithfulness,
         inputs=("sentence cosines",),
-        needs_reference=False,
+        needs=("contexts", "answer"),
         formula="2",
         shown={"tile": 11},
     ),
@@ -361,7 +381,6 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _quest_recall(_questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers)),
         inputs=("key phrases",),
         shown={"tile": 9, "row": 7, "sort": 8},
-        of_verdicts=True,
     ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",
@@ -370,7 +389,6 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _lexical(text.rouge_l),
         formula="2",
         shown={"tile": 13, "sort": 10},
-        of_verdicts=True,
     ),
     "token_f1": AnswerMetric(
         "Token F1",
@@ -378,14 +396,12 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _lexical(text.token_f1),
         formula="2",
         shown={"tile": 12, "row": 9, "sort": 9},
-        of_verdicts=True,
     ),
     "exact_match": AnswerMetric(
         "Exact match",
         "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
         _lexical(text.exact_match),
         formula="2",
-        of_verdicts=True,
     ),
 }
 """Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""

@@ -389,35 +389,30 @@ CHARACTERS: dict[str, Metric[CharacterTable]] = {
         "Share of the evidence's characters that the first k chunks hold. 0 to 1. Low: the evidence ranks below k, or "
         "chunk borders cut it.",
         character_recall,
-        needs="evidence",
     ),
     "character_precision": Metric(
         "Character precision@k",
         "Share of the first k chunks' characters that are evidence. 0 to 1, and small for short quotes in long "
         "chunks. Low: chunks are longer, or more, than the evidence needs.",
         character_precision,
-        needs="evidence",
     ),
     "character_iou": Metric(
         "Character IoU@k",
         "Characters that are both evidence and in the first k chunks ÷ characters that are either. 0 to 1. Low: "
         "evidence is missing, or much else was retrieved.",
         character_iou,
-        needs="evidence",
     ),
     "chroma_precision": Metric(
         "Character precision@k, Chroma's",
         "As character precision, but every retrieved chunk counts with its whole length, so that what overlaps counts "
         "each time: the same where no chunks overlap. 0 to 1. Low: as there, or chunks repeat each other.",
         chroma_precision,
-        needs="evidence",
     ),
     "chroma_iou": Metric(
         "Character IoU@k, Chroma's",
         "As character IoU, but every retrieved chunk counts with its whole length: found ÷ (lengths of the chunks + "
         "evidence not found). 0 to 1. Low: as there, or chunks repeat each other.",
         chroma_iou,
-        needs="evidence",
     ),
 }
 """Metrics of characters by name: a new one is a function of a `CharacterTable` and its entry here."""

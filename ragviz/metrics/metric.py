@@ -9,6 +9,8 @@ from typing import Generic, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.core.recording import Need
+
 Floats = NDArray[np.float64]
 Table = TypeVar("Table")
 
@@ -20,15 +22,15 @@ Place = Literal["tile", "curve", "row", "sort"]
 class Metric(Generic[Table]):
     """One metric: how it is computed, and what a person must know to read it.
 
-    `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs`
-    names the table it reads: "ranking" is `measure`'s, "evidence" `measure_characters`'. `version` changes with the
-    formula. `shown` maps each place where it is shown by default to its position there.
+    `function` gives a number per question: an array (n, depth) with a column per k when `at_k`, else (n,). `needs` is
+    what of a recording it reads. `version` changes with the formula. `shown` maps each place where it is shown by
+    default to its position there.
     """
 
     title: str
     explanation: str
     function: Callable[[Table], Floats]
-    needs: Literal["ranking", "evidence"] = "ranking"
+    needs: tuple[Need, ...] = ("ranking", "gold")
     at_k: bool = True
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True

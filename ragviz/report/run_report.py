@@ -9,8 +9,6 @@ import numpy as np
 from ragviz.analysis import evaluate, outcomes, verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
-from ragviz.answers import contexts
-from ragviz.core.configuration import HAND_MADE
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
@@ -21,6 +19,7 @@ from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact, mean_cells
 from ragviz.runs import exports, judgements, measurements, replays, rescue_words, summaries
 from ragviz.runs.judgements import Judgement
+from ragviz.targets.targets import TARGETS
 from ragviz.workspace import Workspace
 
 MOST_ROWS = 40
@@ -63,7 +62,7 @@ def measured(run: Run, summary: Summary, judgement: Judgement, questions: Sequen
         summary.ranks,
         summary.metrics.get(label("all_groups", k)),
         judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), k),
-        answers if run.config.answerer != "none" else None,
+        answers if run.knows.answers else None,
         judgement.claims,
         bool(cut and cut["embedder"]),
     )
@@ -111,7 +110,7 @@ def _summary(
     points = [_made_words(run)]
     if summary.n:
         points.append(_found_words(summary))
-    if judgement.statuses and run.config.answerer != "none":
+    if judgement.statuses and run.knows.answers:
         points.append(_answered_words(run, judgement, questions))
     if columns is not None:
         points.append(rescue_words.sentence(columns, replays.rescue(columns, summary.k)))
@@ -130,10 +129,10 @@ def _made_words(run: Run) -> str:
         f"For each question, {config.ranked_by} ranks chunks of {cut['chunk_size']} tokens (cut by {cut['chunker']}); "
         f"{'the first is' if config.k == 1 else f'the first {config.k} are'} kept."
     )
-    if config.answerer == "none":
+    if not run.knows.answers:
         return f"{words} No answers were generated."
-    given = "" if config.context == "retrieved" else f", from {contexts.CONTEXTS[config.context]}"
-    by = "written by hand" if config.model == HAND_MADE else f"given by {config.model or config.answerer}"
+    given = "" if run.knows.first_k else f", from {TARGETS[config.context].basis}"
+    by = "written by hand" if not run.knows.again else f"given by {config.model or config.answerer}"
     return f"{words} Answers were {by}{given}."
 
 

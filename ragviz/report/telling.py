@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ragviz.analysis import abstention
 from ragviz.analysis.compare import Comparison, outcomes
 from ragviz.analysis.rules import direction
-from ragviz.answers import abstention
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
@@ -137,11 +137,11 @@ def _side(workspace: Workspace, run: Run, question: Question, whole: overviews.O
     hits = search.with_chunks(workspace, run.corpus_id, results[0].ranking.hits()[: min(k, MOST)])
     evaluated = workspace.store.judgements.of(run.id, [question], workspace.settings.keys).get(question.id)
     texts = []
-    if evaluated is not None and evaluated.answer.answerer != "none":
-        answer = evaluated.answer
+    if evaluated is not None and evaluated.recording.has_answer:
+        answer = evaluated.recording
         texts = [
             element("dt", f"Answer, {abstention.STATUSES[answer.status]}"),
-            element("dd", _cut(answer.text or answer.reason), lang=question.language, dir="auto"),
+            element("dd", _cut(answer.answer or answer.reason), lang=question.language, dir="auto"),
         ]
     chunks = [
         element(

@@ -64,8 +64,8 @@ class Case:
     @property
     def answer(self) -> tuple[str, str, str]:
         """Text and status of the answer, and the reason why there is none; all empty for a run without answers."""
-        answer = self.evaluated.answer if self.evaluated else None
-        return (answer.text, answer.status, answer.reason) if answer and answer.answerer != "none" else ("", "", "")
+        answer = self.evaluated.recording if self.evaluated else None
+        return (answer.answer, answer.status, answer.reason) if answer and answer.has_answer else ("", "", "")
 
     def reason(self, score: Score) -> str:
         """Why there is no score, or the judge's reason for it."""
@@ -167,7 +167,7 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "documents": case.documents,
         "evidence": question_row(case.question, names)["evidence"],
         "reference_answer": case.question.answer,
-        "answer": answer | {"citations": case.evaluated.answer.citations} if answer and case.evaluated else None,
+        "answer": answer | {"citations": case.evaluated.recording.citations} if answer and case.evaluated else None,
         "outcome": case.outcome,
         "cause": case.cause,
         "rank": case.rank,

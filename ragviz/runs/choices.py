@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ragviz.core.cache import Cache
-from ragviz.core.configuration import HAND_MADE, NO_EMBEDDER, IndexConfig, RunConfig
+from ragviz.core.configuration import NO_EMBEDDER, IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.question_set import QuestionSet
@@ -18,6 +18,8 @@ from ragviz.models.chat import ModelClient
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
 from ragviz.retrieval import rerankers, retrievers
+from ragviz.targets.target import Target
+from ragviz.targets.targets import TARGETS, check_models
 from ragviz.workspace import Workspace
 
 OWN_OPTIONS = {"chunker_options": "chunker", "options": "backend"}
@@ -82,33 +84,31 @@ def resolved(workspace: Workspace, config: RunConfig) -> RunConfig:
     """Return `config` with its models and metrics named.
 
     By default a model's answers are measured by all metrics, others by those that need no judge; "none" stands for no
-    metric. "all" leaves out the metrics of the context where there is none (closed book).
+    metric. "all" leaves out the metrics that need more than the run will know.
 
     Raises:
         UsageError: a model is needed and none is configured, a metric does not exist or is not possible, the index
             cannot serve the retriever, or the choices are those of a hand-made run.
 
     """
-    check_not_hand_made(config)
+    check_models(config)
     if (index := workspace.store.indexes.find(config.index)) is not None:
         retrievers.check_offered(index, config.retriever)
         rerankers.check_offered(index.config, config.reranker)
-    answers, settings = config.answerer != "none", workspace.settings
-    chosen = measured(config)
-    if not config.metrics and answers:
-        chosen = ("all",) if config.answerer == "model" else answer_metrics.chosen(("all",), judge=False)
-    names = answer_metrics.chosen(chosen, judge=bool(config.judge) or settings.model_configured, answers=answers)
-    if config.context == "none" and "all" in chosen:
-        names = tuple(name for name in names if not answer_metrics.ANSWER_METRICS[name].of_context)
+    knows, settings = config.knows, workspace.settings
+    chosen = tuple(name for name in config.metrics if name != "none")
+    if not config.metrics and knows.answers:
+        chosen = ("all",) if config.asks_model else answer_metrics.chosen(("all",), judge=False, knows=knows)
+    names = answer_metrics.chosen(chosen, judge=bool(config.judge) or settings.model_configured, knows=knows)
     judged = bool(answer_metrics.steps_of(names))
     reranker = rerankers.spec_of(config.reranker)
     asks = reranker is not None and reranker.asks
-    if (config.answerer == "model" or judged or asks) and not settings.model_configured:
+    if (config.asks_model or judged or asks) and not settings.model_configured:
         raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
     return replace(
         config,
-        metrics=names or (("none",) if answers and "none" in config.metrics else ()),  # () stands for the default
-        model=(config.model or settings.model) if config.answerer == "model" else "",
+        metrics=names or (("none",) if knows.answers and "none" in config.metrics else ()),  # () stands for the default
+        model=(config.model or settings.model) if config.asks_model else "",
         judge=(config.judge or settings.judge or settings.model) if judged else "",
         reranker=f"{config.reranker}:{settings.model}" if asks and ":" not in config.reranker else config.reranker,
         rerank_depth=config.rerank_depth
@@ -124,13 +124,21 @@ def plan_of(
     answerer: ModelClient | None = None,
     judge: ModelClient | None = None,
     embedder: Embedder | None = None,
+    target: Target | None = None,
     **more: Any,
 ) -> planning.Plan:
-    """Return the plan of a run with the metrics `names`; `more` are other fields of the plan."""
-    required_steps = steps.required(answer_metrics.steps_of(names), answered=config.answerer != "none")
+    """Return the plan of a run with the metrics `names`; `more` are other fields of the plan.
+
+    `target` is what answers, by default that of the choices; one that brings verdicts along needs no judge.
+    """
+    target = target or TARGETS[config.context]
+    answers = target.answers(config)
+    judged = () if target.verdicts else answer_metrics.steps_of(names)
+    required_steps = steps.required(judged, answered=answers is not None)
     inputs = frozenset(each for name in names for each in answer_metrics.ANSWER_METRICS[name].inputs)
     score = partial(answer_metrics.scores, names=names)
-    return planning.Plan(config, banks, required_steps, inputs, score, answerer, judge, embedder, **more)
+    made = (answers, target.verdicts, required_steps, inputs, score)
+    return planning.Plan(banks, *made, answerer, judge, embedder, **more)
 
 
 def check_run(config: RunConfig) -> None:
@@ -140,7 +148,7 @@ def check_run(config: RunConfig) -> None:
     rerankers.spec_of(config.reranker)
     if config.k > config.depth:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
-    if config.instructions and config.answerer != "model":
+    if config.instructions and not config.asks_model:
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
 
 
@@ -153,16 +161,6 @@ def check_split(question_set: QuestionSet, side: str, count: int) -> None:
         raise UsageError(
             f"Question set '{question_set.name}' has no question on the side {side} that is not rejected: make its "
             "split again."
-        )
-
-
-def check_not_hand_made(config: RunConfig) -> None:
-    """Raise UsageError for the choices of a run whose answers and verdicts were written by hand, not by a model."""
-    if HAND_MADE in (config.model, config.judge):
-        raise UsageError(
-            f"The answers and verdicts of this run are {HAND_MADE}: no model gave them, so none can give them again. "
-            "Make a run with a model that answers and judges. One of the sample that was interrupted is finished by "
-            "loading the sample again."
         )
 
 
@@ -181,11 +179,7 @@ def check_budget(workspace: Workspace, config: RunConfig, budget: float | None) 
             raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
 
 
-def measured(config: RunConfig) -> tuple[str, ...]:
-    """Return the metrics of a run by name; "none", which stands for no metric, is none."""
-    return tuple(name for name in config.metrics if name != "none")
-
-
 def compares_vectors(config: RunConfig) -> bool:
     """Whether a metric of the run compares embeddings of texts."""
-    return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in measured(config))
+    names = answer_metrics.measured(config.metrics)
+    return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in names)

@@ -1,8 +1,9 @@
-"""Gold chunks of a run's questions, and the chunks that each is answered from."""
+"""Gold chunks of a run's questions, and the recordings that are answered and judged."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 
@@ -14,10 +15,15 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.recording import Context, Recording
+from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning
 from ragviz.retrieval import gold
 from ragviz.store.codecs import Cuts
+from ragviz.targets import fitting
+from ragviz.targets.target import Target
 from ragviz.workspace import Workspace
 
 
@@ -78,20 +84,19 @@ def tokens_read(
     return np.asarray((read if budget is None else np.minimum(read, budget)).mean(axis=0))
 
 
-def tokens_given(
-    results: Sequence[Retrieved], sizes: Mapping[str, int], config: RunConfig
-) -> NDArray[np.float64] | None:
+def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current: Run) -> NDArray[np.float64] | None:
     """Return the tokens that a run's answerer is given at every k, on average, (depth,), at most its budget.
 
     Of gold chunks they are the same at every k, without a context 0, in a run without answers those of the first k
     chunks. None as `tokens_read` has it.
     """
-    if config.answerer == "none":
+    config, knows = current.config, current.knows
+    if not knows.answers:
         return tokens_read(results, sizes, config.depth)
-    if config.context == "none":
-        return np.zeros(config.depth)
-    if config.context == "retrieved":
+    if knows.first_k:
         return tokens_read(results, sizes, config.depth, config.context_tokens)
+    if not knows.gold_read:
+        return np.zeros(config.depth)
     gold_ids = [{i for group in result.gold for i in group} for result in results if result.gold]
     if not gold_ids or any(i not in sizes for ids in gold_ids for i in ids):
         return None
@@ -117,32 +122,43 @@ def tokens_to(
     return np.array(read, dtype=np.int64)
 
 
-def items(
+def to_answer(
     workspace: Workspace,
-    index_id: str,
     corpus_id: str,
     config: RunConfig,
-    questions: Sequence[Question],
-    results: Sequence[Retrieved],
+    target: Target,
+    retrieved: Sequence[tuple[Question, Retrieved]],
 ) -> list[planning.Item]:
-    """Return each question with the chunks to answer it from."""
-    context_ids = [_context_ids(config, result) for result in results]
-    chunks = _chunks(workspace, index_id, corpus_id, sorted({i for ids in context_ids for i in ids}))
-    return [
-        planning.Item(question, tuple(chunks[i] for i in ids if i in chunks))
-        for question, ids in zip(questions, context_ids, strict=True)
-    ]
+    """Return each question with a recording of what the target hands over, to be answered.
+
+    It holds what fits the budget of tokens; of a run without answers, the first k chunks.
+    """
+    assert target.hands_over is not None
+    handed_over = [(question, target.hands_over(result, config.k)) for question, result in retrieved]
+    texts = _contexts(workspace, config.index, corpus_id, sorted({i for _, ids in handed_over for i in ids}))
+    items = []
+    for question, ids in handed_over:
+        read, cut = tuple(texts[i] for i in ids if i in texts), tuple[str, ...]()
+        if config.knows.answers:
+            read, cut = fitting.fitted(read, config.context_tokens)
+        items.append(planning.Item(question, Recording(question.id, read, cut=cut, origin=config.answerer)))
+    return items
 
 
-def _context_ids(config: RunConfig, result: Retrieved) -> tuple[str, ...]:
-    if config.context == "none":
-        return ()
-    if config.context == "oracle":
-        return tuple(dict.fromkeys(chunk_id for group in result.gold for chunk_id in group[:1]))
-    return result.ranking.ids[: config.k]
+def to_judge(workspace: Workspace, current: Run, evaluated: Sequence[EvaluatedAnswer]) -> list[planning.Item]:
+    """Return what was recorded elsewhere with its texts and the verdicts that came with it, to be judged."""
+    ids = sorted({i for each in evaluated for i in each.recording.read})
+    texts = _contexts(workspace, current.config.index, current.corpus_id, ids)
+    items = []
+    for each in evaluated:
+        read = tuple(texts[i] for i in each.recording.read if i in texts)
+        recording = replace(each.recording, contexts=read)
+        matrix = each.matrix if "claims" in each.given or not each.calls else Matrix(recording.read)
+        items.append(planning.Item(each.question, recording, replace(each, recording=recording, matrix=matrix)))
+    return items
 
 
-def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[str]) -> dict[str, Chunk]:
+def _contexts(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[str]) -> dict[str, Context]:
     """Return chunks by id, with their tokens where the index still has them; not those of deleted documents."""
     store = workspace.store
     places: dict[str, list[tuple[int, int]]] = {}
@@ -152,7 +168,9 @@ def _chunks(workspace: Workspace, index_id: str, corpus_id: str, ids: Sequence[s
     cuts = store.indexes.cuts(build, list(places))
     tokens = {(d, start, end): size for d, rows in cuts.items() for start, end, size in rows.tolist()}
     return {
-        (chunk := chunking.cut_out(document, start, end, tokens.get((document.id, start, end), 0))).id: chunk
+        (chunk := chunking.cut_out(document, start, end, tokens.get((document.id, start, end), 0))).id: Context.of(
+            chunk
+        )
         for document in store.documents.texts(corpus_id, list(places))
         for start, end in places[document.id]
     }

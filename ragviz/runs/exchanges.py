@@ -6,7 +6,9 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import replay
-from ragviz.runs import contexts, judgements
+from ragviz.models.chat import ModelClient
+from ragviz.runs import choices, contexts, judgements
+from ragviz.targets.targets import target_of
 from ragviz.workspace import Workspace
 
 
@@ -17,5 +19,12 @@ def exchanges_of(
     calls, question = judgements.calls_of(evaluated), evaluated.question
     if not calls:
         return []
-    [item] = contexts.items(workspace, run.config.index, run.corpus_id, run.config, [question], [retrieved])
-    return replay.exchanges(evaluated, calls, item, run.config)
+    config, target = run.config, target_of(run)
+    if target.hands_over is None:
+        [item] = contexts.to_judge(workspace, run, [evaluated])
+    else:
+        [item] = contexts.to_answer(workspace, run.corpus_id, config, target, [(question, retrieved)])
+    answerer, judge = (ModelClient(None, None, name) if name else None for name in (config.model, config.judge))
+    cache = workspace.store.cache("bank")
+    plan = choices.plan_of(config, (), cache, answerer=answerer, judge=judge or answerer, target=target)
+    return replay.exchanges(evaluated, calls, item, plan)

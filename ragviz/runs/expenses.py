@@ -28,16 +28,16 @@ def _dollars(run: Run, overview: Overview) -> float | None:
         if reranking["unpriced"]:
             return None
         reranked = reranking["cost"] / reranking["questions"]
-    if overview.unpriced or run.config.retriever == "imported":
+    if overview.unpriced or not run.knows.again:
         return None
     if not calls:
-        return None if run.config.answerer == "model" else reranked
+        return None if run.config.asks_model else reranked
     return overview.answering.cost / calls + reranked
 
 
 def _seconds(run: Run, overview: Overview) -> float | None:
     retrieval, answering = run.provenance.get("retrieval"), overview.answering
-    if not retrieval or not retrieval["questions"] or (run.config.answerer == "model" and not answering.calls):
+    if not retrieval or not retrieval["questions"] or (run.config.asks_model and not answering.calls):
         return None
     answer = answering.seconds / answering.calls if answering.calls else 0.0
     return float(retrieval["seconds"] / retrieval["questions"] + answer)

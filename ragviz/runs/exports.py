@@ -20,9 +20,9 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
     evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     own_causes = summaries.overview(workspace, current).judgement.causes
-    causes_k = k if k and current.config.answerer == "none" else current.config.k  # answers were given at the run's own
+    causes_k = k if k and not current.knows.answers else current.config.k  # answers were given at the run's own
     causes = judgements.causes_at(current, own_causes, questions, results, causes_k)
-    given = {i for each in evaluated.values() for i in each.answer.context}
+    given = {i for each in evaluated.values() for i in each.recording.read}
     hits = {chunk_id: Hit(chunk_id, 0, 0.0) for chunk_id in sorted(given)}  # an oracle's are in no ranking
     hits |= {hit.chunk_id: hit for r in results for hit in r.ranking.hits()[: k or current.config.k]}
     texts = {f.chunk.id: f.chunk for f in search.with_chunks(workspace, current.corpus_id, [*hits.values()]) if f.chunk}

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ragviz.analysis import diagnose, doubts, evaluate, losses
-from ragviz.answers import wording
-from ragviz.answers.abstention import Abstention, abstention
-from ragviz.core.answer import Answer, AnswerStatus
+from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.core.call import Call
-from ragviz.core.configuration import HAND_MADE, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.recording import AnswerStatus, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
@@ -23,6 +22,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
 from ragviz.runs import control_items, measurements, provenance
+from ragviz.targets import answering
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -87,10 +87,10 @@ def judge_to_json(current: Run) -> dict[str, Any]:
     config, controlled = current.config, control_items.controls_of(current)
     judges: dict[str, Any] = {"model": config.judge, "host": controlled.host if controlled else None}
     judges["prompts"] = dict(controlled.prompts) if controlled else None
-    version = None if config.model == HAND_MADE else wording.VERSIONS.get(config.answerer)
+    version = answering.VERSIONS.get(config.answerer) if current.knows.again else None
     answers = {"answerer": config.answerer, "model": config.model, "version": version}
     return {
-        "answerer": answers if config.answerer != "none" else None,
+        "answerer": answers if current.knows.answers else None,
         "judge": judges | {"controls": controls.to_json(controlled) if controlled else None} if config.judge else None,
     }
 
@@ -111,13 +111,13 @@ def judge_words(current: Run) -> str:
         return ""
     by = f"judged by {config.judge}" + (f" at {controlled.host}" if controlled else "")
     prompts = ", ".join(f"{step} {version}" for step, version in controlled.prompts.items()) if controlled else ""
-    answered = f"{answered_words(config)} · " if config.answerer != "none" else ""
+    answered = f"{answered_words(config)} · " if current.knows.answers else ""
     return f"{answered}{by}{f' · prompts: {prompts}' if prompts else ''}"
 
 
 def calls_of(evaluated: EvaluatedAnswer) -> list[Call]:
     """Return every model call behind an evaluated answer: those of a bank made before, of the answer, of the judge."""
-    own = [call for call in (evaluated.answer.call, *evaluated.calls) if call is not None]
+    own = [call for call in (evaluated.recording.usage, *evaluated.calls) if call is not None]
     if evaluated.bank is None or not evaluated.bank.calls:
         return own
     replies = {(call.step, call.raw) for call in own}
@@ -238,29 +238,29 @@ def judgement_of(
     results are read unless `retrieved` holds them.
     """
     store, config = workspace.store, current.config
-    k = k if k and config.answerer == "none" else config.k
+    knows, k = current.knows, k if k and not current.knows.answers else config.k
     if retrieved is None:
         questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
     else:
         questions, results = [question for question, _ in retrieved], [result for _, result in retrieved]
     evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     scores = measurements.scores_of(workspace, current)
-    answers = {i: j.answer for i, j in evaluated.items() if config.answerer != "none"}
+    answers = {i: j.recording for i, j in evaluated.items() if knows.answers}
     rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
-    if config.answerer != "none":  # the rest of an interrupted run is not known
+    if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(
-        questions, results, k, answers, rulings, kind=config.context, unindexed=unindexed(current)
+        questions, results, k, answers, rulings, knows=knows, unindexed=unindexed(current)
     )
     behind = [call for _, call in calls_behind(evaluated.values())]
     usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
     # Of a question without known evidence an oracle handed over nothing.
-    measured = [q for q in questions if config.context != "oracle" or q.kind != "reference"]
+    measured = [q for q in questions if not knows.gold_read or q.kind != "reference"]
     controlled = control_items.controls_of(current)
     return WholeJudgement(
         evaluated=evaluated,
         scores=scores,
-        statuses={i: each.answer.status for i, each in evaluated.items()},
+        statuses={i: each.recording.status for i, each in evaluated.items()},
         failures={i: tuple(each.failures) for i, each in evaluated.items() if each.failures},
         metrics=evaluate.summarise_scores(scores, questions, seed=config.seed),
         rulings=rulings,
@@ -281,15 +281,15 @@ def answered_at(current: Run, k: int) -> bool:
 
     Those of a run that handed over gold chunks, or nothing, were given whatever the ranking: they count at every k.
     """
-    return current.config.answerer != "none" and (k == current.config.k or current.config.context != "retrieved")
+    return current.knows.answers and (k == current.config.k or not current.knows.first_k)
 
 
 def meaning_of(current: Run, cause: str, k: int, *, claims: bool = False, of: str = "") -> diagnose.Cause:
     """Return what a cause means in a run of which the first `k` chunks are kept; `claims` and `of` as in `about`."""
     config, answered = current.config, answered_at(current, k)
-    elsewhere = config.answerer != "none" and not answered
+    elsewhere = current.knows.answers and not answered
     return diagnose.about(
-        cause, config.context, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of
+        cause, current.knows, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of
     )
 
 
@@ -323,7 +323,7 @@ def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str],
     """
     config, answered = current.config, answered_at(current, k)
     counted = [cause for i, cause in causes.items() if answered or i in ranked]
-    steps = diagnose.waterfall(counted, config.context, k=k, depth=config.depth, answered=answered)
+    steps = diagnose.waterfall(counted, current.knows, k=k, depth=config.depth, answered=answered)
     if answered:
         return [step for step in steps if step.count or step.cause != "judge_failed"]
     return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
@@ -344,7 +344,7 @@ def made_at(current: Run, k: int) -> str:
     >>> made_at(Run("r", "c", "r", RunConfig("i", "s", k=3, answerer="extractive"), "", {}, "done", 0, 0), 11)
     'Answers made at k = 3'
     """
-    if current.config.answerer == "none" or answered_at(current, k):
+    if not current.knows.answers or answered_at(current, k):
         return ""
     return f"Answers made at k = {current.config.k}"
 
@@ -356,14 +356,14 @@ def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]
     """
     abstained = judgement.abstention
     ids = [i for i, status in judgement.statuses.items() if status == "refused" and i in judgement.causes]
-    words = losses.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.config.context)
+    words = losses.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.knows)
     rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]
     if abstained.recall is not None:
         rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")
     return f"{words} · abstention {', '.join(rates)}" if rates else words
 
 
-def _ruling(question: Question, answer: Answer, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
+def _ruling(question: Question, answer: Recording, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
     own_scores = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
     values = {score.metric: score.value for score in own_scores if score.value is not None}
     return diagnose.is_right(question, answer, values, [s.metric for s in own_scores if s.status == "judge_error"])

@@ -12,7 +12,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
-from ragviz.metrics import answers as answer_metrics
+from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.workspace import Workspace
 
 
@@ -48,14 +48,14 @@ def summary_of(
 def scores_of(
     workspace: Workspace, current: Run, *, metrics: Collection[str] | None = None, question_id: str | None = None
 ) -> dict[str, dict[str, Score]]:
-    """Return the scores of a run's answers (by some metrics, of one question) by metric, in the registry's order."""
+    """Return the scores of a run's answers (by some metrics, of one question) by metric and question id."""
     stored = workspace.store.judgements.scores(current.id, metrics=metrics, question_id=question_id)
-    return {name: stored[name] for name in answer_metrics.ANSWER_METRICS if name in stored}
+    return {name: stored[name] for name in ANSWER_METRICS if name in stored}
 
 
 def unranked_words(current: Run) -> str:
     """Say why a run's rankings cannot be measured; "" when they can."""
-    if current.config.retriever != "imported":
+    if current.knows.ranking:
         return ""
     return (
         "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file says which "

@@ -11,6 +11,7 @@ from ragviz.analysis.compare import Comparison
 from ragviz.analysis.flows import Flow
 from ragviz.analysis.slices import Slices
 from ragviz.core.ranking import Retrieved
+from ragviz.core.recording import RETRIEVED
 from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.runs import judgements, measurements
@@ -65,7 +66,7 @@ def _of_rankings(run: Run, k: int, depth: int, sources: Sources) -> Mapping[str,
     """Return the causes up to the ranking to `depth`, of the questions with evidence; none of an unknown ranking."""
     if measurements.unranked_words(run):
         return {}
-    if run.config.depth == depth and run.config.answerer == "none" and judgements.attributed_at(run, k):
+    if run.config.depth == depth and not run.knows.answers and judgements.attributed_at(run, k):
         overview = sources.overview(run)
         ranked = set(overview.summary.question_ids)
         return {question_id: cause for question_id, cause in overview.judgement.causes.items() if question_id in ranked}
@@ -87,10 +88,10 @@ def streams(first: Run, second: Run, k: int, sources: Sources) -> Streams:
     depth = min(first.config.depth, second.config.depth)
     answered, (before, after) = shared_causes((first, second), k, sources, depth)
     flow = flows.flow(before, after)
-    kind = first.config.context if first.config.context == second.config.context else "retrieved"
+    knows = first.knows if first.knows == second.knows else RETRIEVED
     known = depth if not answered or first.config.depth == second.config.depth else 0
     titles = {
-        cause: diagnose.about(cause, kind, k=k, depth=known, answered=answered).title for cause in diagnose.CAUSES
+        cause: diagnose.about(cause, knows, k=k, depth=known, answered=answered).title for cause in diagnose.CAUSES
     }
     if not answered and "split" not in flow.causes:
         titles["fine"] = outcomes.title("found", k, depth)

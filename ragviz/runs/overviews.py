@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.analysis.abstention import Abstention
 from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Scored, Summary
 from ragviz.analysis.sides import Column, column
-from ragviz.answers.abstention import Abstention
 from ragviz.core.call import Estimate
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
@@ -65,7 +65,7 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
-    calls = [call for each in judgement.evaluated.values() if (call := each.answer.call) is not None]
+    calls = [call for each in judgement.evaluated.values() if (call := each.recording.usage) is not None]
     unpriced = sum(call.cost is None for call in calls)
     answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
     asked = _asked([question for question, _ in retrieved])
@@ -86,7 +86,7 @@ def _read(
         return None, None, None
     sizes = contexts.sizes_of(workspace, index)
     tokens = contexts.tokens_read(results, sizes, current.config.depth)
-    return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current.config)
+    return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current)
 
 
 def to_json(overview: Overview) -> dict[str, Any]:

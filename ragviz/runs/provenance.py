@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ragviz import __version__
-from ragviz.answers import wording
-from ragviz.core.configuration import identity_of
+from ragviz.core.configuration import RunConfig, identity_of
 from ragviz.core.digests import digest
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
@@ -20,36 +19,39 @@ from ragviz.metrics.registry import METRICS
 from ragviz.retrieval import search
 from ragviz.retrieval.reranking import Report
 from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.targets import answering
 from ragviz.workspace import Workspace
 
 
 def run_row(
     workspace: Workspace,
     name: str,
+    config: RunConfig,
     plan: planning.Plan,
     index: IndexInfo,
     question_set: QuestionSet,
     questions: Sequence[Question],
+    **noted: Any,
 ) -> Run:
-    """Return the interrupted run to resume, or a new one."""
-    provenance = _provenance(workspace, plan, index, question_set, questions)
-    fingerprint = digest(*(f"{key}={value}" for key, value in sorted(provenance["identity"].items())))
+    """Return the interrupted run to resume, or a new one with what is `noted` of its target."""
+    provenance = _provenance(workspace, config, plan, index, question_set, questions) | noted
+    fingerprint = fingerprint_of(provenance["identity"])
     current = workspace.store.runs.find(name)
     if current is not None and current.fingerprint == fingerprint and current.status != "done":
         workspace.store.runs.set_status(current.id, "running")
         return current
-    return workspace.store.runs.add(name, index.corpus_id, plan.config, fingerprint, provenance)
+    return workspace.store.runs.add(name, index.corpus_id, config, fingerprint, provenance)
 
 
 def _provenance(
     workspace: Workspace,
+    config: RunConfig,
     plan: planning.Plan,
     index: IndexInfo,
     question_set: QuestionSet,
     questions: Sequence[Question],
 ) -> dict[str, Any]:
     """Return names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal."""
-    config = plan.config
     indexed = set(index.documents)
     documents = [d for d in workspace.store.documents.all(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
@@ -60,10 +62,7 @@ def _provenance(
         **identity_of(config),
         "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
     }
-    if config.answerer != "none" or config.metrics:
-        scored = [name for name in config.metrics if name != "none"]
-        versions = [f"{name}:{answer_metrics.ANSWER_METRICS[name].version}" for name in scored]
-        identity["judgement"] = digest(wording.VERSIONS.get(config.answerer, ""), *versions)
+    identity |= judgement_of(config)
     if reranking := search.identity_of(workspace, index, config.reranker):
         identity["reranking"] = reranking
     if host := _host(plan):
@@ -84,6 +83,20 @@ def _provenance(
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
     return {"identity": identity, "index_config": asdict(index.config), **names}
+
+
+def fingerprint_of(identity: Mapping[str, str]) -> str:
+    """Return the digest of what a run's numbers depend on."""
+    return digest(*(f"{key}={value}" for key, value in sorted(identity.items())))
+
+
+def judgement_of(config: RunConfig) -> dict[str, str]:
+    """Return what the scores of answers depend on by a run's choices: versions; nothing where nothing is answered."""
+    if not config.knows.answers and not config.metrics:
+        return {}
+    metrics = answer_metrics.ANSWER_METRICS
+    versions = [f"{name}:{metrics[name].version}" for name in answer_metrics.measured(config.metrics)]
+    return {"judgement": digest(answering.VERSIONS.get(config.answerer, ""), *versions)}
 
 
 def _host(plan: planning.Plan) -> str:

@@ -301,7 +301,7 @@ class Columns:
     def budget(self) -> int | None:
         """The tokens of context that the run answers from; None where it does not answer from what it retrieves."""
         config = self.run.config
-        return config.context_tokens if config.answerer != "none" and config.context == "retrieved" else None
+        return config.context_tokens if config.knows.answers and config.knows.first_k else None
 
 
 def columns_of(

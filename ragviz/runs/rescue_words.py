@@ -132,7 +132,7 @@ def notes(columns: Columns, k: int) -> list[str]:
         f"Runs whose rankings are not {k} deep: {len(shallow):,}, left out.": shallow,
         "How many tokens the chunks hold is not known, so the context budget is not counted.": unread,
         "Lost is a question here whose evidence does not reach the context; what becomes of its answer takes a run.": (
-            columns.run.config.answerer != "none"
+            columns.run.knows.answers
         ),
         "The run asked the test side of the split, too: a change that is chosen here has seen the questions that would "
         "confirm it. Replay a run of the validation side to choose what is to be confirmed on test.": both_sides,

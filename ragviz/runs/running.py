@@ -6,7 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import Deleted, UsageError
@@ -19,6 +19,7 @@ from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
+from ragviz.metrics import answers as answer_metrics
 from ragviz.models.breaker import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
@@ -27,6 +28,7 @@ from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
 from ragviz.store import rates
 from ragviz.store.transactions import Kind, label
+from ragviz.targets.targets import TARGETS, check_models, target_of
 from ragviz.workspace import Workspace
 
 BATCH = 100
@@ -44,9 +46,12 @@ def run(
     *,
     budget: float | None = None,
     pooled: bool = False,
+    target_name: str = "",
     progress: Progress = silent,
 ) -> Run:
     """Retrieve for every question that is not rejected, answer and judge as `config` says, and store it as `name`.
+
+    `target_name` names a target that is no choice of a run: its choices are taken as they are.
 
     An interrupted run of this name with the same fingerprint resumes, and repeats nothing. `budget` is in dollars for
     the whole run, including what it paid before. A `pooled` run takes over the rankings of another one that would be
@@ -60,18 +65,19 @@ def run(
             it again after that continues regardless.
 
     """
-    index, question_set, questions, config = _inputs(workspace, config)
+    noted: dict[str, Any] = {"target": target_name, "knows": {"again": False}} if target_name else {}
+    index, question_set, questions, config = _inputs(workspace, config, target_name)
     index = search.ready(workspace, index)
     choices.check_budget(workspace, config, budget)
-    plan = _plan(workspace, config)  # before anything is stored: it may raise
-    current = provenance.run_row(workspace, name, plan, index, question_set, questions)
+    plan = _plan(workspace, config, target_name)  # before anything is stored: it may raise
+    current = provenance.run_row(workspace, name, config, plan, index, question_set, questions, **noted)
     plan = _paying(workspace, current, plan, budget)
     try:
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
             if pooled:
                 pooling.take_rankings(workspace, current, index, questions)
             retrieve(workspace, current, index, questions, plan.spending, progress)
-            if config.answerer != "none" or config.metrics:
+            if config.knows.answers or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
             summaries.finish(workspace, current)
     except BaseException:
@@ -119,9 +125,10 @@ def rejudge(
         UsageError: the run has no answers or metrics of answers, was never finished, or was written by hand.
 
     """
-    choices.check_not_hand_made(current.config)
+    check_models(current.config)
     not_reranked = provenance.not_reranked(current)
-    if current.config.answerer == "none" and not current.config.metrics and not not_reranked:
+    judges = current.knows.answers or bool(current.config.metrics)
+    if not judges and not not_reranked:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
     if current.status != "done":
         raise UsageError(f"Run '{current.name}' was interrupted: give its command again, or resume it on the run page.")
@@ -129,15 +136,69 @@ def rejudge(
     if not failed and not not_reranked and (before is None or before.reliable):
         return []
     choices.check_budget(workspace, current.config, budget)
-    plan = _paying(workspace, current, _plan(workspace, current.config), budget)
+    plan = _paying(workspace, current, _plan(workspace, current.config, current.provenance.get("target", "")), budget)
     with _deleted_with(workspace, current):
         if not_reranked:
             _rerank_again(workspace, current, not_reranked, plan.spending, progress)
             failed = _unfinished(workspace, current)  # those of another ranking now have no answer
-        judges = current.config.answerer != "none" or bool(current.config.metrics)
         judged_ids = _judge_controlled(workspace, current, failed, plan, progress) if judges else []
         summaries.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
     return list(dict.fromkeys([*not_reranked, *judged_ids]))
+
+
+def judge(
+    workspace: Workspace,
+    current: Run,
+    metrics: Sequence[str] = ("all",),
+    judge: str = "",
+    *,
+    budget: float | None = None,
+    progress: Progress = silent,
+) -> list[str]:
+    """Judge what was recorded elsewhere by further metrics; return the ids of its questions.
+
+    Verdicts that came with the recordings stay, and are not asked for. `judge` is the model (default: the configured).
+
+    Raises:
+        UsageError: the run was made here, or is not finished; a metric is not possible, or no model is configured.
+
+    """
+    plan, config = judging_plan(workspace, current, metrics, judge)
+    choices.check_budget(workspace, config, budget)
+    host = plan.judge.host if plan.judge else ""
+    identity = current.provenance["identity"] | provenance.judgement_of(config) | {"endpoint": host}
+    current = workspace.store.runs.configure(current.id, config, provenance.fingerprint_of(identity))
+    workspace.store.runs.note(current.id, identity=identity)
+    ids = [question.id for question in workspace.store.rankings.questions(current.id)]
+    with _deleted_with(workspace, current):
+        judged_ids = _judge_controlled(workspace, current, ids, _paying(workspace, current, plan, budget), progress)
+        summaries.finish(workspace, current)
+    return judged_ids
+
+
+def judging_plan(
+    workspace: Workspace, current: Run, metrics: Sequence[str], judge: str = ""
+) -> tuple[planning.Plan, RunConfig]:
+    """Return how a run that was recorded elsewhere is judged by further metrics, and its choices then; see `judge`."""
+    if current.knows.again or target_of(current).hands_over is not None:
+        raise UsageError(
+            f"Run '{current.name}' was made here: make it again with these metrics; what it has paid for is cached."
+        )
+    if current.status != "done":
+        raise UsageError(f"Run '{current.name}' was interrupted: import its file again.")
+    settings = workspace.settings
+    asked = answer_metrics.chosen(metrics, judge=bool(judge) or settings.model_configured, knows=current.knows)
+    names = tuple(name for name in answer_metrics.ANSWER_METRICS if name in {*asked, *current.config.metrics})
+    by = (judge or settings.judge or settings.model) if answer_metrics.steps_of(asked) else current.config.judge
+    config = replace(current.config, metrics=names, judge=by)
+    return _plan(workspace, config, current.provenance["target"]), config
+
+
+def score(workspace: Workspace, current: Run) -> None:
+    """Compute the scores of what was recorded elsewhere, from its texts and the verdicts that came with it."""
+    ids = [question.id for question in workspace.store.rankings.questions(current.id)]
+    plan = _plan(workspace, current.config, current.provenance["target"])
+    _judge(workspace, current, ids, replace(plan, steps=frozenset()), silent)
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
@@ -149,7 +210,7 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     """
     index, _, questions, config = _inputs(workspace, config)
     reranker = rerankers.model_of(config.reranker)
-    judges = config.answerer != "none" or bool(config.metrics)
+    judges = config.knows.answers or bool(config.metrics)
     if not judges and not reranker:
         return forecast.Forecast(questions=len(questions))
     index = search.ready(workspace, index)
@@ -163,14 +224,26 @@ def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:
     reranking = _reranking_of(dry, len(questions))
     if not judges:
         return replace(reranking, paid_calls=paid.calls, paid=paid.dollars)
-    results = [Retrieved(q.id, r, *g) for q, r, g in zip(questions, rankings, golds, strict=True)]
-    items = contexts.items(workspace, index.id, index.corpus_id, config, questions, results)
-    plan = _plan(workspace, config)
-    editions = control_items.editions_of(workspace, plan)
-    control = [] if plan.judge is None else controls.make(questions, plan.steps)
-    requests = [replace(item.request, edition=editions.next) for item in control]
-    estimate = forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
+    pairs = [(q, Retrieved(q.id, r, *g)) for q, r, g in zip(questions, rankings, golds, strict=True)]
+    items = contexts.to_answer(workspace, index.corpus_id, config, TARGETS[config.context], pairs)
+    estimate = _foreseen(workspace, items, _plan(workspace, config))
     return replace(added(reranking, estimate), paid_calls=paid.calls, paid=paid.dollars)
+
+
+def foresee_judging(workspace: Workspace, current: Run, metrics: Sequence[str], judge: str = "") -> forecast.Forecast:
+    """Estimate the calls and cost of judging what was recorded elsewhere; raises as `judge`."""
+    plan, _ = judging_plan(workspace, current, metrics, judge)
+    evaluated = workspace.store.judgements.all(current.id)
+    items = contexts.to_judge(workspace, current, [*evaluated.values()])
+    return _foreseen(workspace, items, plan)
+
+
+def _foreseen(workspace: Workspace, items: Sequence[planning.Item], plan: planning.Plan) -> forecast.Forecast:
+    """Estimate what answering and judging takes, with the control items of the judge."""
+    editions = control_items.editions_of(workspace, plan)
+    control = [] if plan.judge is None else controls.make([item.question for item in items], plan.steps)
+    requests = [replace(item.request, edition=editions.next) for item in control]
+    return forecast.foresee(items, replace(plan, edition=editions.edition), requests, probe=True)
 
 
 def _reranking_of(dry: listwise.DryRun | None, questions: int) -> forecast.Forecast:
@@ -197,18 +270,22 @@ def added(first: forecast.Forecast, second: forecast.Forecast) -> forecast.Forec
     )
 
 
-def _inputs(workspace: Workspace, config: RunConfig) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
+def _inputs(
+    workspace: Workspace, config: RunConfig, target_name: str = ""
+) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
     """Return index, question set, the questions that are asked, and the choices with defaults filled in.
 
     These are the questions of the run's side of the split, or all; rejected ones are left out.
     """
     store = workspace.store
     index, question_set = store.indexes.get(config.index), store.sets.get(config.questions)
-    config = choices.resolved(workspace, replace(config, index=index.id, questions=question_set.id))
+    config = replace(config, index=index.id, questions=question_set.id)
+    config = config if target_name else choices.resolved(workspace, config)
     choices.check_run(config)
     if index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
-    questions = [q for q in store.questions.all(question_set.id) if q.asked]
+    asks = TARGETS[target_name or config.context].asks
+    questions = [q for q in store.questions.all(question_set.id) if q.asked and asks(q)]
     if not questions:
         raise UsageError(
             f"Question set '{question_set.name}' has no question that is not rejected: generate or import some."
@@ -365,18 +442,15 @@ def _judge_controlled(
 
 def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: planning.Plan, progress: Progress) -> None:
     """Answer and judge the questions with these ids, and store each as it is finished."""
-    store, config = workspace.store, current.config
-    to_judge = set(ids)
-    pairs = [
-        (q, r)
-        for q, r in zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
-        if q.id in to_judge
-    ]
-    items = contexts.items(
-        workspace, config.index, current.corpus_id, config, [q for q, _ in pairs], [r for _, r in pairs]
-    )
-    earlier = store.judgements.all(current.id)
-    retried = [_retried(item, earlier.get(item.question.id), store.payments.of(current.id)[0]) for item in items]
+    store, earlier = workspace.store, workspace.store.judgements.all(current.id)
+    to_judge, paid = set(ids), store.payments.of(current.id)[0]
+    stored = zip(store.rankings.questions(current.id), store.rankings.all(current.id), strict=True)
+    pairs = [(question, result) for question, result in stored if question.id in to_judge]
+    if target_of(current).hands_over is None:
+        items = contexts.to_judge(workspace, current, [earlier[question.id] for question, _ in pairs])
+    else:
+        items = contexts.to_answer(workspace, current.corpus_id, current.config, target_of(current), pairs)
+    retried = [_retried(item, earlier.get(item.question.id), paid) for item in items]
     plan = replace(plan, finished=len(store.rankings.question_ids(current.id)) - len(items))
 
     def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
@@ -411,15 +485,22 @@ def _retried(item: planning.Item, earlier: EvaluatedAnswer | None, calls: int) -
     return replace(item, seed=2 * work.ROUNDS * (1 + calls), paid=paid, failed=frozenset(earlier.failures))
 
 
-def _plan(workspace: Workspace, config: RunConfig) -> planning.Plan:
-    answerer, judge = (workspace.client(name) if name else None for name in (config.model, config.judge))
+def _plan(workspace: Workspace, config: RunConfig, target_name: str = "") -> planning.Plan:
+    target = TARGETS[target_name or config.context]
+    names = answer_metrics.measured(config.metrics)
+    asked = ("", "") if target.verdicts else (config.model, config.judge)
+    answerer, judge = (workspace.client(name) if name else None for name in asked)
+    embedder = (
+        workspace.store.indexes.get(config.index).config.embedder if target.verdicts else workspace.settings.embedder
+    )
     return choices.plan_of(
         config,
-        choices.measured(config),
+        names,
         workspace.store.cache("bank"),
         answerer=answerer,
         judge=judge,
-        embedder=workspace.embedder(workspace.settings.embedder) if choices.compares_vectors(config) else None,
+        embedder=workspace.embedder(embedder) if choices.compares_vectors(config) else None,
+        target=target,
         patience=60 * workspace.settings.outage_minutes,
         pool=workspace.store.pool,
     )

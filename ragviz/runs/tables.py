@@ -79,9 +79,9 @@ def _questions(contents: Contents) -> Iterator[Sequence[Any]]:
 def _generated_answers(contents: Contents) -> Iterator[Sequence[Any]]:
     for case in contents.cases:
         if case.evaluated is not None and case.answer[1]:
-            answer = case.evaluated.answer
-            made = (answer.text, answer.status, answer.reason or None, answer.answerer, answer.version)
-            yield case.question.id, *made, answer.citations, answer.wrong_citations, answer.context, answer.cut
+            answer = case.evaluated.recording
+            made = (answer.answer, answer.status, answer.reason or None, answer.origin, answer.version)
+            yield case.question.id, *made, answer.citations, answer.wrong_citations, answer.read, answer.cut
 
 
 def _scores(contents: Contents) -> Iterator[Sequence[Any]]:
@@ -127,10 +127,10 @@ def _sentence(of: Claim | ClaimVerdict) -> int | None:
 
 def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
     for case in contents.cases:
-        answer = case.evaluated.answer if case.evaluated and case.answer[1] else None
+        answer = case.evaluated.recording if case.evaluated and case.answer[1] else None
         ranked = [(hit.chunk_id, hit.rank, float(hit.score)) for hit in case.hits]
         ids = {hit.chunk_id for hit in case.hits}
-        context = answer.context if answer else ()
+        context = answer.read if answer else ()
         useful = _useful(case.evaluated)
         for chunk_id, rank, score in [*ranked, *((i, None, None) for i in context if i not in ids)]:
             chunk = case.chunks.get(chunk_id)

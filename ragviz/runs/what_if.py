@@ -85,7 +85,7 @@ def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retriev
 def own_choices(current: Run) -> Choices:
     """Return the choices that a run was made with; a budget only where it was answered."""
     config = current.config
-    return Choices(config.k, None, config.context_tokens if config.answerer != "none" else None)
+    return Choices(config.k, None, config.context_tokens if config.knows.answers else None)
 
 
 def reading_at(held: Held, constant: int | None) -> Reading:
@@ -185,7 +185,7 @@ def risk_of(
     that is answered is wrong. Questions of which neither is known are left out.
     """
     pairs = pairs_of(workspace, current) if pairs is None else pairs
-    answers = current.config.answerer != "none"
+    answers = current.knows.answers
     found = {} if answers else _found(current, pairs, k)
     kept: list[tuple[Question, Retrieved, bool, bool]] = []
     for question, result in pairs:

@@ -130,8 +130,9 @@ _NO_QUESTION = '{"question":{"id":"","text":"","answer":"","evidence":[],"genera
 
 
 def evaluated_to_json(evaluated: EvaluatedAnswer) -> str:
-    """Encode an evaluated answer without its question, for `evaluated_from_json`."""
-    return _evaluated_type().dump_json(evaluated, exclude={"question"}).decode()
+    """Encode an evaluated answer without its question, and without the texts that were read: their ids say where."""
+    texts = {"contexts": {"__all__": {"text", "tokens"}}}
+    return _evaluated_type().dump_json(evaluated, exclude={"question": True, "recording": texts}).decode()
 
 
 def evaluated_from_json(body: str, question: Question) -> EvaluatedAnswer:

@@ -90,6 +90,13 @@ class StoredRuns(NamedRecords[Run]):
             connection.execute(self._update(run_id).values(provenance=known | facts))
 
     @repeated
+    def configure(self, run_id: str, config: RunConfig, fingerprint: str) -> Run:
+        """Replace the choices of a run that is measured anew, and its fingerprint; return it."""
+        with self._transactions.changing(run_id, "run") as connection:
+            connection.execute(self._update(run_id).values(config=config, fingerprint=fingerprint))
+        return self.get(run_id)
+
+    @repeated
     def rename(self, run_id: str, name: str) -> None:
         """Give a finished run another name; `get` finds it by its former names too, until others take them.
 
@@ -190,7 +197,7 @@ def delete_rows(connection: Connection, run_id: str) -> None:
     count_change(connection, run_id)  # waits for other writers of it
     runs, documents = schema.runs.c, schema.documents
     run = connection.execute(sa.select(runs.corpus_id, runs.config).where(runs.id == run_id)).first()
-    if run is not None and run.config.retriever == "imported":
+    if run is not None and not run.config.index:
         places = map(Chunk.parse_id, stored_rankings.chunk_ids(connection, run_id))
         for batch in batches(sorted({place[0] for place in places if place})):
             mine = sa.and_(documents.c.corpus_id == run.corpus_id, documents.c.id.in_(batch))

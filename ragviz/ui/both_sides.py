@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import moves
+from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.moves import Move
-from ragviz.answers.abstention import STATUSES
-from ragviz.core.answer import Answer
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.run_info import Run
 from ragviz.core.verdict import Matrix
 from ragviz.metrics import registry
@@ -163,7 +163,7 @@ def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[R
 
 def _answer(run: Run, question_id: str) -> str:
     evaluated = cache.evaluated_to(run, question_id) if question_table.answers(run) else None
-    return evaluated.answer.text if evaluated else ""
+    return evaluated.recording.answer if evaluated else ""
 
 
 def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
@@ -180,17 +180,17 @@ def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
     elif evaluated is None:
         st.caption("Not answered yet: the run was interrupted before this question.")
     else:
-        _answer_text(evaluated.answer, marks)
+        _answer_text(evaluated.recording, marks)
     more = "claims and verdicts" if case.has_claims(run, question_id) else "ranking and scores"
     address.link("inspect", f"Only {run.name}: {more}", run=run.name, question=question_id, k=k)
 
 
-def _answer_text(answer: Answer, marks: Sequence[Range]) -> None:
+def _answer_text(answer: Recording, marks: Sequence[Range]) -> None:
     """Draw an answer with the words that differ, its status where it is none, and what it cites."""
     if answer.status != "answered":
         st.markdown(f"**{STATUSES[answer.status].capitalize()}**")
-    if answer.text:
-        st.html(highlighted(answer.text, differing=marks, fold=None))
+    if answer.answer:
+        st.html(highlighted(answer.answer, differing=marks, fold=None))
     elif answer.status == "answered":
         st.caption("The answer is empty.")
     if answer.reason:

@@ -7,14 +7,13 @@ from collections.abc import Mapping
 import streamlit as st
 
 from ragviz.analysis import diagnose, evaluate
+from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.evaluate import Summary
-from ragviz.answers import contexts
-from ragviz.answers.abstention import STATUSES
-from ragviz.core.answer import Answer
 from ragviz.core.call import Call
 from ragviz.core.digests import digest
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
@@ -23,6 +22,7 @@ from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
 from ragviz.runs import exchanges, judgements, measurements, verdicts
+from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, legend, measure, plain
 from ragviz.ui import cache, passages, question_table, wording
@@ -75,17 +75,17 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         evaluated = cache.evaluated_to(run, question.id)
         rank = rank_line(run, question, retrieved, k)
         if name == "cut_by_budget" and evaluated:
-            rank = f"Evidence: found, but {truncated_words(run, evaluated.answer)}"
+            rank = f"Evidence: found, but {truncated_words(run, evaluated.recording)}"
         words = [rank, ruling_words(judgement, question), plain(context_words(run, evaluated))]
         st.caption(" · ".join(filter(None, words)))
         if chosen_here := measurements.chosen_words(run):
             st.caption(f":orange[▲] {plain(chosen_here)}")
 
 
-def truncated_words(run: Run, answer: Answer) -> str:
+def truncated_words(run: Run, answer: Recording) -> str:
     """Return how many of the chunks fitted the budget of the context, in words."""
-    whole = [chunk_id for chunk_id in answer.context if chunk_id not in answer.cut]
-    part = ", and a part of one," if len(answer.context) > len(whole) else ""
+    whole = [chunk_id for chunk_id in answer.read if chunk_id not in answer.cut]
+    part = ", and a part of one," if len(answer.read) > len(whole) else ""
     chunks = wording.counted(len(whole) + len(answer.cut), "chunk")
     return f"only {len(whole)} of the {chunks}{part} fitted the context budget of {run.config.context_tokens:,} tokens"
 
@@ -123,8 +123,8 @@ def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
 def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
     """Return who answered from what, and who judged."""
     config = run.config
-    given = first(config.k, "chunk") if config.context == "retrieved" else contexts.CONTEXTS[config.context]
-    if config.context == "retrieved" and evaluated and evaluated.answer.cut:
+    given = first(config.k, "chunk") if run.knows.first_k else TARGETS[config.context].basis
+    if run.knows.first_k and evaluated and evaluated.recording.cut:
         given = f"what fitted of {given}"
     by = f"{judgements.answered_words(config)} from {given}" if question_table.answers(run) else ""
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
@@ -196,18 +196,18 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
 
 def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None:
     """Draw the generated answer with its claims, its citations, and why there is none."""
-    answer = evaluated.answer if evaluated else None
+    answer = evaluated.recording if evaluated else None
     status = f" · {STATUSES[answer.status]}" if answer and answer.status != "answered" else ""
     heading.section(f"Generated answer{status}")
     with st.container(key="case-answer", gap="small"):
         if evaluated is None or answer is None:
             st.caption("Not answered yet: the run was interrupted before this question.")
             return
-        if answer.text:
+        if answer.answer:
             st.html(
                 claimed(
-                    answer.text,
-                    said_in(answer.text, evaluated.matrix, "a", claim),
+                    answer.answer,
+                    said_in(answer.answer, evaluated.matrix, "a", claim),
                     verdicts=verdict_words(evaluated.matrix, "a"),
                 )
             )
@@ -227,7 +227,7 @@ WITHOUT_EVIDENCE = {
 """Kind of a question without evidence → what that means here."""
 
 
-def citation_words(answer: Answer) -> str:
+def citation_words(answer: Recording) -> str:
     """Return which passages an answer cites, and which of these it was not given."""
     citations = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
     if answer.wrong_citations:
@@ -275,25 +275,24 @@ def ranking(
     claim: Chosen | None,
 ) -> None:
     """Draw the ranking, or the chunks given without one, with what the judge and the budget said of each chunk."""
-    config = run.config
-    heading.section({"retrieved": f"Ranking by {plain(config.ranked_by)}",
-                     "none": f"Ranking by {plain(config.ranked_by)}, not given as context (closed book)",
-                     "oracle": "Gold chunks, given as context"}[config.context])  # fmt: skip
-    links = passages.evidence_jumps(retrieved) if config.context != "oracle" else ""
+    knows, title = run.knows, f"Ranking by {plain(run.config.ranked_by)}"
+    title += ", not given as context (closed book)" if knows.closed_book else ""
+    heading.section("Gold chunks, given as context" if knows.gold_read else title)
+    links = "" if knows.gold_read else passages.evidence_jumps(retrieved)
     if links:
         st.html(links)
     if claim:
         st.html(legend([("gold", "evidence"), ("for", "supports the claim"), ("against", "contradicts it")]))
-    context = evaluated.answer.context if evaluated and question_table.answers(run) else ()
+    context = evaluated.recording.read if evaluated and question_table.answers(run) else ()
     notes = chunk_notes(evaluated if question_table.answers(run) else None, claim)
-    if config.context != "oracle":
+    if not knows.gold_read:
         _, judged = verdicts.of_questions(cache.workspace(), run, [question])
         gold = {chunk_id for group in retrieved.gold for chunk_id in group}
         for chunk_id in judged[question.id].supporting - gold if question.id in judged else ():
             note = notes.get(chunk_id, Note())
             notes[chunk_id] = Note((SUPPORTS, *note.badges), note.claim_verdict)
     with st.container(key="case-ranking", gap="small"):
-        if config.context == "oracle":
+        if knows.gold_read:
             passages.given_chunks(run.corpus_id, question, context, notes)
         else:
             key, first = f"inspect-{run.id}", max(k + 2, 5)
@@ -304,10 +303,10 @@ def chunk_notes(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> dict
     """Return by chunk what the budget cut, and the judge's verdicts."""
     if evaluated is None:
         return {}
-    context = evaluated.answer.context
+    context = evaluated.recording.read
     notes = {
         chunk_id: Note((("against", "truncated in the context" if chunk_id in context else "truncated from context"),))
-        for chunk_id in evaluated.answer.cut
+        for chunk_id in evaluated.recording.cut
     }
     for place, chunk_id in enumerate(evaluated.matrix.chunks):
         before = notes.get(chunk_id, Note()).badges

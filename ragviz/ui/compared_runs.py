@@ -25,6 +25,7 @@ from ragviz.analysis import (
 )
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
+from ragviz.core.recording import RETRIEVED
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import (
@@ -396,9 +397,9 @@ def stages_table(shown: Compared) -> None:
     if not (total := counts[0].total()):
         return
     depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0
-    kind = runs[0].config.context if len({run.config.context for run in runs}) == 1 else "retrieved"
+    knows = runs[0].knows if len({run.knows for run in runs}) == 1 else RETRIEVED
     present = [cause for cause in diagnose.CAUSES if cause == "fine" or any(count[cause] for count in counts)]
-    titles = [diagnose.about(c, kind, k=comparison.k, depth=depth, answered=answered).title for c in present]
+    titles = [diagnose.about(c, knows, k=comparison.k, depth=depth, answered=answered).title for c in present]
     heading.section(f"Where questions are lost at k = {comparison.k}{'' if answered else ', retrieval only'}")
     of_all = f"Of {wording.counted(total, 'common question')}{'' if answered else ' with evidence'}"
     columns: dict[str, Any]

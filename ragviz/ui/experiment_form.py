@@ -159,7 +159,7 @@ def _takes(of: cache.State, key: str, _corpus: Corpus, _chosen: Chosen, *, calls
 
 def asks_models(cells: Sequence[Cell]) -> bool:
     """Whether the runs of these cells may call models that are paid for."""
-    return any(c.run.answerer != "none" or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
+    return any(c.run.knows.answers or c.run.metrics or rerankers.model_of(c.run.reranker) for c in cells)
 
 
 def cost(corpus: Corpus, chosen: Chosen) -> None:

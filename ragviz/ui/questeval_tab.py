@@ -410,7 +410,7 @@ def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str,
         return why, True
     if evaluated is not None and not evaluated.question.answer:
         return "RAGQuestEval asks from the reference answer, and this question has none.", False
-    if evaluated is not None and evaluated.answer.status != "answered":
+    if evaluated is not None and evaluated.recording.status != "answered":
         return "There is no answer to compare with the reference: RAGQuestEval asked nothing.", False
     return "RAGQuestEval was not among the metrics of this run.", True
 

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import diagnose, evaluate, outcomes
-from ragviz.answers import abstention
+from ragviz.analysis import abstention, diagnose, evaluate, outcomes
 from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
@@ -96,7 +95,7 @@ NOTHING = "nothing"
 
 def answers(run: Run) -> bool:
     """Return whether a run answers its questions."""
-    return run.config.answerer != "none"
+    return run.knows.answers
 
 
 def metric_of(run: Run) -> str:

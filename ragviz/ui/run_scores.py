@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -44,6 +45,8 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
         st.markdown(" · ".join(filter(None, [coverage(run, judgement), abstentions(run, judgement)])), width="stretch")
         if judgement.failed or (judgement.controls and not judgement.controls.reliable):
             judge_again(run)
+        elif not run.config.judge and not run.knows.again and cache.workspace().settings.model_configured:
+            judge_again(run, "Judge", metrics=("all",))
     controls = judgement.controls.sentence.rstrip(".") if judgement.controls and judgement.controls.reliable else ""
     decided, cost = judgements.decided_words(judgement), judgements.cost_words(judgement)
     st.caption(plain(" · ".join(filter(None, [judgements.judge_words(run), decided, controls, cost]))))
@@ -59,20 +62,25 @@ def reranking_line(run: Run) -> None:
             judge_again(run, "Rerank again")
 
 
-def judge_again(run: Run, label: str = "Judge again") -> None:
-    """Draw the button that reranks and judges again what failed, with a budget where a model is asked."""
+def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = ()) -> None:
+    """Draw the button that reranks and judges again what failed, with a budget where a model is asked.
+
+    With `metrics`, it judges what was recorded elsewhere by these.
+    """
     dollars = None
-    if run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
+    if metrics or run.config.model or run.config.judge or rerankers.model_of(run.config.reranker):
         dollars = budget.field_of_run(run, f"again-{label}-{run.id}")
     if st.button(
         label,
         key=presses.key(f"judge-{label}-{run.id}"),
-        help="Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
+        help="Has the judge's model judge these answers; verdicts that were imported stay."
+        if metrics
+        else "Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
         disabled=job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
     ):
         choices.check_budget(cache.workspace(), run.config, dollars)
-        title = f"Judge again what failed in {run.name}"
-        arguments = {"run": run.name, "budget": dollars}
+        title = f"Judge {run.name}" if metrics else f"Judge again what failed in {run.name}"
+        arguments = {"run": run.name, "budget": dollars} | ({"metrics": list(metrics)} if metrics else {})
         job_panel.submit(f"judge-{label}-{run.id}", "rejudge", title, run.corpus_id, arguments)
         st.rerun()
 

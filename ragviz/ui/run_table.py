@@ -102,7 +102,7 @@ def made_of(run: Run) -> dict[str, Any]:
         "Chunking": chunking.in_words(names["index_config"]) if names["index_config"] else "",
         "k": config.k,
         "Depth": config.depth,
-        "Answerer": None if config.answerer == "none" else config.model or config.answerer,
+        "Answerer": config.model or config.answerer if run.knows.answers else None,
         "Judge": config.judge or None,
     }
 

@@ -38,12 +38,13 @@ from ragviz.documents import corpora
 from ragviz.generation import pipeline
 from ragviz.index import deletion, indexing
 from ragviz.questions import authoring, exchange
-from ragviz.runs import foreign, ragchecker, running
+from ragviz.runs import imports, running
 from ragviz.store import codecs
+from ragviz.targets import ragchecker
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
 from tests.model_server import ModelServer
-from tests.test_foreign import result, written
+from tests.test_imports import result, written
 
 OLD = {"a.txt": "The north pump was replaced in May. It hums at night.", "b.txt": "The valve leaks. It is old."}
 NEW = {"a.txt": "A line before. The north pump was replaced in May.", "b.txt": "The valve was mended."}
@@ -202,8 +203,8 @@ def edit_question(workspace: Workspace, _: Path) -> None:
 def import_run(workspace: Workspace, _: Path) -> None:
     existing = workspace.store.runs.find("foreign")
     if existing is None or existing.status != "done":
-        foreign_run = ragchecker.read(written(result(), result(query_id="8")), "out.json")
-        foreign.import_run(workspace, workspace.store.corpora.get("c"), "foreign", foreign_run)
+        log = ragchecker.read(written(result(), result(query_id="8")), "out.json")
+        imports.import_run(workspace, workspace.store.corpora.get("c"), "foreign", log)
 
 
 def run(workspace: Workspace, _: Path, **more: Any) -> None:

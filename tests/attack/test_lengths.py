@@ -6,10 +6,11 @@ from ragviz.core import question as questions
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.documents import corpora
-from ragviz.runs import foreign, ragchecker
+from ragviz.runs import imports
+from ragviz.targets import ragchecker
 from ragviz.workspace import Workspace
 from tests.attack.test_deletions import server, workspace  # noqa: F401 - fixtures
-from tests.test_foreign import result, written
+from tests.test_imports import result, written
 
 LONG = "".join(map(chr, range(0x4E00, 0x4E00 + 12_000)))
 """Nothing that a database can compress."""
@@ -23,7 +24,7 @@ def test_results_of_another_program(workspace: Workspace) -> None:  # noqa: F811
         "12,000 characters: at most 64 can be kept.",
         "65 characters: at most 64 can be kept.",
     ]
-    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "imported", judged_run)
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "imported", judged_run)
     assert [question.id for question in workspace.store.rankings.questions(run.id)] == ["7"]
     assert [len(result.ranking.ids) for result in workspace.store.rankings.all(run.id)] == [2]
 

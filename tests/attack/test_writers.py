@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from ragviz.core.answer import Answer
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.core.recording import Recording
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
@@ -167,7 +167,7 @@ def test_what_is_known_of_a_run_comes_together(url, run_id):
         store.runs.note(run_id, **{f"{writer}-{turn}": writer})
         one, result = question(f"q{turn}"), Retrieved(f"q{turn}", Ranking(("c",), (1.0,)), (("c",),))
         store.rankings.put(run_id, [(turn, one, result)])
-        evaluated = EvaluatedAnswer(one, Answer(one.id, "是", "answered", "extractive"))
+        evaluated = EvaluatedAnswer(one, Recording(one.id, answer="是", status="answered", origin="extractive"))
         store.judgements.put(run_id, [(evaluated, [Score("token_f1", 1.0), Score("rouge_l", 0.5)])])
 
     assert errors(side_by_side(url, work)) == []

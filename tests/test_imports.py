@@ -8,7 +8,11 @@ import pytest
 
 from ragviz.analysis import comparison_words
 from ragviz.core.errors import InputError, UsageError
-from ragviz.runs import comparisons, exports, foreign, judgements, measurements, ragchecker
+from ragviz.core.settings import Settings
+from ragviz.runs import comparisons, exchanges, exports, imports, judgements, measurements, running
+from ragviz.targets import ragchecker
+from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
 
 COUNTED = Path(__file__).parent / "data" / "ragchecker.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "imports" / "ragchecker" / "checking_outputs.json"
@@ -36,8 +40,8 @@ def written(*results) -> bytes:
 
 
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
-    foreign_run = ragchecker.read(written(result()), "out.json")
-    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", foreign_run)
+    log = ragchecker.read(written(result()), "out.json")
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
     judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
     assert values["faithfulness"] == 0.5
@@ -50,14 +54,14 @@ def test_verdicts_become_the_matrix_and_the_scores(workspace):
 
 
 def test_passages_that_nobody_judged_are_no_evidence(workspace):
-    foreign_run = ragchecker.read(written(result()), "out.json")
-    (answer,) = foreign_run.answers
+    log = ragchecker.read(written(result()), "out.json")
+    (answer,) = log.items
     unjudged = replace(answer, matrix=replace(answer.matrix, useful=None, reference_by_chunk=None))
     corpus = workspace.store.corpora.add("c")
-    run = foreign.import_run(workspace, corpus, "r", replace(foreign_run, answers=(unjudged,)))
+    run = imports.import_run(workspace, corpus, "r", replace(log, items=(unjudged,)))
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.scores["faithfulness"]["7"].value == 0.5
-    assert judgement.scores["context_precision"]["7"].value is None
+    assert "context_precision" not in judgement.scores, "no recording has a value"
 
 
 def test_a_second_import_leaves_the_passages_of_the_first(workspace):
@@ -66,7 +70,7 @@ def test_a_second_import_leaves_the_passages_of_the_first(workspace):
         retrieved_context=[{"doc_id": "a", "text": "Another text."}, {"doc_id": "b", "text": "1998: Miller."}]
     )
     runs = [
-        foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
+        imports.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
         for name, row in (("first", result()), ("second", other))
     ]
     texts = [texts_of(workspace, run) for run in runs]
@@ -84,7 +88,7 @@ def texts_of(workspace, run) -> set[str]:
 
 def test_what_an_import_cannot_know_is_not_shown(workspace):
     """Its gold chunks would be what the system itself retrieved, and every question a hit."""
-    run = foreign.import_run(
+    run = imports.import_run(
         workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(written(result()), "out.json")
     )
     summary = measurements.summary_of(workspace, run)
@@ -98,23 +102,13 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     )
 
 
-def test_an_earlier_import_that_kept_gold_is_not_ranked_either(workspace):
-    run = foreign.import_run(
-        workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(written(result()), "out.json")
-    )
-    results = workspace.store.rankings.all(run.id)
-    stored = [replace(each, gold=(each.ranking.ids[1:],)) for each in results]
-    workspace.store.rankings.all = lambda *_: stored
-    assert measurements.summary_of(workspace, run).n == 0
-    assert measurements.results_of(workspace, run) == results
-
-
 def test_an_empty_response_is_a_missing_answer_and_no_refusal(workspace):
-    data = written(result(response=" ", response_claims=[], answer2response=[], retrieved2response=[]))
-    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(data, "o.json"))
+    empty = result(response=" ", response_claims=[], answer2response=[], retrieved2response=[])
+    data = written(empty, result(query_id="8"))
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(data, "o.json"))
     judgement = judgements.judgement_of(workspace, run)
     assert judgement.abstention.refused == 0
-    answer = judgement.evaluated["7"].answer
+    answer = judgement.evaluated["7"].recording
     assert (answer.status, answer.reason) == ("failed", "the response is empty in the imported file")
     assert judgement.causes["7"] == "not_answered"
     assert judgement.scores["faithfulness"]["7"].status == "skipped"
@@ -125,7 +119,7 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
     corpus = workspace.store.corpora.add("c")
     better = result(answer2response=["Entailment", "Entailment"])
     runs = [
-        foreign.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
+        imports.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
         for name, row in (("first", result()), ("second", better))
     ]
     comparison = comparisons.compare_runs(workspace, runs)
@@ -136,12 +130,12 @@ def test_two_imports_of_the_same_questions_are_compared_by_their_answers(workspa
 
 def test_unreadable_results_are_reported_and_the_rest_is_read(workspace):
     short = result(query_id="8", answer2response=["Entailment"])
-    foreign_run = ragchecker.read(written(result(), short, {"query": "?"}), "out.json")
-    assert [each.id for each in foreign_run.answers] == ["7"]
-    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in foreign_run.problems
-    assert foreign_run.problems[1].startswith("Result 3: query_id")
+    log = ragchecker.read(written(result(), short, {"query": "?"}), "out.json")
+    assert [each.id for each in log.items] == ["7"]
+    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in log.problems
+    assert log.problems[1].startswith("Result 3: query_id")
     for data in (b"[]", b"nothing", b'{"results": 3}', b"\xff\xfe"):
-        with pytest.raises(InputError, match=r"out\.json is no output of RAGChecker"):
+        with pytest.raises(InputError, match=r"out\.json is no file of RAGChecker"):
             ragchecker.read(data, "out.json")
     with pytest.raises(InputError, match="no result that can be read"):
         ragchecker.read(written(short), "out.json")
@@ -152,33 +146,33 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     twice = result(query_id="twice", retrieved_context=[{"doc_id": "a", "text": "Dogs stay outside."}] * 2)
     broken = result(query_id="broken", response="half \ud800")
     data = written(result(), result(), unknown, twice, broken)
-    foreign_run = ragchecker.read(data, "out.json")
-    assert [each.id for each in foreign_run.answers] == ["7", "broken"]
-    assert "with the id" in foreign_run.problems[0]
-    assert "no verdict 'Failed to parse'" in foreign_run.problems[1]
-    assert "same passage" in foreign_run.problems[2]
-    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "r", foreign_run)
+    log = ragchecker.read(data, "out.json")
+    assert [each.id for each in log.items] == ["7", "broken"]
+    assert "with the id" in log.problems[0]
+    assert "no verdict 'Failed to parse'" in log.problems[1]
+    assert "same passage" in log.problems[2]
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
     assert len(judgements.judgement_of(workspace, run).evaluated) == 2
-    with pytest.raises(InputError, match="no output of RAGChecker"):
+    with pytest.raises(InputError, match="no file of RAGChecker"):
         ragchecker.read(b"[" * 100_000, "out.json")
 
 
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
     corpus = workspace.store.corpora.add("c")
-    foreign_run = ragchecker.read(written(result()), "out.json")
+    log = ragchecker.read(written(result()), "out.json")
     monkeypatch.setattr(workspace.store, "put_evaluated", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        foreign.import_run(workspace, corpus, "r", foreign_run)
+        imports.import_run(workspace, corpus, "r", log)
     assert not workspace.store.runs.all()
     assert not workspace.store.sets.all()
 
 
 def test_a_taken_name_leaves_nothing_behind(workspace):
     corpus = workspace.store.corpora.add("c")
-    foreign_run = ragchecker.read(written(result()), "out.json")
-    foreign.import_run(workspace, corpus, "r", foreign_run)
+    log = ragchecker.read(written(result()), "out.json")
+    imports.import_run(workspace, corpus, "r", log)
     with pytest.raises(UsageError, match="already a question set called 'r'"):
-        foreign.import_run(workspace, corpus, "r", foreign_run)
+        imports.import_run(workspace, corpus, "r", log)
     assert len(workspace.store.runs.all()) == len(workspace.store.sets.all()) == 1
 
 
@@ -197,8 +191,8 @@ def test_a_taken_name_leaves_nothing_behind(workspace):
 def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file, results):
     data = file.read_bytes()
     output = ragchecker.read(data, file.name)
-    assert (len(output.answers), output.problems) == (results, ())
-    run = foreign.import_run(workspace, workspace.store.corpora.add("c"), "imported", output)
+    assert (len(output.items), output.problems) == (results, ())
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "imported", output)
     scores = judgements.judgement_of(workspace, run).scores
     theirs = {
         "factual_precision": "precision",
@@ -220,3 +214,96 @@ def test_deep_nesting_is_refused_in_one_sentence(levels):
     deep = "[" * levels + "]" * levels
     with pytest.raises(InputError, match="nested more than 100 deep"):
         ragchecker.read(f'{{"results": [{{"query_id": 1, "other": {deep}}}]}}'.encode(), "out.json")
+
+
+# Judged here
+
+VERDICTS = ("response_claims", "gt_answer_claims", "answer2response", "response2answer", "retrieved2response")
+
+
+def unjudged(**changes):
+    """What RAGChecker reads: no claims, no verdicts."""
+    return {k: v for k, v in result(**changes).items() if k not in (*VERDICTS, "retrieved2answer")}
+
+
+@pytest.fixture
+def judging(tmp_path):
+    with ModelServer() as server:
+        settings = Settings(
+            _env_file=None, home=tmp_path / "home", openai_base_url=server.url, model="loopback", judge="loopback"
+        )
+        yield Workspace(settings), server
+
+
+def imported(workspace, *rows):
+    return imports.import_run(
+        workspace, workspace.store.corpora.ensure("c"), "r", ragchecker.read(written(*rows), "in.json")
+    )
+
+
+def test_what_was_recorded_elsewhere_is_judged_here(judging):
+    """Its documents are in no corpus; the passages of the file are what the judge reads."""
+    workspace, server = judging
+    run = imported(workspace, unjudged(), unjudged(query_id="8", query="Who replaced it?", response="Harlow."))
+    before = judgements.judgement_of(workspace, run)
+    assert set(before.scores) == {"extractive_questeval_recall", "rouge_l", "token_f1", "exact_match"}
+    foreseen = running.foresee_judging(workspace, run, ("all",))
+    assert foreseen.calls["context"] == foreseen.calls["comparison"] == 2
+    assert "answer" not in foreseen.calls
+    assert server.counts.calls <= 2, "its pace was measured, nothing was judged"
+    running.judge(workspace, run)
+    run = workspace.store.runs.get(run.id)
+    after = judgements.judgement_of(workspace, run)
+    assert run.config.judge == "loopback"
+    assert {"faithfulness", "context_recall", "equivalence", "questeval_recall"} <= set(after.scores)
+    assert after.evaluated["8"].matrix.chunks == after.evaluated["8"].recording.read
+    assert after.scores["context_recall"]["8"].version == "2+reference2+context2"
+    assert before.scores["rouge_l"] == after.scores["rouge_l"]
+    prompts = [str(body["messages"]) for body in server.bodies if "messages" in body]
+    assert any("Dogs stay outside." in prompt for prompt in prompts)
+    [question, _] = workspace.store.rankings.questions(run.id)
+    [retrieved, _] = workspace.store.rankings.all(run.id)
+    told = exchanges.exchanges_of(workspace, run, retrieved, after.evaluated[question.id])
+    assert {each.call.step for each in told} >= {"claims", "context", "comparison"}
+    assert all(each.messages for each in told)
+
+
+def test_verdicts_of_the_file_are_kept_and_only_the_rest_is_asked_for(judging):
+    workspace, _ = judging
+    run = imported(workspace, result())
+    running.judge(workspace, run, ("all",))
+    run = workspace.store.runs.get(run.id)
+    judgement = judgements.judgement_of(workspace, run)
+    assert judgement.scores["faithfulness"]["7"].value == 0.5
+    assert judgement.scores["faithfulness"]["7"].version == "2+ragchecker"
+    assert judgement.scores["questeval_recall"]["7"].version == "1+questeval2"
+    assert judgement.scores["equivalence"]["7"].status == "not_applicable"
+    assert {call.step for call in judgement.evaluated["7"].calls} == {"bank", "questeval"}
+
+
+def test_a_metric_needs_what_the_file_tells(judging):
+    workspace, _ = judging
+    run = imported(workspace, unjudged(retrieved_context=[], gt_answer=""))
+    assert run.config.metrics == ()
+    with pytest.raises(UsageError, match="'faithfulness' needs a context"):
+        running.judge(workspace, run, ("faithfulness",))
+    with pytest.raises(UsageError, match="'equivalence' needs reference answers"):
+        running.judge(workspace, run, ("equivalence",))
+    running.judge(workspace, run, ("all",))
+    assert set(judgements.judgement_of(workspace, run).scores) == {"answer_relevancy"}
+    nothing_said = {k: v for k, v in unjudged(query_id="1").items() if k != "response"}
+    workspace.store.runs.delete(run.id)
+    workspace.store.sets.delete(run.config.questions)
+    run = imported(workspace, nothing_said)
+    running.judge(workspace, run, ("all",))
+    judgement = judgements.judgement_of(workspace, workspace.store.runs.get(run.id))
+    assert set(judgement.scores) == {"context_precision", "context_precision_plain", "context_recall"}
+    assert judgement.statuses == {"1": "none"}
+
+
+def test_a_run_that_was_made_here_is_made_again(judging, monkeypatch):
+    workspace, _ = judging
+    run = imported(workspace, result())
+    monkeypatch.setitem(run.provenance, "knows", {})
+    with pytest.raises(UsageError, match="was made here"):
+        running.judge(workspace, run)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-
-from ragviz.answers.contexts import Passage
+from collections.abc import Iterable
 
 _NUMBERS = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～])\s*\d{1,3})*"
 _CITED = re.compile(rf"[\[［【]\s*({_NUMBERS})\s*[\]］】]")
@@ -47,8 +45,11 @@ def unnumbered(text: str) -> str:
     return _CITED.sub(lambda mark: re.sub(r"\d+", "#", mark[0]), text)
 
 
-def checked(numbers: Iterable[int], passages: Sequence[Passage]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Split cited numbers into those that are ranks of passages, and those that are not."""
-    ranks = {passage.rank for passage in passages}
+def checked(numbers: Iterable[int], contexts: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Split cited numbers into those of one of so many contexts, and the others.
+
+    >>> checked((2, 7), contexts=3)
+    ((2,), (7,))
+    """
     numbers = tuple(numbers)
-    return tuple(n for n in numbers if n in ranks), tuple(n for n in numbers if n not in ranks)
+    return tuple(n for n in numbers if 0 < n <= contexts), tuple(n for n in numbers if not 0 < n <= contexts)

@@ -6,13 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
-from ragviz.answers import citations, wording
-from ragviz.answers.contexts import Fitted
-from ragviz.answers.wording import REFUSALS, VERSIONS
-from ragviz.core.answer import Answer
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
+from ragviz.targets import citations
 from ragviz.text import language, prose, segmentation
 from ragviz.text.words import tokens
 
@@ -26,43 +25,35 @@ GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
 """Characters: a longer “sentence” is a table or a list that lost its line breaks."""
+VERSION = "1"
+"""Version of the rule."""
 
 
-def extractive(question: Question, fitted: Fitted, *_: object) -> Answer:
-    """Answer with the one or two sentences of the context that share most with the question, word for word, each cited.
+def extractive(question: Question, recording: Recording, lang: str) -> Recording:
+    """Answer with the one or two sentences that share most with the question, word for word, each cited.
 
-    A word weighs more the fewer sentences of the context hold it. Headings and questions are skipped; a table's row
-    counts as a sentence. Refused when no sentence shares `SHARED` words with the question, which is a weak test: what
-    the documents do not say is often asked in their own words.
+    A word weighs more the fewer sentences of the contexts hold it. Headings and questions are skipped; a table's row
+    counts as a sentence. Refused, with a reason and without words, when no sentence shares `SHARED` words with the
+    question, which is a weak test: what the documents do not say is often asked in their own words. `lang` is that of
+    the question.
     """
-    lang = wording.question_language(question)
     question_words = _words(question.query, lang)
     sentences: dict[str, frozenset[str]] = {}
     ranks: dict[str, int] = {}
-    for passage in fitted.passages:
-        for sentence, words in _sentences(passage.text, lang):
+    for rank, context in enumerate(recording.contexts, start=1):
+        for sentence, words in _sentences(context.text, lang):
             sentences[sentence] = words
-            ranks.setdefault(sentence, passage.rank)  # a sentence occurs twice where chunks overlap
+            ranks.setdefault(sentence, rank)  # a sentence occurs twice where chunks overlap
     picked = _best(question_words, sentences)
-    text = (" " if lang != "zh" else "").join(_with_citation(s, ranks[s], lang) for s in picked)
-    return Answer(
-        question_id=question.id,
-        text=text or REFUSALS[wording.refusal_language(question)],
-        status="answered" if picked else "refused",
-        answerer="extractive",
-        context=fitted.context,
-        cut=fitted.cut,
-        citations=tuple(dict.fromkeys(ranks[sentence] for sentence in picked)),
-        reason="" if picked else _why_refused(question_words, fitted),
-        version=VERSIONS["extractive"],
-    )
-
-
-def _why_refused(question_words: frozenset[str], fitted: Fitted) -> str:
-    if not fitted.passages:
-        return "there are no passages to answer from"
+    recording = replace(recording, origin="extractive", version=VERSION)
+    if picked:
+        text = ("" if lang == "zh" else " ").join(_with_citation(s, ranks[s], lang) for s in picked)
+        cited = tuple(dict.fromkeys(ranks[sentence] for sentence in picked))
+        return replace(recording, answer=text, status="answered", citations=cited)
     needed = min(SHARED, len(question_words))
-    return f"no sentence shares {needed} words with the question" if needed else "the question names nothing"
+    why = f"no sentence shares {needed} words with the question" if needed else "the question names nothing"
+    reason = why if recording.contexts else "there are no passages to answer from"
+    return replace(recording, status="refused", reason=reason)
 
 
 def _best(question_words: frozenset[str], sentences: Mapping[str, frozenset[str]]) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ragviz.core.answer import Answer
 from ragviz.core.question import Question
+from ragviz.core.recording import Recording
 
 STATUSES = {"answered": "answered", "refused": "abstained", "failed": "failed"}
 """Status of an answer → what a person reads."""
@@ -26,7 +26,7 @@ class Abstention:
     both: int
 
 
-def abstention(questions: Iterable[Question], answers: Iterable[Answer]) -> Abstention:
+def abstention(questions: Iterable[Question], answers: Iterable[Recording]) -> Abstention:
     """Measure refusals over the questions that have an answer; failed answers are left out."""
     status = {answer.question_id: answer.status for answer in answers if answer.status != "failed"}
     measured = [question for question in questions if question.id in status]

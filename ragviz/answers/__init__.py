@@ -1,1 +1,0 @@
-"""A question and its chunks → an answer with checked citations."""

@@ -1,0 +1,139 @@
+"""RAGChecker's files: what is to be checked, or its results, with claims and verdicts as a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
+
+from ragviz.core.errors import InputError
+from ragviz.core.question import LONGEST_ID
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
+from ragviz.targets.logged_file import Log, LoggedItem
+from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
+
+
+class _Passage(BaseModel):
+    doc_id: str | int = ""
+    text: str
+
+
+_VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
+
+
+def _read_verdict(label: object) -> Verdict:
+    verdict = _VERDICTS.get(str(label).strip().lower())
+    if verdict is None:
+        raise ValueError(f"there is no verdict {label!r}: there are Entailment, Neutral and Contradiction")
+    return verdict
+
+
+_Verdict = Annotated[Verdict, BeforeValidator(_read_verdict)]
+
+
+class _Result(BaseModel):
+    """One result of RAGChecker: claims as triples or sentences, and its verdicts on them; none before it checked."""
+
+    query_id: str | int
+    query: str
+    gt_answer: str = ""
+    response: str | None = None
+    retrieved_context: list[_Passage] = []
+    response_claims: list[list[str] | str] | None = None
+    gt_answer_claims: list[list[str] | str] | None = None
+    answer2response: list[_Verdict] | None = None
+    response2answer: list[_Verdict] | None = None
+    retrieved2response: list[list[_Verdict]] | None = None
+    retrieved2answer: list[list[_Verdict]] | None = None
+
+    @model_validator(mode="after")
+    def _as_many_verdicts_as_claims(self) -> Self:
+        if (size := len(str(self.query_id))) > LONGEST_ID:
+            raise ValueError(f"query_id has {size:,} characters: at most {LONGEST_ID} can be kept")
+        passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
+        if len(set(passages)) < len(passages):
+            raise ValueError("retrieved_context holds the same passage twice")
+        for name, of in _VERDICTS_ON.items():
+            verdicts, claims = getattr(self, name), getattr(self, f"{of}_claims")
+            if verdicts is not None and len(verdicts) != len(claims or ()):
+                raise ValueError(f"{name} has {len(verdicts)} verdicts for {len(claims or ())} claims")
+        for name in ("retrieved2response", "retrieved2answer"):
+            if any(len(row) != len(self.retrieved_context) for row in getattr(self, name) or ()):
+                raise ValueError(f"{name} must have a verdict for each of {len(self.retrieved_context)} passages")
+        return self
+
+
+_VERDICTS_ON = {
+    "answer2response": "response",
+    "response2answer": "gt_answer",
+    "retrieved2response": "response",
+    "retrieved2answer": "gt_answer",
+}
+"""List of verdicts → the text whose claims they are on."""
+
+
+def read(data: bytes, name: str) -> Log:
+    """Read RAGChecker's input or output: a JSON object with "results", in its output with claims and verdicts.
+
+    Raises:
+        InputError: the file cannot be read, or holds no readable result.
+
+    """
+    try:
+        rows = list(parsed(data.decode("utf-8-sig"))["results"])
+    except (ValueError, KeyError, TypeError) as error:
+        why = f" ({error})" if type(error) is ValueError else ""
+        raise InputError(
+            f"{name} is no file of RAGChecker: a JSON object with a list of 'results' is needed{why}."
+        ) from None
+    items: dict[str, LoggedItem] = {}
+    problems: list[str] = []
+    for number, row in enumerate(rows, start=1):
+        if is_deep(row):
+            problems.append(f"Result {number}: its lists or objects are nested more than {NESTED} deep.")
+            continue
+        try:
+            item = _item(_Result.model_validate(storable(row)))
+            if items.setdefault(item.id, item) is not item:
+                problems.append(f"Result {number}: there is a result with the id '{item.id}' before it.")
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            problems.append(f"Result {number}: {place + ': ' if place else ''}{first['msg']}.")
+    if not items:
+        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
+    return Log(tuple(items.values()), tuple(problems), "ragchecker")
+
+
+def _item(row: _Result) -> LoggedItem:
+    passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
+    judged = any(getattr(row, name) is not None for name in _VERDICTS_ON)
+    matrix = _matrix(row) if judged else None
+    return LoggedItem(str(row.query_id), row.query, row.gt_answer, row.response, passages, matrix)
+
+
+def _matrix(row: _Result) -> Matrix:
+    by_chunk = _rows(row.retrieved2answer)
+    places = range(len(row.retrieved_context))
+    useful = None if by_chunk is None else tuple(any(v[n].verdict == "supported" for v in by_chunk) for n in places)
+    return Matrix(
+        chunks=tuple(map(str, places)),
+        answer_claims=_claims(row.response_claims),
+        reference_claims=_claims(row.gt_answer_claims),
+        answer_by_chunk=_rows(row.retrieved2response),
+        reference_by_chunk=by_chunk,
+        answer_by_reference=None if row.answer2response is None else tuple(map(ClaimVerdict, row.answer2response)),
+        reference_by_answer=None if row.response2answer is None else tuple(map(ClaimVerdict, row.response2answer)),
+        useful=useful,
+    )
+
+
+def _rows(verdicts: list[list[Verdict]] | None) -> tuple[tuple[ClaimVerdict, ...], ...] | None:
+    return None if verdicts is None else tuple(tuple(map(ClaimVerdict, row)) for row in verdicts)
+
+
+def _claims(claims: list[list[str] | str] | None) -> tuple[Claim, ...] | None:
+    if claims is None:
+        return None
+    return tuple(Claim(claim if isinstance(claim, str) else " ".join(claim)) for claim in claims)
