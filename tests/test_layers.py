@@ -26,7 +26,6 @@ workspace
 connections
 documents
 index
-claims
 retrieval
 targets
 judging
