@@ -249,22 +249,6 @@ def number_within(low: int, high: int) -> Callable[[str], int | None]:
     return read
 
 
-def bound(name: str, default: Read, read: Callable[[str], Read | None], what: str) -> dict[str, Any]:
-    """Return the arguments of a widget that shows the parameter `name` of the address, else `default`, and writes it.
-
-    Streamlit's `bind="query-params"` is silent about a value that it cannot use, and fails on a number of 5,000 digits.
-    """
-    value = readable(name, read, what)
-    st.session_state[name] = default if value is None else value
-
-    def write() -> None:
-        selected = st.session_state[name]
-        text = str(selected).lower() if isinstance(selected, bool) else str(selected)
-        put(**{name: None if selected == default else text})
-
-    return {"key": name, "on_change": write}
-
-
 def shows(key: str, value: Read, write: Callable[[Read], Mapping[str, Any]]) -> dict[str, Any]:
     """Return the arguments of a widget that shows `value`; what a person changes it to is written as `write` says.
 
@@ -272,6 +256,20 @@ def shows(key: str, value: Read, write: Callable[[Read], Mapping[str, Any]]) -> 
     """
     st.session_state[key] = value
     return {"key": key, "on_change": lambda: put(**write(st.session_state[key]))}
+
+
+def bound(name: str, default: Read, read: Callable[[str], Read | None], what: str) -> dict[str, Any]:
+    """Return the arguments of a widget that shows the parameter `name` of the address, else `default`, and writes it.
+
+    Streamlit's `bind="query-params"` is silent about a value that it cannot use, and fails on a number of 5,000 digits.
+    """
+    value = readable(name, read, what)
+
+    def write(selected: Read) -> dict[str, str | None]:
+        text = str(selected).lower() if isinstance(selected, bool) else str(selected)
+        return {name: None if selected == default else text}
+
+    return shows(name, default if value is None else value, write)
 
 
 def choose(
@@ -285,13 +283,8 @@ def choose(
 ) -> str | None:
     """Draw a select box bound to the parameter `name`; another choice removes the parameters `within` it."""
     value = chosen(name, options, default, noun=label.lower())
-    key = f"choice-{name}"
-    st.session_state[key] = value
-
-    def write() -> None:
-        put(**dict.fromkeys(within), **{name: st.session_state[key]})
-
-    selected: str | None = st.selectbox(label, options, key=key, on_change=write, **widget)
+    arguments = shows(f"choice-{name}", value, lambda option: {**dict.fromkeys(within), name: option})
+    selected: str | None = st.selectbox(label, options, **arguments, **widget)
     return selected
 
 
@@ -318,14 +311,11 @@ def choose_several(
             if value not in options:
                 warn(f"There is no {noun or name} “{wording.quoted(value)}” here.")
         put(**{name: _joined(known) or None})
-    key = f"choice-{name}"
-    st.session_state[key] = known
 
-    def write() -> None:
-        chosen_now = st.session_state[key]
-        put(**{name: None if chosen_now == list(default) else _joined(chosen_now)})
+    def write(chosen_now: list[str]) -> dict[str, str | None]:
+        return {name: None if chosen_now == list(default) else _joined(chosen_now)}
 
-    selected: list[str] = st.multiselect(label, options, key=key, on_change=write, **widget)
+    selected: list[str] = st.multiselect(label, options, **shows(f"choice-{name}", known, write), **widget)
     return selected
 
 

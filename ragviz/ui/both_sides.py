@@ -117,7 +117,8 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     st.html(case.STYLE)
     pair = shown_pair(runs)
     entries = [("gold", "evidence")] if question.evidence else []
-    answers = [_answer(run, question_id) for run in pair]
+    evaluated = [cache.evaluated_to(run, question_id) if question_table.answers(run) else None for run in pair]
+    answers = [each.answer.text if each else "" for each in evaluated]
     marks: tuple[Sequence[Range], Sequence[Range]] = ([], [])
     if all(answers):
         marks = differing(answers[0], answers[1])
@@ -159,11 +160,6 @@ def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[R
     if any(differences.word_count(answer) > differences.MOST for answer in answers):
         return f"Only the first {differences.MOST:,} words of each answer are compared."
     return "" if any(marks) else "Both answers have the same words."
-
-
-def _answer(run: Run, question_id: str) -> str:
-    evaluated = cache.evaluated_to(run, question_id) if question_table.answers(run) else None
-    return evaluated.recording.answer if evaluated else ""
 
 
 def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:

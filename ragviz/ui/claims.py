@@ -113,7 +113,10 @@ def claim_buttons(matrix: Matrix, side: str, claim: Chosen | None) -> None:
                 st.rerun()
             st.caption(claim_words(matrix, side, place))
             if is_chosen:
-                _links_to_passages(matrix, side, place)
+                row = rows[place] if (rows := _by_chunk(matrix, side)) else ()
+                of = [n for n, verdict in enumerate(row) if verdict.verdict != "absent"]
+                if of:  # links to the card of every passage that supports or contradicts it
+                    st.html(jumps([(matrix.chunks[n], f"passage {n + 1}") for n in of]))
 
 
 def pressed(claim: Chosen) -> bool:
@@ -139,32 +142,16 @@ def _passage_words(matrix: Matrix, side: str, place: int) -> str:
         return ""
     if verdict == "absent":
         return f"{SIGNS[verdict]} not supported by the passages"
-    numbers = _passages_of(matrix, side, place, verdict)
-    jointly = "jointly " if verdict == "supported" and len(numbers) > 1 and _only_jointly(matrix, side, place) else ""
+    kinds = ("supported", "together") if verdict == "supported" else ("contradicted",)
+    verdicts = [each.verdict for each in _by_chunk(matrix, side)[place]]
+    numbers = [n for n, each in enumerate(verdicts, start=1) if each in kinds]
+    jointly = "jointly " if verdict == "supported" and len(numbers) > 1 and "supported" not in verdicts else ""
     noun = "passage" if len(numbers) == 1 else "passages"
     return f"{SIGNS[verdict]} {jointly}{verdict} by {noun} {', '.join(map(str, numbers))}"
 
 
-def _only_jointly(matrix: Matrix, side: str, place: int) -> bool:
-    return all(claim_verdict.verdict != "supported" for claim_verdict in _by_chunk(matrix, side)[place])
-
-
 def _by_chunk(matrix: Matrix, side: str) -> Sequence[Sequence[ClaimVerdict]]:
     return (matrix.answer_by_chunk if side == "a" else matrix.reference_by_chunk) or ()
-
-
-def _passages_of(matrix: Matrix, side: str, place: int, verdict: str) -> list[int]:
-    """Return the numbers, from 1, of the passages that support a claim, or of those that contradict it."""
-    kinds = ("supported", "together") if verdict == "supported" else ("contradicted",)
-    return [n for n, each in enumerate(_by_chunk(matrix, side)[place], start=1) if each.verdict in kinds]
-
-
-def _links_to_passages(matrix: Matrix, side: str, place: int) -> None:
-    """Draw a link to the card of every passage that supports or contradicts the claim."""
-    rows = _by_chunk(matrix, side)
-    of = [n for n, each in enumerate(rows[place], start=1) if each.verdict != "absent"] if rows else []
-    if of:
-        st.html(jumps([(matrix.chunks[n - 1], f"passage {n}") for n in of]))
 
 
 def passage_note(matrix: Matrix, place: int, claim: Chosen | None, badges: tuple[tuple[str, str], ...]) -> Note:

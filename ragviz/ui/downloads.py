@@ -27,13 +27,20 @@ _MEDIA_TYPES = {
 
 def popover(run: Run) -> None:
     """Draw the button whose popover offers a run's files; a file is made when its button is pressed."""
+
+    def made(name: str) -> bytes:
+        return exports.export_run(cache.workspace(), run, files=[name])[name]
+
     with st.popover("Download", icon=":material/download:"):
         st.markdown("**Report** · one HTML file that opens offline and prints")
         report_button([run])
         st.markdown("**Tables** · everything the run holds, a row for each thing")
+        explained = "  \n".join(
+            f"**{name.replace('_', ' ')}**: {each.explanation}" for name, each in tables.TABLES.items()
+        )
         names = st.multiselect(
             "Tables", list(tables.TABLES), default=list(tables.TABLES), key="export-tables",
-            format_func=lambda name: name.replace("_", " "), help=_explained(),
+            format_func=lambda name: name.replace("_", " "), help=explained,
         )  # fmt: skip
         file_format = st.segmented_control(
             "Format", list(table_files.FORMATS), default="csv", key="export-format", required=True,
@@ -43,7 +50,7 @@ def popover(run: Run) -> None:
         st.markdown("**Files** · for spreadsheets and imports")
         with st.container(horizontal=True, gap="small"):
             for name in cases.FILES:
-                _button(run, name, partial(_file, run, name), name)
+                _button(run, name, partial(made, name), name)
         _button(
             run, "All files and tables (zip)",
             lambda: zipped(exports.export_run(cache.workspace(), run, list(tables.TABLES), str(file_format))),
@@ -74,14 +81,6 @@ def _report_button(name: str, made: Callable[[], bytes]) -> None:
         icon=":material/summarize:",
         on_click="ignore",
     )
-
-
-def _file(run: Run, name: str) -> bytes:
-    return exports.export_run(cache.workspace(), run, files=[name])[name]
-
-
-def _explained() -> str:
-    return "  \n".join(f"**{name.replace('_', ' ')}**: {table.explanation}" for name, table in tables.TABLES.items())
 
 
 def _tables_button(run: Run, names: Sequence[str], file_format: str) -> None:

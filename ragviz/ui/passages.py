@@ -182,18 +182,14 @@ def evidence_groups(
     for place, group in enumerate(question.evidence):
         title = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
         if retrieved is None and (titled or len(question.evidence) > 1):
-            st.markdown(f"**{title}**{_part(question, place)}")
+            several = len(question.evidence) > 1 and len(question.parts) == len(question.evidence)
+            part = question.parts[place] if several else ""  # what the question says that this passage tells
+            st.markdown(f"**{title}**{f': {plain(part)}' if part else ''}")
         elif retrieved is not None and len(question.evidence) > 1:
             st.markdown(f"**{title}** · {rank_words(retrieved, place, k, depth)}")
         kept_ids = retrieved.ranking.ids[:k] if retrieved is not None else ()
         for span in group:
             _span_in_document(corpus_id, span, kept_ids, question.language, fold=fold)
-
-
-def _part(question: Question, place: int) -> str:
-    """Return what a question of several passages says that one of them tells, in Markdown; "" where it does not say."""
-    several = len(question.evidence) > 1 and len(question.parts) == len(question.evidence)
-    return f": {plain(question.parts[place])}" if several and question.parts[place] else ""
 
 
 def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:

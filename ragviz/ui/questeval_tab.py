@@ -390,7 +390,8 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
             by = _choice("answerable", {"all": "answerable by: any", **ANSWERABLE_BY}, "Answerable by")
         with st.container(width=150):
             f1 = _choice("f1", F1, "Token F1")
-    chosen = [row for row in rows if (by == "all" or row.answerable_by == by) and _has_f1(row, f1)]
+    of_f1 = {row.number: "none" if row.f1 is None else "1" if row.f1 >= 0.5 else "0" for row in rows}
+    chosen = [row for row in rows if by in ("all", row.answerable_by) and f1 in ("all", of_f1[row.number])]
     count.markdown(f"**{len(chosen)} of {wording.counted(len(rows), 'question')}**")
     grey = [row.reference_answer is None for row in chosen]
     table.draw(
@@ -444,12 +445,6 @@ def count_tiles(scores: questeval.QuestEval) -> None:
                    f"bank quality 1 − |A|/|Q| is {number(scores.quality)}; 0 is best.")  # fmt: skip
         tiles.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
                    explained="Questions that reference and generated answer both answer.")  # fmt: skip
-
-
-def _has_f1(row: questeval.Row, choice: str) -> bool:
-    if choice == "none":
-        return row.f1 is None
-    return choice == "all" or (row.f1 is not None and (row.f1 >= 0.5) == (choice == "1"))
 
 
 def _choice(name: str, titles: Mapping[str, str], label: str) -> str:

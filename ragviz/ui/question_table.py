@@ -187,7 +187,10 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
         if ids is not None:
             rows = rows[_mask(rows, (i in ids for i in rows["Id"]))]
     if limits := address.readable("score", score_range, "a range as in 0.2-0.5, or none"):
-        rows = rows[_within(rows[score_column(run, k)], *limits)]
+        values, (low, high) = rows[score_column(run, k)], limits
+        rows = rows[
+            values.isna() if low < 0 else (values >= low) & ((values < high) | ((values <= high) & (high == 1)))
+        ]
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
@@ -199,7 +202,12 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
 def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the document, kind, type and style of the address."""
     documents = cache.documents_of(run)
-    if name := address.readable("document", partial(_document_of, run), "a document of this corpus"):
+
+    def known(name: str) -> str | None:  # a document of the corpus, or one that the run's evidence was in
+        exists = cache.workspace().store.documents.find(run.corpus_id, name) is not None
+        return name if exists or any(is_among(name, names) for names in documents.values()) else None
+
+    if name := address.readable("document", known, "a document of this corpus"):
         rows = rows[_mask(rows, (is_among(name, documents[i]) for i in rows["Id"]))]
     named: dict[str, Collection[str]] = {"kind": evaluate.KINDS, "type": TYPES, "style": STYLES}
     for part, names in named.items():
@@ -222,19 +230,6 @@ def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None
             return None
         chosen = row.rescued if name == "rescued" else row.broken
     return frozenset(ids[place] for place in chosen.nonzero()[0])
-
-
-def _within(scores: pd.Series[float], low: float, high: float) -> pd.Series[bool]:
-    """Return which scores are in a range as `score_range` returns it."""
-    if low < 0:
-        return scores.isna()
-    return (scores >= low) & ((scores < high) | ((scores <= high) & (high == 1)))
-
-
-def _document_of(run: Run, name: str) -> str | None:
-    """Return `name` if it is a document of the corpus, or one that the run's evidence was in."""
-    exists = cache.workspace().store.documents.find(run.corpus_id, name) is not None
-    return name if exists or any(is_among(name, names) for names in cache.documents_of(run).values()) else None
 
 
 def _mask(rows: pd.DataFrame, keeps: Iterable[bool]) -> pd.Series[bool]:
