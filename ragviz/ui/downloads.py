@@ -35,12 +35,11 @@ def popover(run: Run) -> None:
         st.markdown("**Report** · one HTML file that opens offline and prints")
         report_button([run])
         st.markdown("**Tables** · everything the run holds, a row for each thing")
-        explained = "  \n".join(
-            f"**{name.replace('_', ' ')}**: {each.explanation}" for name, each in tables.TABLES.items()
-        )
+        titles = {name: name.replace("_", " ") for name in tables.TABLES}
+        explained = "  \n".join(f"**{titles[name]}**: {each.explanation}" for name, each in tables.TABLES.items())
         names = st.multiselect(
             "Tables", list(tables.TABLES), default=list(tables.TABLES), key="export-tables",
-            format_func=lambda name: name.replace("_", " "), help=explained,
+            format_func=titles.__getitem__, help=explained,
         )  # fmt: skip
         file_format = st.segmented_control(
             "Format", list(table_files.FORMATS), default="csv", key="export-format", required=True,

@@ -188,9 +188,8 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
             rows = rows[_mask(rows, (i in ids for i in rows["Id"]))]
     if limits := address.readable("score", score_range, "a range as in 0.2-0.5, or none"):
         values, (low, high) = rows[score_column(run, k)], limits
-        rows = rows[
-            values.isna() if low < 0 else (values >= low) & ((values < high) | ((values <= high) & (high == 1)))
-        ]
+        below = values <= high if high == 1 else values < high
+        rows = rows[values.isna() if low < 0 else (values >= low) & below]
     if words := st.query_params.get("find", "").casefold():
         rows = rows[_mask(rows, (words in text.casefold() for text in rows["Question"]))]
     address.readable(
