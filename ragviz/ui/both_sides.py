@@ -118,7 +118,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     pair = shown_pair(runs)
     entries = [("gold", "evidence")] if question.evidence else []
     evaluated = [cache.evaluated_to(run, question_id) if question_table.answers(run) else None for run in pair]
-    answers = [each.answer.text if each else "" for each in evaluated]
+    answers = [each.recording.answer if each else "" for each in evaluated]
     marks: tuple[Sequence[Range], Sequence[Range]] = ([], [])
     if all(answers):
         marks = differing(answers[0], answers[1])
