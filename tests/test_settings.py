@@ -142,7 +142,7 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
 
     python("-m", "ragviz", "corpus", "add", "notes", "a.txt")
     python("-m", "ragviz", "jobs")
-    python("-c", "import ragviz; assert ragviz.open().workspace.store.corpora()")
+    python("-c", "import ragviz; assert ragviz.open().workspace.store.corpora.all()")
     home = (
         person if configured else Path(python("-c", "import platformdirs; print(platformdirs.user_data_dir('ragviz'))"))
     )
@@ -154,7 +154,7 @@ def test_a_persons_files_keep_their_mode_and_content(configured: bool, tmp_path:
 
 def test_what_the_library_keeps_in_a_folder_that_is_open_is_for_its_owner_alone(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
-    code = "import os, ragviz; os.umask(0o022); print(ragviz.open('.').workspace.store.corpora())"
+    code = "import os, ragviz; os.umask(0o022); print(ragviz.open('.').workspace.store.corpora.all())"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=True)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path, *tmp_path.iterdir())}
     assert modes.pop(tmp_path.name) == 0o755
@@ -193,8 +193,8 @@ def test_a_database_with_tables_of_another_program_is_refused_and_left_as_it_is(
 
 
 def test_an_empty_database_is_taken_and_found_again(address: str) -> None:
-    open_store(address).create_corpus("notes")
-    assert [corpus.name for corpus in open_store(address).corpora()] == ["notes"]
+    open_store(address).corpora.add("notes")
+    assert [corpus.name for corpus in open_store(address).corpora.all()] == ["notes"]
 
 
 # One reading, from the folder where ragviz is started
@@ -205,14 +205,14 @@ import ragviz
 from ragviz import jobs
 from ragviz.documents import corpora
 workspace = ragviz.open().workspace
-corpus = workspace.store.create_corpus("notes")
+corpus = workspace.store.corpora.add("notes")
 os.chdir("/")
 folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
 arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
 job, _ = jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)
-while (job := workspace.store.job(job.id)).status in jobs.ACTIVE and time.time() < job.created + 300:
+while (job := workspace.store.jobs.get(job.id)).status in jobs.ACTIVE and time.time() < job.created + 300:
     time.sleep(0.05)
-print(job.status, [document.name for document in workspace.store.documents(corpus.id)])
+print(job.status, [document.name for document in workspace.store.documents.all(corpus.id)])
 """
 
 

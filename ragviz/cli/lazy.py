@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from ragviz.health import contents as contents
     from ragviz.health import demand as demand
     from ragviz.health import drill as drill
-    from ragviz.health import drill_words as drill_words
     from ragviz.health import effects as effects
     from ragviz.health import examination as examination
     from ragviz.health import faults as faults
+    from ragviz.health import health_sentences as health_sentences
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine
     from ragviz.health import synthetic as synthetic
@@ -123,8 +123,8 @@ if not TYPE_CHECKING:
     deletion = _Lazy("index.deletion")
     competition = _Lazy("health.competition")
     drill = _Lazy("health.drill")
-    drill_words = _Lazy("health.drill_words")
     faults = _Lazy("health.faults")
+    health_sentences = _Lazy("health.health_sentences")
     synthetic = _Lazy("health.synthetic")
     demand = _Lazy("health.demand")
     diagnose = _Lazy("analysis.diagnose")

@@ -1,0 +1,71 @@
+"""What is said of a question set's health, made of the records where they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ragviz.health.faults import POINTS
+from ragviz.text.counts import counted
+
+HEADLINE = 0.05
+"""The size of the regression, in points of recall, of which the sentence of a drill speaks."""
+MOSTLY = 0.8
+"""The share of plantings from which on a fault counts as noticed."""
+
+
+def drill(fact: Mapping[str, Any]) -> str:
+    """Say what a drill found: how much of evidence that is removed is noticed, at which rate of false alarms."""
+    found = {each["strength"]: each for each in fact["faults"] if each["fault"] == "removed"}
+    headline, alarms = found[HEADLINE], fact["false_alarms"]
+    if headline["reason"]:
+        return f"No regression of {points(HEADLINE)} can be planted: {headline['reason']}."
+    noisy, of = headline["noisy"], headline["repetitions"]
+    false = {name: percent(alarms[name], alarms["repetitions"]) for name in ("worse", "stopped")}
+    greatest = points(POINTS[-1])
+    least = least_noticed(fact)
+    from_on = (
+        f"losses are mostly noticed from {points(least)} on"
+        if least
+        else f"not even losses of {greatest} are mostly noticed, which takes more questions about more documents"
+    )
+    return (
+        f"This set notices {percent(noisy['worse'], of)} of planted losses of {points(HEADLINE)} of {fact['metric']} "
+        f"at a false-alarm rate of {false['worse']}, “ragviz check --baseline” with {fact['no_worse_than']:g} allowed "
+        f"stops {percent(noisy['stopped'], of)} at {false['stopped']}, and {from_on}; what is answered wrongly from "
+        "evidence that is found, no recall can notice."
+    )
+
+
+def least_noticed(fact: Mapping[str, Any]) -> float | None:
+    """Return the smallest size of removed evidence from which on every size is mostly noticed, with noise; else None.
+
+    Mostly is in 4 of 5 plantings.
+    """
+    least = None
+    for each in sorted((e for e in fact["faults"] if e["fault"] == "removed"), key=lambda e: -float(e["strength"])):
+        if not each["repetitions"] or each["noisy"]["worse"] < MOSTLY * each["repetitions"]:
+            break
+        least = float(each["strength"])
+    return least
+
+
+def points(share: float) -> str:
+    """Write a share of recall in points.
+
+    >>> points(0.05), points(0.01)
+    ('5 points', '1 point')
+    """
+    return counted(round(100 * share), "point")
+
+
+def percent(count: int, of: int) -> str:
+    """Write a share in percent, below 10 with a decimal where it has one.
+
+    >>> percent(18, 20), percent(3, 400), percent(0, 400), percent(0, 0)
+    ('90 %', '0.8 %', '0 %', 'none')
+    """
+    if not of:
+        return "none"
+    share = 100 * count / of
+    return f"{share:.1f} %" if 0 < share < 10 and round(share, 1) != round(share) else f"{share:.0f} %"
