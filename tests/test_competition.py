@@ -12,7 +12,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.health import competition
+from ragviz.health import competition, health_sentences
 from ragviz.index import indexing
 from ragviz.questions import staleness
 from ragviz.runs import measurements, running
@@ -88,7 +88,7 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
         ("q0", 1, 2, 1),
         ("q2", 1, 2, 0),
     ]
-    assert competition.words(found) == [
+    assert health_sentences.competition(found) == [
         "Recall@1 of the 3 questions about the earlier documents was 1.000 in first, and is 0.333 in second.",
         "It is 0.667 when the 1 chunk of 1 new document is left out.",
         "2 questions find less than before: 1 lost to the competition of the new chunks, 1 for other reasons.",
@@ -132,7 +132,7 @@ def test_questions_that_are_stale_since_are_left_out(asked):
     put(workspace, corpus, "a.md", "All is new.", replace=True)
     found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
     assert (found.total.n, found.total.lost, found.added) == (2, 0, ())
-    assert competition.words(found)[-1] == "No document was added since: nothing is lost to competition."
+    assert health_sentences.competition(found)[-1] == "No document was added since: nothing is lost to competition."
 
 
 def test_without_the_added_documents_every_question_is_as_before(workspace):

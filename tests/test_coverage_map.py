@@ -1,8 +1,5 @@
 """The coverage map: places against a full decomposition, states by hand, a bounded number of points."""
 
-import gc
-import time
-
 import numpy as np
 import pytest
 
@@ -12,7 +9,7 @@ from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.health import coverage_map
+from ragviz.health import coverage_map, health_sentences
 from ragviz.health.coverage_map import FOUND, MISSED, NEVER, CoverageMap
 from ragviz.index import indexing
 from ragviz.report import coverage_plots
@@ -54,7 +51,7 @@ def test_few_rows_or_dimensions_have_a_place(shape):
 
 def test_texts_that_share_rare_words_are_near():
     texts = [["the", "pump", "leaks"], ["the", "pump", "drips"], ["the", "tea", "room"], []]
-    vectors = coverage_map.hashed(texts)
+    vectors = coverage_map.of_words(texts)
     near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
     assert near > 0.2 > far
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1, 0])
@@ -114,11 +111,11 @@ def test_chunks_are_asked_about_missed_or_neither(filled):
     place = {name: coverage.xy[coverage.ids.index(chunk_id)] for name, chunk_id in ids.items()}
     near = np.linalg.norm(place["a.txt"] - place["b.txt"])
     assert near < np.linalg.norm(place["a.txt"] - place["c.txt"])
-    said = coverage_map.words_of(coverage)
+    said = health_sentences.coverage(coverage)
     assert "2 of 3 chunks are asked about, 1 of them missed by words at k = 1; 1 are not." in said
     without = coverage_map.coverage_map(workspace, index, questions)
     assert without.total == (1, 2, 0)
-    assert "missed" not in coverage_map.words_of(without)
+    assert "missed" not in health_sentences.coverage(without)
 
 
 def test_of_many_chunks_some_are_left_out_and_that_is_said(filled):
@@ -127,7 +124,7 @@ def test_of_many_chunks_some_are_left_out_and_that_is_said(filled):
     coverage = coverage_map.coverage_map(workspace, index, questions, run, most=2)
     assert set(coverage.ids) == {ids["a.txt"], ids["b.txt"]}
     assert coverage.total == (1, 1, 1), "all are counted"
-    assert "Drawn are 2" in coverage_map.words_of(coverage)
+    assert "Drawn are 2" in health_sentences.coverage(coverage)
 
 
 def of_size(n):
@@ -152,16 +149,3 @@ def test_the_figure_is_drawn_by_webgl_and_its_points_name_rows():
     assert (ring.x[0], ring.y[0]) == tuple(coverage.xy[7])
     assert traces[0].text[0] == "手册 &lt;b&gt;.md"
     assert figure.layout.meta["alt"].startswith("Chunks of the index in two dimensions")
-
-
-def test_time_grows_with_the_chunks():
-    def seconds(n):
-        rows = np.random.default_rng(4).standard_normal((n, 64)).astype(np.float32)
-        states = np.zeros(n, np.int8)
-        gc.disable()
-        began = time.process_time()
-        coverage_map.placed(rows[coverage_map.sampled(states, coverage_map.SHOWN)])
-        return time.process_time() - began
-
-    seconds(1000)
-    assert seconds(160_000) < 60 * max(seconds(20_000), 0.05), "eight times the chunks, of which 10,000 are placed"

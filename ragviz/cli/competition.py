@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import competition
+from ragviz.cli.lazy import competition, health_sentences
 from ragviz.cli.runs import runs_app
 from ragviz.core.run_info import Run
 from ragviz.index import chunking
@@ -40,8 +41,9 @@ def runs_again(
         later = workspace.store.runs.get(name)
     with console.bar() as watch:
         found = competition.competition(workspace, earlier, later, k, watch)
-    words = [*_other_index(earlier, later), *competition.words(found)]
-    body = {"words": words, **competition.to_json(found)}
+    words = [*_other_index(earlier, later), *health_sentences.competition(found)]
+    lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
+    body = {"words": words, **asdict(found), "lost": lost}
     console.show(body, as_json, lambda: _draw(found, words))
 
 

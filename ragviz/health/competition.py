@@ -7,8 +7,7 @@ was lost and is found then was lost to competition; what stays lost has other re
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
-from ragviz.health.altered_index import AlteredIndex, Change, Chunks, read
+from ragviz.health.altered_index import AlteredIndex, Change, read
 from ragviz.index import indexing
 from ragviz.metrics import ranking
 from ragviz.questions.interchange import documents_of
@@ -140,7 +139,7 @@ def competition(
     info = searched_again.index_of(workspace, later)
     if info is None:
         raise UsageError(f"The index of run '{later.name}' was built anew or deleted since: make that run again.")
-    before, after = (_by_id(workspace, run) for run in (earlier, later))
+    before, after = ({r.question_id: r for r in workspace.store.rankings.all(run.id)} for run in (earlier, later))
     questions = [
         question for question in workspace.store.rankings.questions(later.id)
         if before.get(question.id) and after.get(question.id) and before[question.id].gold and after[question.id].gold
@@ -148,11 +147,13 @@ def competition(
     if not questions:
         raise UsageError(f"Runs '{earlier.name}' and '{later.name}' share no question with evidence.")
     new = _new_documents(workspace, earlier, info, questions, before.values())
-    chunks = read(workspace, info)
     old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
     exact = info.config.backend == "local" and later.config.reranker == "none"
-    left_out = _searched if exact else _filtered
-    rankings = left_out(workspace, later, info, chunks, questions, new_results, new, k, progress)
+    if exact:
+        rankings = _without(workspace, later, info, questions, new, k, progress)
+    else:
+        kept = [[i for i in result.ranking.ids if _document(i) not in new] for result in new_results]
+        rankings = [Ranking(tuple(ids), (0.0,) * len(ids)) for ids in kept]
     without = [replace(result, ranking=each) for result, each in zip(new_results, rankings, strict=True)]
     measured = [_recall(results, depth, k) for results in (old_results, new_results, without)]
     names = measurements.document_names(workspace, later)
@@ -164,13 +165,9 @@ def competition(
     ]
     rows.sort(key=lambda row: (-row.lost, row.document))
     added = tuple(sorted(names[document_id] for document_id in new))
-    count = sum(document_id in new for document_id in chunks.documents)
+    count = sum(len(cuts) for cuts in workspace.store.indexes.cuts(info.build, sorted(new)).values())
     total = _row("", measured, range(len(questions)))
     return Competition(earlier.name, later.name, k, added, count, total, tuple(rows), tuple(lost), exact)
-
-
-def _by_id(workspace: Workspace, run: Run) -> dict[str, Retrieved]:
-    return {result.question_id: result for result in workspace.store.rankings.all(run.id)}
 
 
 def _new_documents(
@@ -198,19 +195,17 @@ def _document(chunk_id: str) -> str:
     return parts[0] if parts else ""
 
 
-def _searched(
+def _without(
     workspace: Workspace,
     later: Run,
     info: IndexInfo,
-    chunks: Chunks,
     questions: Sequence[Question],
-    results: Sequence[Retrieved],
     new: frozenset[str],
     k: int,
     progress: Progress,
 ) -> list[Ranking]:
     """Return the rankings to `k` of the index without the new documents."""
-    config, spending = later.config, workspace.spending(info.id)
+    config, spending, chunks = later.config, workspace.spending(info.id), read(workspace, info)
     embedder = None
     if "embedder" in needs(config.retriever):
         embedder = workspace.embedder(info.config.embedder, spending, progress)
@@ -225,22 +220,6 @@ def _searched(
     finally:
         spending.settle()
     return [Ranking(tuple(chunks.ids[row] for row in rows), (0.0,) * len(rows)) for rows in ranked]
-
-
-def _filtered(
-    workspace: Workspace,
-    later: Run,
-    info: IndexInfo,
-    chunks: Chunks,
-    questions: Sequence[Question],
-    results: Sequence[Retrieved],
-    new: frozenset[str],
-    k: int,
-    progress: Progress,
-) -> list[Ranking]:
-    """Return the stored rankings without the chunks of the new documents."""
-    kept = [[i for i in result.ranking.ids if _document(i) not in new] for result in results]
-    return [Ranking(tuple(ids), (0.0,) * len(ids)) for ids in kept]
 
 
 def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:
@@ -276,35 +255,3 @@ def _lost(
         rows = (before, after, without, ranks[0][place], ranks[1][place], above)
         found.append(Lost(question.id, question.text, *rows))
     return sorted(found, key=lambda each: not each.to_competition)
-
-
-def words(found: Competition) -> list[str]:
-    """Return what was found, in sentences."""
-    total, documents = found.total, len(found.added)
-    asked = f"{total.n:,} question{'s' * (total.n != 1)} about the earlier documents"
-    lines = [
-        f"Recall@{found.k} of the {asked} was {total.before:.3f} in {found.earlier}, and is {total.after:.3f} in "
-        f"{found.later}."
-    ]
-    if not documents:
-        return [*lines, "No document was added since: nothing is lost to competition."]
-    new = f"{found.chunks:,} chunk{'s' * (found.chunks != 1)} of {documents:,} new document{'s' * (documents != 1)}"
-    verb = "is" if found.chunks == 1 else "are"
-    lines.append(f"It is {total.without:.3f} when the {new} {verb} left out.")
-    if not total.lost:
-        return [*lines, "No question finds less than before."]
-    others = total.lost - total.to_competition
-    finds = "question finds" if total.lost == 1 else "questions find"
-    lines.append(
-        f"{total.lost:,} {finds} less than before: {total.to_competition:,} lost to the competition of the new chunks, "
-        f"{others:,} for other reasons."
-    )
-    if not found.exact:
-        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
-    return lines
-
-
-def to_json(found: Competition) -> dict[str, Any]:
-    """Return what was found as the command line prints it."""
-    lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
-    return asdict(found) | {"lost": lost}

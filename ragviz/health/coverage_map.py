@@ -1,16 +1,12 @@
 """The chunks of an index in two dimensions: which are asked about, which the newest run missed, which nobody asks for.
 
 The dimensions are the principal components of the chunks' vectors: those that the index holds, else those of the
-embedder's cache, else their words, hashed and weighted by rarity. They are found on a sample, in time linear in it, and
-all chunks are projected on them.
+embedder's cache, else the tf–idf of their words. They are found on a sample, and all chunks are projected on them.
 """
 
 from __future__ import annotations
 
-import math
-import zlib
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -38,10 +34,8 @@ SHOWN = 10_000
 """Chunks that are drawn at most: those asked about first, the others by chance."""
 FITTED = 5_000
 """Chunks on which the components are found."""
-HASHED = 512
-"""Places into which words are hashed where there are no vectors."""
-ROUNDS = 12
-"""Power iterations: each makes what is left of smaller components smaller by the square of their ratio."""
+WORDS = 512
+"""Words, the most frequent, by which chunks without vectors are placed."""
 NEVER, FOUND, MISSED = 0, 1, 2
 STATES = ("not asked about", "asked about", "missed")
 """States of chunks: what is asked about is found by the newest run, or not known for want of a run."""
@@ -136,29 +130,18 @@ def sampled(states: NDArray[np.int8], most: int, seed: int = 0) -> NDArray[np.in
 def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
     """Project rows (n, d) on their two principal components, and return the share of the variance these hold.
 
-    The components are found by power iteration (subspace iteration) on at most `most` rows. Each points to where its
-    greatest loading is positive, so that the same vectors are placed alike each time.
+    The components are found on at most `most` rows; the same vectors are placed alike each time.
     """
-    n = len(vectors)
-    if n < 2 or vectors.shape[1] == 0:
-        return np.zeros((n, 2), np.float32), 0.0
-    rows = vectors if n <= most else vectors[np.random.default_rng(1).permutation(n)[:most]]
-    mean = rows.mean(axis=0)
-    centred = np.asarray(rows - mean, np.float32)
-    size = min(6, *centred.shape)
-    basis = np.random.default_rng(2).standard_normal((centred.shape[1], size)).astype(np.float32)
-    for _ in range(ROUNDS):
-        basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
-    _, _, rotation = np.linalg.svd(centred @ basis, full_matrices=False)
-    components = (basis @ rotation.T)[:, :2]
-    signs = np.sign(components[np.abs(components).argmax(axis=0), np.arange(components.shape[1])])
-    components = components * np.where(signs == 0, 1, signs)
-    xy = np.zeros((n, 2), np.float32)
-    for start in range(0, n, FITTED):
-        block = slice(start, start + FITTED)
-        xy[block, : components.shape[1]] = (vectors[block] - mean) @ components
-    whole = float((centred**2).sum())
-    return xy, float(((centred @ components) ** 2).sum()) / whole if whole else 0.0
+    from sklearn.decomposition import PCA
+
+    count = min(2, len(vectors) - 1, vectors.shape[1])
+    xy = np.zeros((len(vectors), 2), np.float32)
+    if count < 1 or not vectors.std():
+        return xy, 0.0
+    rows = vectors if len(vectors) <= most else vectors[np.random.default_rng(1).permutation(len(vectors))[:most]]
+    components = PCA(count, random_state=2).fit(rows)
+    xy[:, :count] = components.transform(vectors)
+    return xy, float(components.explained_variance_ratio_.sum())
 
 
 def _vectors(
@@ -177,7 +160,7 @@ def _vectors(
             found = {}
         if len(found) == len(ids):
             return np.stack([found[row] for row in range(len(ids))]), "embeddings"
-    return hashed([terms(texts[i][0]) for i in ids]), "words"
+    return of_words([terms(texts[i][0]) for i in ids]), "words"
 
 
 def _of_local(index: LocalIndex, ids: Sequence[str]) -> Floats:
@@ -201,35 +184,11 @@ def _texts(
     return found
 
 
-def hashed(texts: Sequence[Sequence[str]], places: int = HASHED) -> Floats:
-    """Return tf-idf vectors, (n, places), of unit length, words hashed with a sign; 0 for a text without words."""
-    counts: Counter[str] = Counter()
-    for words in texts:
-        counts.update(set(words))
-    weight: Callable[[str], float] = lambda word: math.log((1 + len(texts)) / counts[word])  # noqa: E731
-    known = {word: _place(word, places) for word in counts}
-    vectors = np.zeros((len(texts), places), np.float32)
-    for row, words in enumerate(texts):
-        for word, times in Counter(words).items():
-            place, sign = known[word]
-            vectors[row, place] += sign * (1 + math.log(times)) * weight(word)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32)
+def of_words(texts: Sequence[Sequence[str]]) -> Floats:
+    """Return tf–idf vectors, (n, `WORDS` at most), of unit length; 0 for a text without words."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
 
-
-def _place(word: str, places: int) -> tuple[int, int]:
-    value = zlib.crc32(word.encode("utf-8", "surrogatepass"))
-    return value % places, 1 if (value // places) % 2 else -1
-
-
-def words_of(coverage: CoverageMap) -> str:
-    """Say what the map shows, and what it leaves out."""
-    never, found, missed = coverage.total
-    misses = f", {missed:,} of them missed by {coverage.run} at k = {coverage.k}" if coverage.run else ""
-    said = f"{found + missed:,} of {coverage.chunks:,} chunks are asked about{misses}; {never:,} are not."
-    left_out = coverage.chunks - len(coverage.ids)
-    if left_out:
-        said += f" Drawn are {len(coverage.ids):,}, the others left out by chance, those asked about last."
-    near = "texts that mean the same" if coverage.basis == "embeddings" else "texts that share rare words"
-    shown = f"as far as two dimensions show ({coverage.explained:.0%} of the variance)"
-    return f"{said} Near each other are {near}, {shown}."
+    if not any(texts):
+        return np.zeros((len(texts), 0), np.float32)
+    vectors = TfidfVectorizer(analyzer=list, max_features=WORDS, sublinear_tf=True, dtype=np.float32)
+    return np.asarray(vectors.fit_transform(texts).toarray())

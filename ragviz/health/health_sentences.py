@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ragviz.health.competition import Competition
+from ragviz.health.coverage_map import CoverageMap
 from ragviz.health.faults import POINTS
 from ragviz.text.counts import counted
 
@@ -69,3 +71,38 @@ def percent(count: int, of: int) -> str:
         return "none"
     share = 100 * count / of
     return f"{share:.1f} %" if 0 < share < 10 and round(share, 1) != round(share) else f"{share:.0f} %"
+
+
+def competition(found: Competition) -> list[str]:
+    """Say what new documents did to the questions about the earlier ones."""
+    total, chunks = found.total, counted(found.chunks, "chunk")
+    asked = f"{counted(total.n, 'question')} about the earlier documents"
+    lines = [
+        f"Recall@{found.k} of the {asked} was {total.before:.3f} in {found.earlier}, and is {total.after:.3f} in "
+        f"{found.later}."
+    ]
+    if not found.added:
+        return [*lines, "No document was added since: nothing is lost to competition."]
+    verb = "is" if found.chunks == 1 else "are"
+    new = f"{chunks} of {counted(len(found.added), 'new document')}"
+    lines.append(f"It is {total.without:.3f} when the {new} {verb} left out.")
+    if not total.lost:
+        return [*lines, "No question finds less than before."]
+    lines.append(
+        f"{counted(total.lost, 'question', 'finds')} less than before: {total.to_competition:,} lost to the "
+        f"competition of the new chunks, {total.lost - total.to_competition:,} for other reasons."
+    )
+    if not found.exact:
+        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
+    return lines
+
+
+def coverage(shown: CoverageMap) -> str:
+    """Say what a coverage map shows, and what it leaves out."""
+    never, found, missed = shown.total
+    misses = f", {missed:,} of them missed by {shown.run} at k = {shown.k}" if shown.run else ""
+    said = f"{found + missed:,} of {shown.chunks:,} chunks are asked about{misses}; {never:,} are not."
+    if left_out := shown.chunks - len(shown.ids):
+        said += f" Drawn are {shown.chunks - left_out:,}, the others left out by chance, those asked about last."
+    near = "texts that mean the same" if shown.basis == "embeddings" else "texts that share rare words"
+    return f"{said} Near each other are {near}, as far as two dimensions show ({shown.explained:.0%} of the variance)."

@@ -10,7 +10,7 @@ import streamlit as st
 
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
-from ragviz.health import competition
+from ragviz.health import competition, health_sentences
 from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements
 from ragviz.text.markup import plain, visible
@@ -82,7 +82,7 @@ def _competition(of: cache.State) -> Competition:
 
 
 def _found(found: Competition, earlier: Run, later: Run) -> None:
-    first, *others = competition.words(found)
+    first, *others = health_sentences.competition(found)
     st.markdown(f"**{plain(first)}** {' '.join(map(plain, others))}")
     rows = pd.DataFrame([_row(row) for row in found.rows])
     with widgets.above_table("competition"):

@@ -13,7 +13,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Hit
 from ragviz.core.run_info import Run
-from ragviz.health import coverage_map
+from ragviz.health import coverage_map, health_sentences
 from ragviz.health.coverage_map import STATES, CoverageMap
 from ragviz.report import coverage_plots
 from ragviz.retrieval import search
@@ -35,7 +35,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
         return
     coverage = _coverage(cache.state(question_set.id, index.id, corpus.id, *(run.id for run in newest)))
     chosen = st.query_params.get("chunk", "")
-    st.caption(plain(coverage_map.words_of(coverage)))
+    st.caption(plain(health_sentences.coverage(coverage)))
     left, right = st.columns([3, 2], gap="medium")
     key = f"coverage-{question_set.id}-{index.id}"
 
