@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import UsageError
@@ -16,7 +15,9 @@ from ragviz.core.job import Job
 from ragviz.documents import corpora, parsing
 from ragviz.documents.kinds import KINDS
 from ragviz.index import deletion
+from ragviz.jobs import tasks
 from ragviz.questions import authoring, staleness
+from ragviz.service import corpus_verbs
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, person, presses, widgets, wording
@@ -71,9 +72,8 @@ def submit(
     button: str, corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool, upload: str
 ) -> None:
     """Start reading the copies in a folder; `upload` names what was pressed, so that it is read once."""
-    arguments = {"corpus": corpus.name, "folder": folder, "files": files, "replace": replace, "upload": upload}
-    title = f"{'Replace' if replace else 'Read'} {wording.counted(len(files), 'file')}"
-    if job_panel.submit(button, "documents", title, corpus.id, arguments).arguments["folder"] != folder:
+    new = corpus_verbs.read_uploads(corpus, folder, files, replace=replace, upload=upload)
+    if job_panel.submit(button, new).arguments["folder"] != folder:
         corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
 
 
@@ -81,25 +81,25 @@ def outcomes(corpus: Corpus) -> None:
     """Draw the outcome of the newest upload, and of earlier ones with files that still need a decision."""
     newest = job_panel.finished_job("documents", corpus.id)
     for job in job_panel.finished_jobs("documents", corpus.id):
-        if (job == newest and not opened(job)) or any(waits(path, outcome) for path, outcome in jobs.files_of(job)):
+        if (job == newest and not opened(job)) or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
             outcomes_of(corpus, job)
 
 
 def opened(job: Job) -> bool:
     """Return whether the files that waited for a decision when an upload ended have all become documents since."""
-    waited = {outcome["name"] for _, outcome in jobs.files_of(job) if outcome["status"] in jobs.WAITING}
-    still = any(waits(path, outcome) for path, outcome in jobs.files_of(job))
+    waited = {outcome["name"] for _, outcome in tasks.files_of(job) if outcome["status"] in tasks.WAITING}
+    still = any(waits(path, outcome) for path, outcome in tasks.files_of(job))
     return bool(waited) and not still and waited <= {document.name for document in documents if document.status == "ok"}
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:
     """Return whether a file is still kept to be unlocked with its password, or to replace another."""
-    return outcome["status"] in jobs.WAITING and Path(path).exists()
+    return outcome["status"] in tasks.WAITING and Path(path).exists()
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
     """Draw one line per file of an upload: its outcome, and what can still be done about it."""
-    files = jobs.files_of(job)
+    files = tasks.files_of(job)
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
     with st.container(border=True):

@@ -1,8 +1,8 @@
 import streamlit as st
 
 from ragviz.core.errors import RagvizError
-from ragviz.experiments import declaring
 from ragviz.health import synthetic
+from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import (
     address,
@@ -43,11 +43,12 @@ def free_name() -> str:
 
 def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> None:
     """Declare the experiment, and start its sweep."""
-    experiment = declaring.declare(workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split)
-    arguments = {"experiment": experiment.id, "budget": dollars}
-    job_panel.submit("start-sweep", "sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+    new = experiment_verbs.sweep(
+        workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split, dollars
+    )
+    job_panel.submit("start-sweep", new)
     st.session_state.pop("experiment-name-suggested", None)
-    address.put(experiment=experiment.name)
+    address.put(experiment=name)
     st.rerun()
 
 

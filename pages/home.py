@@ -10,6 +10,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
 from ragviz.runs import summaries
+from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, frame, job_panel, presentation, presses, widgets, wording
 from ragviz.ui.kit import heading, notices, table, tiles
@@ -57,7 +58,7 @@ def sample_button(label: str, *, primary: bool = False) -> None:
     )  # fmt: skip
     if pressed:
         with notices.errors_shown():
-            job_panel.submit("load-sample", "sample", "Load the sample", "", {})
+            job_panel.submit("load-sample", corpus_verbs.load_sample())
             st.rerun()
 
 

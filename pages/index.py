@@ -1,4 +1,4 @@
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 
 from ragviz.backends.elastic_requests import OPTIONS
-from ragviz.backends.protocol import SIMILARITIES
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
 from ragviz.core.document import DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.fields import fields_of
 from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
@@ -21,10 +21,11 @@ from ragviz.report import plots
 from ragviz.retrieval import rerankers
 from ragviz.retrieval import search as searcher
 from ragviz.retrieval.retrievers import needs, offered
+from ragviz.service import index_verbs
 from ragviz.text import markup
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, frame, job_panel, passages, presses, wording
-from ragviz.ui.kit import figure, heading, inputs, notices, tiles
+from ragviz.ui.kit import figure, form, heading, inputs, notices, tiles
 
 VECTORS = ["hnsw", "int8_hnsw", "flat"]
 
@@ -32,110 +33,47 @@ workspace = frame.begin()
 store = workspace.store
 
 
-def choices() -> tuple[str, IndexConfig]:
+def choices() -> tuple[str, dict[str, Any]]:
     """Draw the fields of a new index, outside a Streamlit form so that the preview follows every change."""
     naming = st.container()
-    chunker = st.segmented_control(
-        "Strategy", list(CHUNKERS), required=True, **bound_choice("chunker", CHUNKERS, "tokens")
-    )
-    st.caption(CHUNKERS[chunker].explanation)
-    left, right = st.columns(2, vertical_alignment="bottom")
-    size = left.number_input(
-        "Chunk size (tokens)", 8, 8192, step=10, **bound_number("size", 200, 8, 8192),
-        help="Tokens of the embedder; without one, of the packaged model.",
-    )  # fmt: skip
-    most = max(0, int(size) - 1)
-    overlap = right.number_input(
-        "Overlap (tokens)", 0, most, step=10, help="Tokens that a chunk shares with the one before.",
-        **bound_number("overlap", 0, 0, most),
-    )  # fmt: skip
-    own = chunker_options(chunker)
-    prefix = st.segmented_control(
-        "Prefix", list(prefixes.PREFIXES), required=True,
-        **bound_choice("prefix", prefixes.PREFIXES, prefixes.NONE),
-    )  # fmt: skip
-    st.caption(prefixes.PREFIXES[prefix].explanation)
-    embedder = embedder_choice()
-    backend, options = backend_choices(bool(embedder))
-    similarity = similarity_choice() if embedder else SIMILARITIES[0]
-    cut = IndexConfig(chunker, int(size), int(overlap), chunker_options=own, prefix=prefix)
-    config = replace(cut, embedder=embedder, backend=backend, similarity=similarity, options=options)
-    with naming:
-        return name_of(config), config
-
-
-def chunker_options(chunker: str) -> dict[str, float]:
-    return {
-        name: st.number_input(
-            each.label, each.low, each.high, each.default, help=each.help or None, key=f"{chunker}-{name}"
+    fields = {name: field for name, field in fields_of(IndexConfig).items() if field.group and field.type is not dict}
+    if workspace.settings.elasticsearch_url is None:
+        del fields["backend"]
+    start = asdict(IndexConfig()) | {"embedder": workspace.settings.embedder, "backend": workspace.default_backend}
+    embedders = (workspace.settings.embedder, NO_EMBEDDER)
+    given = form.draw(list(fields.values()), start, offered={"embedder": embedders}, more=("similarity",))
+    own = list(CHUNKERS[given["chunker"]].parameters.items())
+    own_fields = [replace(field, name=f"{given['chunker']}-{name}") for name, field in own]
+    drawn = form.draw(own_fields, {each.name: each.default for each in own_fields}, "own")
+    given["chunker_options"] = dict(zip([name for name, _ in own], drawn.values(), strict=True))
+    if workspace.settings.elasticsearch_url is None:
+        st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
+    elif given["backend"] == "elasticsearch" and given["embedder"] != NO_EMBEDDER:
+        given["options"] = elasticsearch_options()
+    if given["embedder"] == NO_EMBEDDER:
+        st.caption(
+            f"Nothing is embedded: BM25 ranks by words. The chunk size is counted in the tokens of {weights.PACKAGED}."
         )
-        for name, each in CHUNKERS[chunker].parameters.items()
-    }
+    with naming:
+        return name_of(given), given
 
 
-def embedder_choice() -> str:
-    """The embedder's name, chosen or typed; "" for an index that embeds nothing."""
-    default = workspace.settings.embedder
-    bound = address.bound("embedder", default, embedder_named, "a name or a folder's path")
-    names = dict.fromkeys((default, NO_EMBEDDER, st.session_state["embedder"]))
-    name = st.selectbox(
-        "Embedder", names, **bound, accept_new_options=True,
-        format_func=lambda each: "None (BM25 only)" if each == NO_EMBEDDER else each,
-        help="Choose or type: a sentence-transformers model, a folder, or openai:MODEL at the configured endpoint. The "
-        "default's weights are packaged.",
-    )  # fmt: skip
-    if name != NO_EMBEDDER:
-        return workspace.embedder_name((name or "").strip())
-    st.caption(
-        f"Nothing is embedded: BM25 ranks by words. The chunk size is counted in the tokens of {weights.PACKAGED}."
-    )
-    return ""
-
-
-def similarity_choice() -> str:
-    with st.expander("Similarity"):
-        similarity: str = st.selectbox(
-            "Similarity", SIMILARITIES, label_visibility="collapsed",
-            help="Vectors have unit length, so all three rank alike; the scores differ.",
-            **bound_choice("similarity", SIMILARITIES, SIMILARITIES[0]),
-        )  # fmt: skip
-    return similarity
-
-
-def embedder_named(text: str) -> str | None:
-    return text if len(text) <= 1000 else None  # errors quote it
-
-
-def bound_choice(name: str, options: Collection[str], default: str) -> dict[str, Any]:
-    return address.bound(name, default, address.one_of(options), f"one of {', '.join(options)}")
-
-
-def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
-    return address.bound(name, default, address.number_within(low, high), f"{low:,} to {high:,}")
-
-
-def name_of(config: IndexConfig) -> str:
+def name_of(given: Mapping[str, Any]) -> str:
     """Return the name typed, else one made of the choices."""
-    made = f"{wording.short_name(corpus.name)}-{config.chunker}-{config.chunk_size}"
-    made += "" if config.prefix == prefixes.NONE else f"-{config.prefix}"
+    made = f"{wording.short_name(corpus.name)}-{given['chunker']}-{given['chunk_size']}"
+    made += "" if given["prefix"] == prefixes.NONE else f"-{given['prefix']}"
     suggested = wording.free_name(made, {info.name for info in store.indexes.all()})
     return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
 
 
-def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
-    """Backend and its own options; Elasticsearch only where an address is set, vectors only with an embedder."""
-    if workspace.settings.elasticsearch_url is None:
-        st.caption("Backend: local, exact search. Set ELASTICSEARCH_URL to build on Elasticsearch.")
-        return "local", {}
-    names = ["elasticsearch", "local"]
-    backend = st.segmented_control(
-        "Backend", names, required=True, **bound_choice("backend", names, workspace.default_backend)
-    )
-    if backend == "local" or not embeds:
-        return backend, {}
+def elasticsearch_options() -> dict[str, Any]:
+    def bound_number(name: str, default: int, low: int, high: int) -> dict[str, Any]:
+        return address.bound(name, default, address.number_within(low, high), f"{low:,} to {high:,}")
+
     with st.expander("Elasticsearch options"):
         kind = st.selectbox(
-            "Vector index", VECTORS, **bound_choice("es-type", VECTORS, VECTORS[0]),
+            "Vector index", VECTORS,
+            **address.bound("es-type", VECTORS[0], address.one_of(VECTORS), f"one of {', '.join(VECTORS)}"),
             help="hnsw: approximate, on floats. int8_hnsw: a quarter of the memory, misses more. flat: exact, slower.",
         )  # fmt: skip
         left, right = st.columns(2)
@@ -143,7 +81,7 @@ def backend_choices(embeds: bool) -> tuple[Any, dict[str, Any]]:
         m = left.number_input("m", 2, 128, disabled=flat, **bound_number("es-m", OPTIONS["m"], 2, 128))
         ef_bound = bound_number("es-ef", OPTIONS["ef_construction"], 8, 1000)
         ef = right.number_input("ef_construction", 8, 1000, disabled=flat, **ef_bound)
-    return backend, {"type": kind, "m": int(m), "ef_construction": int(ef)}
+    return {"type": kind, "m": int(m), "ef_construction": int(ef)}
 
 
 # The preview
@@ -274,7 +212,7 @@ def card(info: IndexInfo) -> None:
             if st.button(
                 "Building…" if going else label, key=presses.key(f"update-{info.id}"), type=kind, disabled=going
             ):
-                build(f"update-{info.id}", info.name, config)
+                build(f"update-{info.id}", info.name)
         if info.build and not broken and not unknown:
             if has_questions:
                 address.link("run", f"Make a run on {short}", index=info.name)
@@ -319,11 +257,10 @@ def bytes_of(of: cache.State) -> int:
     return workspace.index(workspace.store.indexes.get(of.ids[0])).size()
 
 
-def build(button: str, name: str, config: IndexConfig) -> None:
-    indexing.check_build(workspace, corpus, name, config)
-    arguments = {"corpus": corpus.name, "name": name, "config": asdict(config), "fresh": False}
+def build(button: str, name: str, given: Mapping[str, Any] | None = None) -> None:
+    new = index_verbs.build(workspace, corpus, name, given)
     address.put(index=name)
-    job_panel.submit(button, "index", f"Build {name}", corpus.id, arguments)
+    job_panel.submit(button, new)
     st.rerun()
 
 
@@ -453,7 +390,8 @@ def hits(matches: Sequence[searcher.ChunkHit]) -> None:
 def new_index() -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left, notices.errors_shown():
-        name, config = choices()
+        name, given = choices()
+        config = index_verbs.configured(workspace, "", given)
         going = job_panel.active_job("index", corpus.id, config=asdict(config))
         if going is not None:
             st.caption(f"{plain(going.title)} is in progress with these settings; change one to build another index.")
@@ -461,7 +399,7 @@ def new_index() -> None:
         if st.button("Build index", type="primary", disabled=not idle, key=presses.key("build-index")):
             if store.indexes.find(name) and job_panel.active_job("index", corpus.id, name=name) is None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
-            build("build-index", name, config)
+            build("build-index", name, given)
     with right, notices.errors_shown():
         if warning := cutting.language_warning(config.embedder, documents):
             st.warning(plain(warning))

@@ -1,42 +1,34 @@
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.core.fields import fields_of
+from ragviz.core.fields import Field, fields_of
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.index import indexing
+from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured
 from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import choices, imports, measurements, running
+from ragviz.runs import imports, measurements, running
+from ragviz.service import run_verbs
 from ragviz.store import rates
 from ragviz.targets.logged_file import FORMATS, reader
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, widgets, wording
-from ragviz.ui.kit import heading, inputs, notices, tiles
+from ragviz.ui.kit import form, heading, inputs, notices, tiles
 
-ANSWERERS = {
-    "none": "No answers: only where the evidence ranks is measured.",
-    "extractive": "The sentences of the context that share most words with the question. No model, nothing to pay.",
-    "model": "A model answers from the context, with citations, and abstains when the context does not answer.",
-}
-SIDES_ASKED = {
-    "": "All questions, whichever side of the split they are on.",
-    "validation": "To choose between configurations.",
-    "test": "To report the configuration that was chosen on validation. One that is chosen on test is not tested.",
-}
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
 FIELDS = fields_of(RunConfig)
@@ -46,6 +38,14 @@ store, settings = workspace.store, workspace.settings
 
 
 # The form
+
+
+def fields_in(*groups: str, without: Collection[str] = ()) -> list[Field]:
+    return [field for field in FIELDS.values() if field.group in groups and field.name not in without]
+
+
+BY_ADDRESS = fields_in("retrieve", "answer")
+"""Choices that a link to this page can name."""
 
 
 def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> dict[str, Any]:
@@ -59,39 +59,22 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     index = next(i for i in indexes if i.name == index_name)
     question_set = next(s for s in sets if s.name == set_name)
     side = asked_side(question_set, start)
-    names = offered(index.config)
-    retriever = st.segmented_control(
-        "Retriever",
-        names,
-        default=start.retriever if start.retriever in names else names[0],
-        required=True,
-        key=f"retriever-{'-'.join(names)}-{start.hash()}",
+    names, specs = offered(index.config), rerankers.RERANKERS
+    possible = [rerankers.NONE, *(name for name in specs if settings.model_configured or not specs[name].asks)]
+    first = form.draw(
+        fields_in("retrieve", without=("rerank_depth",)),
+        asdict(start),
+        f"{'-'.join(names)}-{start.hash()}",
+        offered={"retriever": names, "reranker": possible},
+        more=("depth", "seed"),
     )
-    st.caption(RETRIEVERS[retriever].explanation)
     if len(names) < len(RETRIEVERS):
         st.caption("This index was built without an embedder, so it is searched by words only.")
-    constant = start.rrf_constant
-    with st.grid(4, min_column_width=120):
-        k = st.number_input(
-            "k", 1, 1000, start.k, key=f"k-{start.hash()}",
-            help="Chunks used of each ranking. Another k can be chosen later without a new run.",
-        )  # fmt: skip
-        depth = st.number_input(
-            "Depth", 1, 1000, max(start.depth, 1), key=f"depth-{start.hash()}",
-            help="Chunks stored of each ranking: a target below it counts as missed.",
-        )  # fmt: skip
-        seed = st.number_input(
-            "Seed", 0, 2**31 - 1, start.seed, key=f"seed-{start.hash()}", help="Seed of the intervals' resampling."
-        )
-        if retriever == "hybrid":
-            constant = st.number_input(
-                "RRF constant", 0, FIELDS["rrf_constant"].high, min(constant, FIELDS["rrf_constant"].high),
-                key=f"constant-{start.hash()}", help="Of reciprocal rank fusion: Σ 1 ÷ (constant + rank).",
-            )  # fmt: skip
-    return {
-        "index": index.id, "questions": question_set.id, "split": side, "retriever": retriever, "k": int(k),
-        "depth": int(depth), "seed": int(seed), "rrf_constant": int(constant),
-    } | reranking(index, start)  # fmt: skip
+    kind = rerankers.parsed(first["reranker"])[0]
+    same = kind == rerankers.parsed(start.reranker)[0]
+    depth = start.rerank_depth if same or kind not in specs else specs[kind].depth
+    second = form.draw([FIELDS["rerank_depth"]], first | {"rerank_depth": depth}, f"{kind}-{start.hash()}")
+    return {"index": index.id, "questions": question_set.id, "split": side} | first | second
 
 
 def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
@@ -99,10 +82,10 @@ def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
     if question_set.split is None:
         return ""
     side = st.segmented_control(
-        "Questions asked", list(SIDES_ASKED), default=start.split, required=True,
+        FIELDS["split"].label, list(FIELDS["split"].known()), default=start.split, required=True,
         key=f"split-{question_set.id}-{start.hash()}", format_func=lambda side: asked_title(question_set, side),
     )  # fmt: skip
-    st.caption(SIDES_ASKED[side or ""])
+    st.caption(FIELDS["split"].known()[side or ""])
     if neither := splits.neither_words(question_set):
         st.caption(f":orange[▲] {neither}")
     return side or ""
@@ -117,83 +100,20 @@ def asked_title(question_set: QuestionSet, side: str) -> str:
     return f"{side.capitalize() or 'All'} · {asked_count(question_set, side):,}"
 
 
-def reranking(index: IndexInfo, start: RunConfig) -> dict[str, Any]:
-    """Draw the choice of the reranker and of its depth."""
-    one, two, three = st.columns(3)
-    specs = rerankers.RERANKERS
-    kinds = [rerankers.NONE, *(name for name in specs if settings.model_configured or not specs[name].asks)]
-    first, named = rerankers.parsed(start.reranker)
-    kind = one.selectbox(
-        "Reranker", kinds, kinds.index(first) if first in kinds else 0, key=f"reranker-{start.hash()}",
-        format_func=lambda name: name.capitalize() if name == rerankers.NONE else name,
-        help="Puts the first chunks of each ranking in a new order.",
-    )  # fmt: skip
-    if kind == rerankers.NONE:
-        return {}
-    spec = rerankers.RERANKERS[kind]
-    depth = two.number_input(
-        "Chunks to rerank", 1, 1000, start.rerank_depth if kind == first else spec.depth,
-        key=f"rerank-depth-{kind}-{start.hash()}",
-        help="The first chunks of each ranking that the reranker reads; those behind keep their order.",
-    )  # fmt: skip
-    name = kind
-    if spec.takes != "none":
-        model = three.text_input(
-            "Reranker's model", named if kind == first else "", max_chars=500,
-            key=f"rerank-model-{kind}-{start.hash()}",
-            placeholder="name or folder" if spec.takes == "required" else settings.model if spec.asks
-            else index.config.embedder or "an embedder",
-        )  # fmt: skip
-        name = f"{kind}:{model.strip()}" if model.strip() else kind
-    st.caption(spec.explanation)
-    return {"reranker": name, "rerank_depth": int(depth)}
-
-
 def answering(start: RunConfig) -> dict[str, Any]:
     """Draw the choices of answering."""
     heading.section("Answer")
-    answerers = [name for name in ANSWERERS if name != "model" or settings.model_configured]
-    first = start.answerer if start.answerer in answerers else "none"
-    answerer = st.segmented_control(
-        "Answerer",
-        answerers,
-        default=first,
-        required=True,
-        key=f"answerer-{start.hash()}",
-        format_func=str.capitalize,
-        label_visibility="collapsed",
-    )
-    st.caption(ANSWERERS[answerer or "none"])
+    possible = [name for name in FIELDS["answerer"].known() if name != "model" or settings.model_configured]
+    chosen = form.draw([FIELDS["answerer"]], asdict(start), start.hash(), offered={"answerer": possible})
     if not settings.model_configured:
         connect()
-    if answerer == "none":
-        return {"answerer": "none"}
-    declared = FIELDS["context"]
-    contexts_offered = [name for name in declared.choices if answerer == "model" or name != "none"]
-    context = st.segmented_control(
-        "Context", contexts_offered, required=True,
-        default=start.context if start.context in contexts_offered else "retrieved",
-        key=f"context-{answerer}-{start.hash()}", format_func=lambda kind: declared.titles[kind].capitalize(),
-    )  # fmt: skip
-    st.caption(declared.choices[context or "retrieved"])
-    one, two, three = st.columns([2, 1, 1])
-    tokens = (three if answerer == "model" else one).number_input(
-        "Context budget (tokens)", 1, FIELDS["context_tokens"].high, start.context_tokens, step=500,
-        key=f"tokens-{start.hash()}",
-        help="Most tokens of chunks that are given to the answerer; what is cut off is recorded.",
-    )  # fmt: skip
-    choices_made = {"answerer": answerer, "context": context, "context_tokens": int(tokens)}
-    if answerer == "extractive":
-        return choices_made
-    model = one.text_input("Model", start.model or settings.model, max_chars=200, key=f"model-{start.hash()}")
-    temperature = two.number_input(
-        "Temperature", 0.0, 2.0, start.temperature, step=0.1, key=f"temperature-{start.hash()}"
-    )
-    added = st.text_area(
-        "Instructions", start.instructions, max_chars=FIELDS["instructions"].high, height=68,
-        key=f"instructions-{start.hash()}", placeholder="none", help="Added to the prompt of the model that answers.",
-    )  # fmt: skip
-    return choices_made | {"model": model.strip(), "temperature": float(temperature), "instructions": added.strip()}
+    contexts_offered = list(FIELDS["context"].known())
+    if chosen["answerer"] == "extractive":
+        contexts_offered.remove("none")
+    first = asdict(start) | chosen | {"model": start.model or settings.model}
+    suffix = f"{chosen['answerer']}-{start.hash()}"
+    rest = fields_in("answer", without=("answerer",))
+    return chosen | form.draw(rest, first, suffix, offered={"context": contexts_offered})
 
 
 def connect() -> None:
@@ -297,38 +217,37 @@ def other_preset() -> None:
     chosen = st.session_state["start-from"]
     address.put(
         preset=None if chosen == "Defaults" else chosen,
-        **dict.fromkeys(("retriever", "constant", "k", "reranker", "budget")),
+        **dict.fromkeys(field.name for field in BY_ADDRESS),
     )
 
 
 def changed_by_address(start: RunConfig) -> RunConfig:
-    """Return the choices of a preset with those that the address names.
-
-    These are the retriever, its RRF constant, the k, the reranker and the context budget.
-    """
-    retriever = address.readable("retriever", address.one_of(RETRIEVERS), f"one of {', '.join(RETRIEVERS)}")
-    k = address.readable("k", address.number_within(1, 1000), "1 to 1,000")
-    reranker = address.readable("reranker", reranker_named, f"one of {', '.join(rerankers.written())}")
-    most, largest = FIELDS["context_tokens"].high, FIELDS["rrf_constant"].high
-    budget = address.readable("budget", address.number_within(1, most), f"1 to {most:,}")
-    constant = address.readable("constant", address.number_within(0, largest), f"0 to {largest:,}")
-    start = replace(start, retriever=retriever or start.retriever, k=k or start.k)
-    start = replace(start, rrf_constant=start.rrf_constant if constant is None else constant)
-    start = replace(start, context_tokens=budget or start.context_tokens)
-    if reranker is None:
-        return start
-    return replace(start, reranker=reranker, rerank_depth=rerankers.default_depth(reranker))
+    """Return the choices of a preset with those that the address names; another reranker has a depth of its own."""
+    given = {}
+    for field in BY_ADDRESS:
+        known = ", ".join(field.known())
+        what = f"one of {known}" if known else "a text of usual length" if field.type is str else field.range()
+        if (value := address.readable(field.name, partial(read, field), what)) is not None:
+            given[field.name] = value
+    if "reranker" in given:
+        given = {"rerank_depth": rerankers.default_depth(given["reranker"])} | given
+    return replace(start, **given)
 
 
-def reranker_named(text: str) -> str | None:
+def read(field: Field, text: str) -> Any:
+    """Return what the address says of a choice, None for what cannot be used."""
     try:
-        rerankers.spec_of(text)
+        value = field.read(text)
+        if field.name == "reranker":
+            rerankers.spec_of(value)
     except UsageError:
         return None
-    return text
+    return value
 
 
-def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> tuple[RunConfig, float | None]:
+def all_choices(
+    indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig
+) -> tuple[dict[str, Any], float | None]:
     """Draw all choices of a run, those of `start` at first; the defaults can be run at once."""
     if start.model in TARGETS:  # no model of that name can answer or judge
         start = replace(start, model="", judge="")
@@ -339,34 +258,14 @@ def form(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) ->
     with st.container(border=True):
         judge, dollars = judging(start, values["answerer"], pays=pays_to_rank(values))
         values |= judge
-    return RunConfig(**values), dollars
-
-
-CHOICES = {
-    "retriever": "retriever",
-    "rrf_constant": "RRF constant",
-    "reranker": "reranker",
-    "rerank_depth": "chunks to rerank",
-    "k": "k",
-    "depth": "depth",
-    "seed": "seed",
-    "split": "questions asked",
-}
-CHOICES |= {
-    "answerer": "answerer",
-    "context": "context",
-    "context_tokens": "context budget",
-    "temperature": "temperature",
-    "instructions": "instructions",
-}
-"""Choice of a run that a preset makes → its name on this page."""
-OF_ANSWERS = ("context", "context_tokens", "temperature", "instructions")
+    return values, dollars
 
 
 def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:
-    """Return the names of the choices that differ from those of the preset; with another answerer none of its own."""
-    compared = [name for name in CHOICES if start.answerer == config.answerer or name not in OF_ANSWERS]
-    return [CHOICES[name] for name in compared if getattr(start, name) != getattr(config, name)]
+    """Return the names of the choices that differ from those of the preset, where both use them; models aside."""
+    before, after = asdict(start), asdict(config)
+    compared = [FIELDS["split"], *fields_in("retrieve", "answer", without=("model",))]
+    return [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
 
 
 def pays_to_rank(values: Mapping[str, Any]) -> bool:
@@ -398,9 +297,8 @@ def cost(config: RunConfig) -> None:
     question_set, index = store.sets.get(config.questions), store.indexes.get(config.index)
     n = asked_count(question_set, config.split)
     heading.section("Estimate")
-    resolved = choices.resolved(workspace, config)
-    asks = bool(resolved.model or resolved.judge or rerankers.model_of(resolved.reranker))
-    key = forecast_key(resolved)
+    asks = bool(config.model or config.judge or rerankers.model_of(config.reranker))
+    key = forecast_key(config)
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
@@ -485,7 +383,7 @@ def unfinished(runs: list[Run], active: Collection[str]) -> None:
     interrupted = [run for run in runs if run.status != "done" and run.name not in active]
     if not interrupted:
         return
-    last = {job.arguments.get("name"): job for job in reversed(jobs.jobs(workspace, 100)) if job.kind == "run"}
+    last = {job.arguments.get("name"): job for job in reversed(queue.listed(workspace, 100)) if job.kind == "run"}
     heading.section("Interrupted")
     for run in interrupted[:5]:
         with st.container(border=True, gap="xsmall"):
@@ -503,14 +401,12 @@ def go_on(run: Run) -> None:
         if asks or budget.last_budget(run) is not None:
             dollars = budget.field_of_run(run, f"more-{run.id}")
         if st.button("Resume", key=presses.key(f"go-on-{run.id}")):
-            choices.check_budget(workspace, run.config, dollars)
             begin_run(f"go-on-{run.id}", run.name, run.config, dollars)
 
 
 def begin_run(button: str, name: str, config: RunConfig, dollars: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
-    arguments = {"name": name, "config": asdict(config), "budget": dollars}
-    job_panel.submit(button, "run", f"Run {name}", corpus.id, arguments)
+    job_panel.submit(button, run_verbs.make(workspace, name, config, dollars))
     st.rerun()
 
 
@@ -610,7 +506,7 @@ def awaited_index(built: Collection[str]) -> None:
     job = job_panel.newest_job("index", corpus.id, name=name)
     if name is None or name in built or job is None or job.status == "done":
         return
-    if job.status in jobs.ACTIVE:
+    if job.status in queue.ACTIVE:
         st.session_state[AWAITED] = name
         st.info(f"The index “{plain(name)}” is being built (see the sidebar): it can be chosen here when it is done.")
     else:
@@ -650,34 +546,37 @@ with left:
     changed = st.container()
     earlier = next((run for run in runs if run.name == preset), None)
     start = earlier.config if earlier else RunConfig("", "")
-    config, dollars = form(indexes, sets, changed_by_address(start))
+    values, dollars = all_choices(indexes, sets, changed_by_address(start))
+    config = RunConfig(**values)
     if names and (changes := changed_choices(start, config)):
         changed.caption(f"Changed from {plain(preset or '')}: {', '.join(changes)}.")
 with right:
+    of_run = {name: value for name, value in values.items() if name not in ("index", "questions")}
+    resolved, refusal = None, None
+    try:
+        of = store.indexes.get(config.index), store.sets.get(config.questions)
+        resolved = run_verbs.configured(workspace, *of, of_run)
+    except RagvizError as error:
+        refusal = error
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         with st.container(width="stretch"):
             name = naming(config)
-        going = job_panel.active_job("run", corpus.id, config=asdict(config))
+        going = job_panel.active_job("run", corpus.id, config=asdict(resolved)) if resolved else None
         idle = bool(name) and going is None
         start_it = st.button("Run", type="primary", disabled=not idle, key=presses.key("make-run"))
     if going is not None:
         st.caption(f"{plain(going.title)} is in progress with these settings; change one to start another run.")
-    if start_it:
+    if start_it and resolved is not None:
         with notices.errors_shown():
-            resolved = choices.resolved(workspace, config)
-            choices.check_run(resolved)
-            if resolved.split:
-                question_set = store.sets.get(resolved.questions)
-                choices.check_split(question_set, resolved.split, asked_count(question_set, resolved.split))
             if store.runs.find(name) and job_panel.active_job("run", corpus.id, name=name) is None:
                 raise UsageError(f"There is already a run called “{name}”: choose another name.")
-            choices.check_budget(workspace, resolved, dollars)
-            begin_run("make-run", name, config, dollars)
-    try:
-        cost(config)
-    except RagvizError as error:
-        st.warning(plain(str(error)))
-    active = jobs.active_runs(workspace)
+            begin_run("make-run", name, resolved, dollars)
+    if resolved is None:
+        st.warning(plain(str(refusal)))
+    else:
+        with notices.errors_shown():
+            cost(resolved)
+    active = queue.active_runs(workspace)
     unfinished(runs, active)
     earlier_runs(runs, active)
 bring_in()

@@ -2,9 +2,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.core.digests import digest
 from ragviz.core.run_info import Run
+from ragviz.jobs import queue
 from ragviz.runs import summaries
 from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain
@@ -96,7 +96,7 @@ if name := st.session_state.pop("open-run", None):
 with notices.errors_shown():
     chosen = chosen_filter(runs)
     measured_runs = measured(runs)
-    status = jobs.run_statuses(workspace, runs)
+    status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
     options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]
     shown = [run for run in runs if chosen.passes(run)]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import jobs
 from ragviz.health import demand
+from ragviz.jobs import queue, worker
 from ragviz.questions.formats import files
 from ragviz.workspace import open_workspace
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401 - fixtures
@@ -26,7 +26,7 @@ def tab() -> AppTest:
 
 
 def test_a_log_is_read_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
+    monkeypatch.setattr(queue, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
     app = tab()
     assert "No log yet" in words(app)
     uploader = next(each for each in app.get("file_uploader") if "Log" in each.proto.label)
@@ -37,7 +37,7 @@ def test_a_log_is_read_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> 
     workspace = open_workspace()
     job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["index"]) == ("asked", "small")
-    done = jobs.perform(workspace, job.id)
+    done = worker.perform(workspace, job.id)
     assert done.result["asked"] == 52
     assert not Path(job.arguments["folder"]).exists()
     assert "2 questions people ask" in words(tab())

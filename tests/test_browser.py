@@ -682,7 +682,7 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
 
 def test_an_index_with_choices_of_its_own_is_built_at_the_first_click(server, page, measured):
     """The form's widgets hold parameters of the address, beside which the page writes its own."""
-    page.goto(server.address("index", corpus=sample.NAME, tab="New index", chunker="recursive", size="60"))
+    page.goto(server.address("index", corpus=sample.NAME, tab="New index", chunker="recursive", chunk_size="60"))
     drawn(page)
     page.get_by_label("Name", exact=True).fill("at the first click")
     page.get_by_label("Name", exact=True).press("Enter")

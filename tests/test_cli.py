@@ -127,13 +127,15 @@ def test_a_chunkers_own_parameters_are_options(ragviz, notes, monkeypatch):
     monkeypatch.setitem(CHUNKERS, "characters", chunker)
     ragviz("corpus", "add", "notes", notes)
     build = ["index", "build", "notes", "--name", "cut", "--chunker", "characters", "--chunker-option"]
-    assert "give a number" in ragviz(*build, "characters=many")[2]
+    assert "must be a whole number" in ragviz(*build, "characters=many")[2]
     assert "no parameter 'letters': its parameters are characters" in ragviz(*build, "letters=40")[2]
     code, out, _ = ragviz(*build, "characters=400", "--json")
     assert (code, json.loads(out)["chunks"]) == (0, 2)
     workspace = open_workspace()
     offered = damage.build_command(workspace, workspace.store.indexes.get("cut"))
-    assert offered == "ragviz index build notes --name cut --chunker characters --chunker-option characters=400"
+    assert offered == "ragviz index build notes --name cut", "which keeps its choices"
+    assert ragviz(*offered.split()[1:], "--json")[1].strip().startswith("{")
+    assert workspace.store.indexes.get("cut").config.chunker_options == {"characters": 400}
     code, out, _ = ragviz(
         "index", "preview", "notes", "--chunker", "characters", "--chunker-option", "characters=20", "--json"
     )

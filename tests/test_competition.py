@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
+from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import competition, health_sentences
 from ragviz.index import indexing
+from ragviz.jobs import worker
 from ragviz.questions import staleness
 from ragviz.runs import measurements, running
 
@@ -74,7 +75,7 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
     workspace, corpus, _, first = asked
     change_documents(workspace, corpus)
     results = workspace.store.rankings.all(first.id)
-    job = jobs.perform_new(workspace, "again", "Again", corpus.id, {"run": first.id, "name": "second"})
+    job = worker.perform_new(workspace, NewJob("again", "Again", corpus.id, {"run": first.id, "name": "second"}))
     assert job.result["run"] == "second"
     found = competition.competition(workspace, first, workspace.store.runs.get("second"))
     assert (found.added, found.chunks, found.exact) == (("new.md",), 1, True)

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
 from ragviz.core.question import Question
@@ -18,6 +17,7 @@ from ragviz.health.altered_index import UNCHANGED, AlteredIndex, Change, read, r
 from ragviz.health.faults import Ground
 from ragviz.health.wordings import wordings
 from ragviz.index import indexing
+from ragviz.jobs import queue
 from ragviz.retrieval import search
 from ragviz.runs import acceptance, running
 from ragviz.stats.clusters import apart
@@ -416,7 +416,7 @@ def test_the_command_line_and_a_job_keep_the_drill_with_the_set(forty, command_l
     assert code == 0
     assert "evidence removed" in out
     assert "not altered" in out
-    assert [job.kind for job in jobs.jobs(workspace)] == ["drill", "drill"]
+    assert [job.kind for job in queue.listed(workspace)] == ["drill", "drill"]
     code, _, err = command_line("questions", "drill", "set", "--index", "index", "--retriever", "knn")
     assert code == 2
     assert "compares vectors" in err

@@ -2,8 +2,8 @@
 
 import pytest
 
-from ragviz import jobs
 from ragviz.experiments import findings, sweeping
+from ragviz.jobs import worker
 from ragviz.workspace import open_workspace
 from tests.test_experiments import declared, filled
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
@@ -77,7 +77,7 @@ def test_cells_are_shown_with_their_states_and_failures_and_can_be_tried_again(w
     assert "every cell but the baseline failed" in words(app)
     button(app, "Try 1 failed cell again").click().run()
     (job,) = workspace.store.jobs.all()
-    jobs.perform(workspace, job.id)
+    worker.perform(workspace, job.id)
     app = show("experiment", experiment="chunks")
     assert "2 of 2 cells done" in words(app)
     assert "Dollars" not in app.dataframe[0].value, "nothing was paid"
@@ -92,7 +92,7 @@ def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_se
     app = show("experiment", experiment="chunks")
     assert "Chosen on the questions that it is reported on" in words(app)
     button(app, "Confirm on test").click().run()
-    jobs.perform(workspace, workspace.store.jobs.all()[0].id)
+    worker.perform(workspace, workspace.store.jobs.all()[0].id)
     app = show("experiment", experiment="chunks")
     assert "On test, once:" in words(app)
     assert "Confirmed on test. Ship k 1" in words(app)

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import Cancelled, InputError, UsageError
@@ -19,6 +19,7 @@ from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import tasks
 from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import files, registry
 from ragviz.questions.formats.located import located
@@ -597,7 +598,7 @@ def test_an_import_that_is_stopped_says_that_nothing_was_imported(command_line, 
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(jobs.KINDS, "import", interrupted)
+    monkeypatch.setitem(tasks.KINDS, "import", replace(tasks.KINDS["import"], run=interrupted))
     code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
     assert (code, err.strip()) == (1, "Stopped. Nothing was imported: an import is stored whole, at its end.")
 

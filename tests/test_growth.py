@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import sqlalchemy as sa
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import DocumentInfo
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import worker
 from ragviz.runs import provenance, running
 from ragviz.store import schema
 from ragviz.workspace import Workspace
@@ -182,7 +182,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
 def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
     """Its row holds the names of all its files: reading it for each file takes quadratic time."""
     job = workspace.store.jobs.add("documents", "Add", "", {"files": [["a", "b"]] * 1000})
-    with jobs._Heartbeat(workspace.store, job, None) as beat:
+    with worker._Heartbeat(workspace.store, job, None) as beat:
         steps.statements.clear()
         beat(1, 2, "files", "one.txt")
     assert steps.statements
@@ -195,7 +195,7 @@ def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):
     corpus = store.corpora.add("notes")
     index, question_set = store.indexes.add(corpus.id, "i", IndexConfig()), store.sets.add(corpus.id, "q")
     config = {"index": index.name, "questions": question_set.id}
-    beat = jobs._Heartbeat(store, store.jobs.add("run", "Run", corpus.id, {"name": "r", "config": config}), None)
+    beat = worker._Heartbeat(store, store.jobs.add("run", "Run", corpus.id, {"name": "r", "config": config}), None)
     assert len(beat._subjects) == 4
     for _ in range(2):
         steps.statements.clear()

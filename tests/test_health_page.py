@@ -13,6 +13,7 @@ from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import examination, quarantine
 from ragviz.health.checks import CHECKS
+from ragviz.jobs import worker
 from ragviz.questions import staleness
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
@@ -97,9 +98,8 @@ def test_a_large_set_is_checked_by_a_job_and_what_is_kept_is_shown(store, monkey
     assert "Nothing is known of its questions" in words(app)
     button(app, "Check it").click().run()
     [job] = [job for job in store.jobs.all() if job.kind == "health"]
-    from ragviz import jobs
 
-    jobs.perform(open_workspace(), job.id)
+    worker.perform(open_workspace(), job.id)
     assert "Between two runs it notices" in words(show("health", set="asked"))
     asked = store.sets.get("asked")
     store.questions.put(asked.id, [Question("new", "Another?", "Yes", (), "hand")])

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import jobs
 from ragviz.analysis import diagnose
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
+from ragviz.jobs import queue
 from ragviz.targets import hand_made
 from ragviz.text.markup import plain
 from ragviz.workspace import Workspace, open_workspace
@@ -111,7 +111,7 @@ def test_what_keeps_the_sample_from_loading_is_told_and_the_page_stays(
 
     if own:
         make(home)
-    monkeypatch.setattr(jobs, "submit_once", refused)
+    monkeypatch.setattr(queue, "submit_once", refused)
     app = show()
     next(button for button in app.button if button.label == label).click().run()
     assert [box.value for box in app.error] == [plain("There is no room for another job.")]

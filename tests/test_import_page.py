@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ragviz import jobs
+from ragviz.jobs import queue, worker
 from ragviz.ui import import_tab
 from ragviz.workspace import open_workspace
 from tests.test_formats_in import FERRY, beir, row, squad, zipped
@@ -67,13 +67,13 @@ def test_what_a_triple_is_stands_beside_the_form(home: Path) -> None:  # noqa: F
 
 def test_large_files_are_imported_by_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     monkeypatch.setattr(import_tab, "AT_ONCE", 10)
-    monkeypatch.setattr(jobs, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
+    monkeypatch.setattr(queue, "start", lambda workspace, job: workspace.store.jobs.get(job.id))
     imported(show("questions", tab="Import"), "beir.zip", zipped(beir()), "application/zip")
     workspace = open_workspace()
     job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["name"], job.arguments["format"]) == ("import", "brought", "auto")
     assert workspace.store.sets.find("brought") is None
-    done = jobs.perform(workspace, job.id)
+    done = worker.perform(workspace, job.id)
     assert done.result["imported"] == 5
     assert not Path(job.arguments["folder"]).exists()
     assert "5 questions and 3 documents imported into brought" in words(show("questions"))

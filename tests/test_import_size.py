@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core.processes import is_alive
 from ragviz.core.settings import Settings
+from ragviz.jobs import queue, state, worker
 from ragviz.workspace import Workspace
 
 ROWS = 100_000
@@ -111,7 +111,7 @@ def started(workspace, made):
     corpus = workspace.store.corpora.get("big")
     arguments = {"files": [("beir", str(made))], "corpus": corpus.id, "name": "s", "format": "auto"}
     job = workspace.store.jobs.add("import", "Import s", corpus.id, arguments)
-    return jobs.start(workspace, job)
+    return queue.start(workspace, job)
 
 
 def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_path):
@@ -124,7 +124,7 @@ def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_p
     corpus = workspace.store.corpora.get("big")
     assert workspace.store.documents.all(corpus.id) == []
     assert workspace.store.sets.all() == []
-    resumed = jobs.perform(workspace, job.id)
+    resumed = worker.perform(workspace, job.id)
     assert (resumed.status, resumed.result["imported"]) == ("done", 20_000)
     assert len(workspace.store.documents.all(corpus.id)) == 2_000
 
@@ -132,9 +132,9 @@ def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_p
 def test_an_import_that_is_cancelled_leaves_nothing(workspace, tmp_path):
     job = started(workspace, folder(tmp_path, 60_000, 2_000))
     waited(lambda: workspace.store.jobs.get(job.id).message.startswith("Reading"))
-    jobs.cancel(workspace, workspace.store.jobs.get(job.id))
+    queue.cancel(workspace, workspace.store.jobs.get(job.id))
     waited(lambda: workspace.store.jobs.get(job.id).status != "running")
     ended = workspace.store.jobs.get(job.id)
     assert ended.status == "cancelled"
-    assert jobs.kept(ended) == "Nothing was imported: an import is stored whole, at its end."
+    assert state.kept(ended) == "Nothing was imported: an import is stored whole, at its end."
     assert workspace.store.sets.all() == []

@@ -20,7 +20,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
-from ragviz import cli, jobs
+from ragviz import cli
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import diagnose
 from ragviz.core import settings as config
@@ -34,6 +34,7 @@ from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
+from ragviz.jobs import queue
 from ragviz.judging import forecast
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
@@ -478,7 +479,7 @@ def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch:
     assert "Interrupted" in words(app)
     assert "told (interrupted)" in words(app)
     assert any(b.key == f"resume-{old.id}" for b in app.button)
-    monkeypatch.setattr(jobs, "start", lambda workspace, job: job)
+    monkeypatch.setattr(queue, "start", lambda workspace, job: job)
     if run.config.model or run.config.judge:
         assert app.number_input(key=f"more-{run.id}").value == 2.5  # the limit holds until another is given
     app.button(key=f"go-on-{run.id}").click()

@@ -13,10 +13,10 @@ from subprocess import run as process
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.job import Job
 from ragviz.index import indexing
+from ragviz.jobs import queue
 from ragviz.runs import running
 from ragviz.store import rates
 from ragviz.ui import job_panel
@@ -79,7 +79,7 @@ def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace)
     job = workspace.store.jobs.add("run", "The job", workspace.store.corpora.get("notes").id, arguments)
     log = workspace.log_of(job.id)
     log.parent.mkdir(exist_ok=True)
-    with log.open("wb") as output:  # as `jobs.start` does it, which the fixture keeps from starting processes
+    with log.open("wb") as output:  # as `queue.start` does it, which the fixture keeps from starting processes
         done = process([sys.executable, "-m", "ragviz.jobs", job.id], stdout=output, stderr=output, check=False)
     assert done.returncode == 1
     app = show("home")
@@ -145,8 +145,8 @@ def test_a_dismissed_card_stays_away_from_other_sessions_until_the_job_ends_badl
     app.button(key=f"dismiss-{job.id}").click()
     assert card(checked(app.run())) == ""
     assert card(show("home")) == ""
-    assert jobs.refreshed(workspace.store.jobs.get(job.id)).status == "interrupted"
-    jobs.start(workspace, job)
+    assert queue.refreshed(workspace.store.jobs.get(job.id)).status == "interrupted"
+    queue.start(workspace, job)
     workspace.store.jobs.update(job.id, status="failed", error="The disk is full.", finished=time.time())
     assert "The disk is full." in card(show("home"))
 
@@ -218,7 +218,7 @@ def test_a_run_with_the_choices_of_the_form_is_not_started_twice(workspace: Work
     assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert button(late, "Run").disabled
     assert f"{job.title} is in progress with these settings" in words(late)
-    jobs.cancel(workspace, job)
+    queue.cancel(workspace, job)
     assert not button(show("run"), "Run").disabled
 
 

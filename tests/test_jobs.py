@@ -5,20 +5,19 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict
-from functools import partial
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
-from ragviz.core.job import Job
+from ragviz.core.job import Job, NewJob
 from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import queue, state, tasks, worker
 from ragviz.questions import exchange
 from ragviz.runs import running
 from ragviz.workspace import Workspace
@@ -27,7 +26,7 @@ from ragviz.workspace import Workspace
 def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted"), seconds=120) -> Job:
     end = time.time() + seconds
     while time.time() < end:
-        job = next(j for j in jobs.jobs(workspace) if j.id == job.id)
+        job = next(j for j in queue.listed(workspace) if j.id == job.id)
         if job.status in until:
             return job
         time.sleep(0.05)
@@ -39,7 +38,12 @@ def submit_files(workspace, files) -> Job:
     corpus = workspace.store.corpora.add("notes")
     folder, staged = corpora.stage(workspace, files)
     arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
-    return jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)[0]
+    return queue.submit_once(workspace, NewJob("documents", "Add files", corpus.id, arguments))[0]
+
+
+def submitting(workspace, *of):
+    """What submits a job of this kind, title and corpus with the arguments that it is given."""
+    return lambda arguments, *press: queue.submit_once(workspace, NewJob(*of, arguments), *press)
 
 
 def test_files_are_read_by_another_process(workspace):
@@ -57,7 +61,7 @@ def test_files_are_read_by_another_process(workspace):
 def test_an_error_ends_up_in_the_row_as_a_sentence(workspace):
     corpus = workspace.store.corpora.add("empty")
     arguments = {"corpus": corpus.id, "name": "i", "config": {"chunk_size": 200}}
-    job = wait(workspace, jobs.submit_once(workspace, "index", "Build i", corpus.id, arguments)[0])
+    job = wait(workspace, queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0])
     assert job.status == "failed"
     assert job.error == "Corpus 'empty' has no text to index: add documents first."
 
@@ -66,17 +70,17 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("one by nought")
 
-    monkeypatch.setitem(jobs.KINDS, "sample", broken)
+    monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=broken))
     job = workspace.store.jobs.add("sample", "x", "", {})
     with pytest.raises(ZeroDivisionError):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
     failed = workspace.store.jobs.get(job.id)
     assert failed.status == "failed"
     log = workspace.log_of(job.id)
     assert failed.error == (
         f"A defect in ragviz: ZeroDivisionError. Try again; if it fails again, report it with the traceback in {log}."
     )
-    assert jobs.log_to_read(workspace, failed) is None, "its error names the log already"
+    assert state.log_to_read(workspace, failed) is None, "its error names the log already"
     assert "one by nought" in log.read_text()
 
 
@@ -86,7 +90,7 @@ def test_a_job_of_another_version_is_refused_by_its_unknown_choice(workspace, ki
     arguments = {"corpus": corpus.id, "name": "i", "config": {"late_chunking": True}}
     job = workspace.store.jobs.add(kind, "x", corpus.id, arguments)
     with pytest.raises(UsageError, match="with late_chunking, which this one does not know"):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
     assert "late_chunking" in workspace.store.jobs.get(job.id).error
 
 
@@ -96,20 +100,20 @@ def test_a_job_that_is_being_done_is_not_done_again(workspace):
     place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
     assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match="being done already"):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
 
 
 def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     job = workspace.store.jobs.add("sample", "x", "", {})
     workspace.store.jobs.claim(job.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
-    [listed] = jobs.jobs(workspace)
+    [listed] = queue.listed(workspace)
     assert listed.status == "interrupted"
     assert "Resume it" in listed.error
 
 
 def test_a_waiting_job_is_cancelled_at_once(workspace):
     job = workspace.store.jobs.add("sample", "x", "", {})
-    jobs.cancel(workspace, job)
+    queue.cancel(workspace, job)
     assert workspace.store.jobs.get(job.id).status == "cancelled"
 
 
@@ -128,9 +132,8 @@ def building(workspace) -> Job:
     corpus = workspace.store.corpora.add("notes")
     corpora.add_file(workspace, corpus, "long.txt", long_text(300))
     config = {"chunk_size": 100}
-    job = jobs.submit_once(
-        workspace, "index", "Build i", corpus.id, {"corpus": corpus.id, "name": "i", "config": config}
-    )[0]
+    arguments = {"corpus": corpus.id, "name": "i", "config": config}
+    job = queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0]
     end = time.time() + 200
     while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
         assert job.status in ("queued", "running"), job
@@ -145,7 +148,7 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
     os.kill(building.pid, signal.SIGKILL)
     killed = wait(workspace, building, until=("interrupted",))
     assert workspace.store.indexes.get("i").status == "building"
-    done = wait(workspace, jobs.start(workspace, killed))
+    done = wait(workspace, queue.start(workspace, killed))
     assert done.status == "done", done.error
     assert 0 < done.result["embedded"] < done.result["chunks"]
     info = workspace.store.indexes.get("i")
@@ -154,11 +157,11 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
 
 @pytest.mark.model
 def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, building):
-    jobs.cancel(workspace, building)
+    queue.cancel(workspace, building)
     cancelled = wait(workspace, building, until=("cancelled",))
     info = workspace.store.indexes.get("i")
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
-    done = wait(workspace, jobs.start(workspace, cancelled))
+    done = wait(workspace, queue.start(workspace, cancelled))
     assert done.status == "done", done.error
     assert workspace.store.indexes.get("i").config == IndexConfig(chunk_size=100)
 
@@ -178,7 +181,7 @@ def staged_job(workspace, status: str = "queued") -> Job:
 
 def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
     for status in ("queued", "interrupted"):
-        jobs.cancel(workspace, staged_job(workspace, status))
+        queue.cancel(workspace, staged_job(workspace, status))
         assert uploads(workspace) == []
     job = staged_job(workspace)
 
@@ -186,10 +189,10 @@ def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
         raise Cancelled("Stopped.")
 
     with pytest.raises(Cancelled):
-        jobs.perform(workspace, job.id, stopping)
+        worker.perform(workspace, job.id, stopping)
     assert uploads(workspace) == []
     with pytest.raises(UsageError, match="The uploaded files are kept for a day"):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
 
 
 @pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt])
@@ -204,34 +207,35 @@ def test_a_job_that_is_stopped_says_what_is_kept_of_it(workspace, error):
 
     arguments = {"corpus": corpus.id, "files": [["q.jsonl", str(file)]], "name": "s", "format": "auto"}
     with pytest.raises(error, match=r"^Stopped\. Nothing was imported: an import is stored whole, at its end\.$"):
-        jobs.perform_new(workspace, "import", "Import s", corpus.id, arguments, stopping)
+        worker.perform_new(workspace, NewJob("import", "Import s", corpus.id, arguments), stopping)
     assert workspace.store.sets.all() == []
     with pytest.raises(error, match=r"^Stopped\. No file was read yet\. Add the others again to read them\.$"):
-        jobs.perform(workspace, staged_job(workspace).id, stopping)
+        worker.perform(workspace, staged_job(workspace).id, stopping)
 
 
 def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace):
     killed, forgotten, working = staged_job(workspace, "interrupted"), staged_job(workspace), staged_job(workspace)
     workspace.store.jobs.delete(forgotten.id)
-    jobs.jobs(workspace)
+    queue.listed(workspace)
     assert len(uploads(workspace)) == 3
-    yesterday = time.time() - jobs.UPLOADS_KEPT - 10
+    yesterday = time.time() - queue.UPLOADS_KEPT - 10
     for folder in uploads(workspace):
         os.utime(folder, (yesterday, yesterday))
-    jobs.jobs(workspace)
+    queue.listed(workspace)
     assert uploads(workspace) == [Path(working.arguments["folder"])]
     assert workspace.store.jobs.get(killed.id).status == "interrupted"
 
 
 def test_a_killed_upload_is_resumed_from_its_copies(workspace):
     job = staged_job(workspace, "interrupted")
-    assert jobs.perform(workspace, job.id).result["files"][0]["status"] == "added"
+    assert worker.perform(workspace, job.id).result["files"][0]["status"] == "added"
     assert uploads(workspace) == []
 
 
 SUBMIT = """
 import sys, time
-from ragviz import jobs
+from ragviz.core.job import NewJob
+from ragviz.jobs import queue
 from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
@@ -240,7 +244,7 @@ corpus, name = workspace.store.corpora.all()[0], sys.argv[2]
 print("ready", flush=True)
 sys.stdin.readline()  # both have loaded everything: they submit at the same time
 arguments = {"corpus": corpus.name, "name": name, "config": {"chunk_size": 100}}
-job, is_new = jobs.submit_once(workspace, "index", f"Build {name}", corpus.id, arguments)
+job, is_new = queue.submit_once(workspace, NewJob("index", f"Build {name}", corpus.id, arguments))
 print(job.id, is_new)
 """
 
@@ -279,8 +283,8 @@ def test_processes_that_submit_the_same_job_at_once_start_one(workspace, databas
 
 
 def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace, monkeypatch):
-    monkeypatch.setattr(jobs, "start", lambda _, job: job)
-    submit = partial(jobs.submit_once, workspace, "run", "Run r", "c")
+    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    submit = submitting(workspace, "run", "Run r", "c")
     arguments = {"name": "r", "config": {"k": 3, "metrics": ("none",)}, "budget": None}  # a tuple becomes a list
     first, is_new = submit(arguments)
     assert is_new
@@ -288,23 +292,23 @@ def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace,
     with pytest.raises(UsageError, match="“Run r” is active already, with other choices"):
         submit(arguments | {"budget": 2.0})
     assert submit(arguments | {"name": "s"})[1]
-    assert jobs.submit_once(workspace, "run", "Run r", "another corpus", arguments)[1]
-    jobs.cancel(workspace, first)
+    assert queue.submit_once(workspace, NewJob("run", "Run r", "another corpus", arguments))[1]
+    queue.cancel(workspace, first)
     assert submit(arguments)[1]
 
 
 def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, monkeypatch):
-    monkeypatch.setattr(jobs, "start", lambda _, job: job)
-    submit = partial(jobs.submit_once, workspace, "index", "Build i", "c")
+    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    submit = submitting(workspace, "index", "Build i", "c")
     arguments = {"name": "i", "config": {"chunk_size": 40}}
-    drawn = jobs.Press("a drawing", time.time())
+    drawn = queue.Press("a drawing", time.time())
     first, is_new = submit(arguments, drawn)
     assert is_new
     for status in ("running", "done", "failed", "cancelled"):
         workspace.store.jobs.update(first.id, status=status, finished=time.time(), heartbeat=time.time() + 60, host="x")
         again, is_new = submit(arguments | {"name": "i-2"}, drawn)  # the name is suggested anew when the first is taken
         assert (again.id, again.status, is_new) == (first.id, status, False)
-    another = jobs.Press("a drawing that shows the end of the first job", time.time())
+    another = queue.Press("a drawing that shows the end of the first job", time.time())
     second, is_new = submit(arguments, another)
     assert is_new
     assert second.id != first.id
@@ -312,20 +316,20 @@ def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, 
 
 
 def test_a_press_by_somebody_who_could_not_see_the_same_job_starts_no_second(workspace, monkeypatch):
-    monkeypatch.setattr(jobs, "start", lambda _, job: job)
-    submit = partial(jobs.submit_once, workspace, "health", "Check", "c")
+    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    submit = submitting(workspace, "health", "Check", "c")
     shown = time.time()
-    first, _ = submit({"questions": "s"}, jobs.Press("one person", shown))
+    first, _ = submit({"questions": "s"}, queue.Press("one person", shown))
     workspace.store.jobs.update(first.id, status="done", finished=time.time())
-    late, is_new = submit({"questions": "s"}, jobs.Press("another", shown))
+    late, is_new = submit({"questions": "s"}, queue.Press("another", shown))
     assert (late.id, is_new) == (first.id, False)
-    assert submit({"questions": "t"}, jobs.Press("another", shown))[1], "of other arguments nothing was started"
-    assert submit({"questions": "s"}, jobs.Press("a third", time.time()))[1], "who sees the end can start another"
+    assert submit({"questions": "t"}, queue.Press("another", shown))[1], "of other arguments nothing was started"
+    assert submit({"questions": "s"}, queue.Press("a third", time.time()))[1], "who sees the end can start another"
 
 
 def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace, monkeypatch):
-    monkeypatch.setattr(jobs, "start", lambda _, job: job)
-    submit = partial(jobs.submit_once, workspace, "documents", "Read 1 file", "c")
+    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    submit = submitting(workspace, "documents", "Read 1 file", "c")
     arguments = {"corpus": "c", "folder": "one", "files": [["a", "one/a"]], "replace": False, "upload": "session-0"}
     first, _ = submit(arguments)
     assert submit(arguments | {"folder": "two", "files": [["a", "two/a"]]}) == (first, False)
@@ -333,10 +337,10 @@ def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace
 
 
 def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace, monkeypatch):
-    monkeypatch.setattr(jobs, "start", lambda _, job: job)
-    first, _ = jobs.submit_once(workspace, "sample", "x", "", {})
+    monkeypatch.setattr(queue, "start", lambda _, job: job)
+    first, _ = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
     workspace.store.jobs.claim(first.id, pid=os.getpid(), pid_started=1.0, host=this_process()["host"])
-    second, is_new = jobs.submit_once(workspace, "sample", "x", "", {})
+    second, is_new = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
     assert is_new
     assert second.id != first.id
 
@@ -350,9 +354,8 @@ def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
     def stages(kind, arguments):
         told = []
         title = f"{kind} {arguments['name']}"
-        job = jobs.perform_new(
-            workspace, kind, title, corpus.id, arguments, lambda *progress: told.append((progress[3], progress[2]))
-        )
+        new = NewJob(kind, title, corpus.id, arguments)
+        job = worker.perform_new(workspace, new, lambda *progress: told.append((progress[3], progress[2])))
         assert job.status == "done", job.error
         return list(dict.fromkeys(told))
 
@@ -372,8 +375,9 @@ def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
 
 def test_a_claimed_job_says_at_once_what_it_does_first(workspace, monkeypatch):
     seen = []
-    monkeypatch.setitem(jobs.KINDS, "sample", lambda opened, *_: seen.append(opened.store.jobs.all()[0]) or {})
-    jobs.perform(workspace, workspace.store.jobs.add("sample", "x", "", {}).id)
+    kind = replace(tasks.KINDS["sample"], run=lambda opened, *_: seen.append(opened.store.jobs.all()[0]) or {})
+    monkeypatch.setitem(tasks.KINDS, "sample", kind)
+    worker.perform(workspace, workspace.store.jobs.add("sample", "x", "", {}).id)
     assert (seen[0].message, seen[0].total, seen[0].unit) == ("Reading the sample", None, "")
 
 
@@ -381,15 +385,15 @@ def test_a_new_stage_is_written_without_waiting_for_the_next_second(workspace, m
     def work(_workspace, _arguments, progress):
         for number in range(4):
             progress(0, None, "", f"stage {number}")
-            end = time.monotonic() + 0.9 * jobs.BEAT
+            end = time.monotonic() + 0.9 * worker.BEAT
             while workspace.store.jobs.get(job.id).message != f"stage {number}":
                 assert time.monotonic() < end, "as late as a beat"
                 time.sleep(0.02)
         return {}
 
-    monkeypatch.setitem(jobs.KINDS, "sample", work)
+    monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=work))
     job = workspace.store.jobs.add("sample", "x", "", {})
-    assert jobs.perform(workspace, job.id).status == "done"
+    assert worker.perform(workspace, job.id).status == "done"
 
 
 # What a failure leaves
@@ -419,11 +423,11 @@ def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace,
     job = failed(workspace, "index", asked, name="i", config=asdict(WORDS))
     elsewhere = failed(workspace, "index", workspace.store.corpora.add("another").id, name="i")
     indexing.build_index(workspace, corpus, "j", WORDS)
-    assert not jobs.is_mended(workspace, job), "another index was built"
+    assert not state.is_mended(workspace, job), "another index was built"
     indexing.build_index(workspace, corpus, "i", WORDS)
-    assert jobs.is_mended(workspace, job)
-    assert not jobs.is_mended(workspace, elsewhere), "the index of another corpus took the name"
-    assert not jobs.is_mended(workspace, failed(workspace, "index", asked, name="i")), "it was built before"
+    assert state.is_mended(workspace, job)
+    assert not state.is_mended(workspace, elsewhere), "the index of another corpus took the name"
+    assert not state.is_mended(workspace, failed(workspace, "index", asked, name="i")), "it was built before"
 
 
 def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, asked):
@@ -431,25 +435,25 @@ def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, aske
     config = RunConfig("i", "q", retriever="bm25")
     job = failed(workspace, "run", asked, name="r", config=asdict(config))
     judging = failed(workspace, "rejudge", asked, run="r")
-    assert jobs.is_mended(workspace, judging), "its run is not there (any more)"
+    assert state.is_mended(workspace, judging), "its run is not there (any more)"
     elsewhere = failed(workspace, "run", workspace.store.corpora.add("another").id, name="r")
     running.run(workspace, "s", config)
-    assert not jobs.is_mended(workspace, job), "another run was made"
+    assert not state.is_mended(workspace, job), "another run was made"
     run = running.run(workspace, "r", config)
-    assert jobs.is_mended(workspace, job)
-    assert not jobs.is_mended(workspace, elsewhere)
+    assert state.is_mended(workspace, job)
+    assert not state.is_mended(workspace, elsewhere)
     late = failed(workspace, "rejudge", asked, run="r")
-    assert not jobs.is_mended(workspace, late), "the run was done before"
+    assert not state.is_mended(workspace, late), "the run was done before"
     workspace.store.runs.set_status(run.id, "failed")
-    assert not jobs.is_mended(workspace, job), "the run failed anew"
+    assert not state.is_mended(workspace, job), "the run failed anew"
 
 
 @pytest.mark.parametrize("kind", ["documents", "index", "questions", "run", "rejudge"])
 def test_what_failed_on_a_deleted_corpus_needs_no_one(workspace, asked, kind):
     job = failed(workspace, kind, asked, name="i", run="i", files=[["a.txt", "folder/a.txt"]])
-    assert jobs.is_mended(workspace, job) is (kind == "rejudge")
+    assert state.is_mended(workspace, job) is (kind == "rejudge")
     workspace.store.corpora.delete(asked)
-    assert jobs.is_mended(workspace, job)
+    assert state.is_mended(workspace, job)
 
 
 FILES = [["a.txt", "one/a.txt"], ["b.txt", "one/b.txt"]]
@@ -474,20 +478,20 @@ GENERATION = {"index": "i", "name": "q", "limit": 5, "seed": 0, "budget": None}
 )
 def test_work_is_told_by_what_it_makes_or_reads(workspace, kind, one, other, same):
     first, second = (workspace.store.jobs.add(kind, "x", "c", arguments) for arguments in (one, other))
-    assert (jobs.work_of(first) == jobs.work_of(second)) is same
-    assert jobs.work_of(first) != jobs.work_of(workspace.store.jobs.add(kind, "x", "another corpus", one))
+    assert (state.work_of(first) == state.work_of(second)) is same
+    assert state.work_of(first) != state.work_of(workspace.store.jobs.add(kind, "x", "another corpus", one))
 
 
 def test_a_cancelled_upload_says_that_the_rest_is_gone_and_an_interrupted_one_can_go_on(workspace):
     job = staged_job(workspace, "interrupted")
     workspace.store.jobs.update(job.id, done=0, total=3, unit="files")
-    assert jobs.kept(workspace.store.jobs.get(job.id)) == "No file was read yet."
-    assert jobs.can_resume(job)
+    assert state.kept(workspace.store.jobs.get(job.id)) == "No file was read yet."
+    assert state.can_resume(job)
     workspace.store.jobs.update(job.id, done=2)
-    assert jobs.kept(workspace.store.jobs.get(job.id)) == "2 of 3 files are read and stay in the corpus."
-    jobs.cancel(workspace, job)
+    assert state.kept(workspace.store.jobs.get(job.id)) == "2 of 3 files are read and stay in the corpus."
+    queue.cancel(workspace, job)
     cancelled = workspace.store.jobs.get(job.id)
-    assert not jobs.can_resume(cancelled)
-    assert jobs.kept(cancelled).endswith("stay in the corpus. Add the others again to read them.")
+    assert not state.can_resume(cancelled)
+    assert state.kept(cancelled).endswith("stay in the corpus. Add the others again to read them.")
     with pytest.raises(UsageError, match="add them again"):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)

@@ -38,6 +38,7 @@ experiments
 health
 report
 jobs
+service
 library
 cli ui
 __init__ __main__
@@ -45,11 +46,7 @@ __init__ __main__
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
-REGISTRIES = "targets.logged_file targets.target retrieval.retrievers "
-REGISTRIES += "index.chunking index.chunker index.headings index.packing index.tokens "
-REGISTRIES += "index.prefixes retrieval.retriever retrieval.reranking retrieval.rerankers "
-REGISTRIES += "questions.formats.registry questions.formats.input_file "
-REGISTRIES += " ".join(file for file in FILES if file.endswith(("_chunker", "_reranker")))
+REGISTRIES = "targets.logged_file targets.target questions.formats.registry questions.formats.input_file"
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store core workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""

@@ -7,7 +7,7 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from ragviz import jobs
 from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
@@ -32,6 +31,7 @@ from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
 from ragviz.index.chunker import Chunker
 from ragviz.index.chunking import CHUNKERS
+from ragviz.jobs import queue, worker
 from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
@@ -152,7 +152,7 @@ def typed(bare: Path) -> Iterator[None]:
 
 def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     configure(monkeypatch, folder)
-    monkeypatch.setattr(jobs, "start", queued)
+    monkeypatch.setattr(queue, "start", queued)
     monkeypatch.setattr(manifest_scanner, "scan_component_manifests", installed_components)
     workspace.clear()  # as a server that is started anew; no other cache is cleared for a test
     yield folder
@@ -160,7 +160,7 @@ def opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def queued(workspace: Workspace, job: Job) -> Job:
-    """Put a job down as `jobs.start` does, and start no process."""
+    """Put a job down as `queue.start` does, and start no process."""
     workspace.store.jobs.update(job.id, status="queued", cancel=False, error="", finished=None, created=time.time())
     return workspace.store.jobs.get(job.id)
 
@@ -253,7 +253,7 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     corpora.add_file(workspace, corpus, "rooms.md", ROOMS)
     indexing.build_index(workspace, corpus, "rooms", IndexConfig(chunk_size=60))
     arguments = {"index": "rooms", "name": "made", "kinds": {"table": 2, "version": 3}, "generator": "extractive"}
-    job = jobs.perform(workspace, workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments).id)
+    job = worker.perform(workspace, workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments).id)
     assert (job.result["proposed"], job.result["limit"], job.result["short"]) == (2, 5, {"version": 3})
     shown = words(show("questions", corpus="rooms", set="made"))
     assert "2 questions generated into made" in shown
@@ -267,7 +267,7 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     cells = next(table.value for table in told.dataframe if "Why" in table.value)
     assert list(cells[["Document", "Kind", "Missing"]].iloc[0]) == ["rooms.md", "which version holds", 3]
     job = workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})
-    assert jobs.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
+    assert worker.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
     app = show("questions", corpus="rooms", set="made")
     assert "missing are" not in words(app)
     assert any(b.label == "Next: make a run" for b in app.button)
@@ -398,7 +398,7 @@ def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
         workspace, [(MARKED, b"# New"), ("new.md", b"# New"), ("bad.pdf", b"%PDF-1.4 nothing")]
     )
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    jobs.perform(workspace, workspace.store.jobs.add("documents", "Read 3 files", corpus.id, arguments).id)
+    worker.perform(workspace, workspace.store.jobs.add("documents", "Read 3 files", corpus.id, arguments).id)
     app = show("documents")
     shown = words(app)
     assert "1 of 3 files read" in shown
@@ -421,11 +421,11 @@ def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) 
         text = text.replace(f"moves {number * 10} litres", "moves nothing")
     folder, staged = corpora.stage(workspace, [(MARKED, text.encode())])
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    jobs.perform(workspace, workspace.store.jobs.add("documents", "Read 1 file", corpus.id, arguments).id)
+    worker.perform(workspace, workspace.store.jobs.add("documents", "Read 1 file", corpus.id, arguments).id)
     app = show("documents")
     assert "9 questions have evidence there: it moves to where its exact text is in the new file" in words(app)
     arguments["replace"] = True
-    jobs.perform(workspace, workspace.store.jobs.add("documents", "Replace 1 file", corpus.id, arguments).id)
+    worker.perform(workspace, workspace.store.jobs.add("documents", "Replace 1 file", corpus.id, arguments).id)
     app = show("documents")
     assert "found again by its exact text for 6 questions, stale for 3 questions" in words(app)
     [link] = [each.proto for each in app.get("page_link") if "Mend" in each.proto.label]
@@ -700,7 +700,8 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(
-            "ragviz.jobs.submit_once", lambda *words: (open_workspace().store.jobs.add(*words[1:5]), True)
+            "ragviz.jobs.queue.submit_once",
+            lambda _, new, *more: (open_workspace().store.jobs.add(*astuple(new)), True),
         )
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
@@ -1279,7 +1280,7 @@ def test_a_failed_job_tells_why_and_can_be_resumed(home: Path) -> None:
     arguments = {"name": "r", "config": {"index": "gone", "questions": "asked"}}
     job = workspace.store.jobs.add("run", "Run r", workspace.store.corpora.get("notes").id, arguments)
     with pytest.raises(NotFoundError):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
     app = show("run")
     assert "There is no index called" in words(app)
     app.button(key=f"resume-{job.id}").click()
@@ -1425,7 +1426,7 @@ def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Pat
     next(button for button in app.button if button.label == "Rebuild").click().run()
     job = workspace.store.jobs.all()[0]
     assert (job.kind, job.arguments["name"]) == ("index", "small")
-    jobs.perform(workspace, job.id)
+    worker.perform(workspace, job.id)
     assert "Damaged" not in words(show("index", corpus="notes"))
 
 

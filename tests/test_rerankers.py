@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import tasks
 from ragviz.models import token_vectors, weights
 from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import KeptPassages, unit
@@ -441,7 +441,7 @@ def test_a_question_whose_reranking_fails_keeps_its_order_and_is_tried_again(ask
     assert "content filter" in judgements.check(asking, run).sentence
     first, same = (measurements.results_of(asking, each)[0].ranking.ids for each in (plain, run))
     assert first == same
-    assert jobs._result_of(asking, run)["failed"] == 1
+    assert tasks._result_of(asking, run)["failed"] == 1
     assert running.rejudge(asking, run) == ["q-north"]
     run = asking.store.runs.get("r")
     assert not provenance.not_reranked(run)

@@ -12,16 +12,18 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from ragviz import jobs, sample
+from ragviz import sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.job import NewJob
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
+from ragviz.jobs import worker
 from ragviz.library.results import Run as Run_
 from ragviz.metrics import ranking
 from ragviz.questions import exchange
@@ -505,7 +507,7 @@ def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
         return retriever_of(workspace, index, *others, **more)
 
     monkeypatch.setattr(running, "retriever_of", refused)
-    job = jobs.perform_new(workspace, "replay", "Replay again", run.corpus_id, {"run": run.id})
+    job = worker.perform_new(workspace, NewJob("replay", "Replay again", run.corpus_id, {"run": run.id}))
     assert job.result["failed"] == {"index=tokens-80": "This index cannot be reached."}
     assert job.result["replayed"] == ["index=recursive-120"]  # BM25 on tokens-200 was replayed for the run "base"
     assert [change.key for change in columns(workspace, "again").missing("search")] == ["index=tokens-80"]

@@ -11,13 +11,14 @@ import psutil
 import pytest
 from pydantic import SecretStr
 
-from ragviz import jobs
 from ragviz.core import errors
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
+from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import queue, worker
 from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
@@ -283,16 +284,16 @@ def test_a_killed_run_is_resumed_and_pays_only_the_calls_in_flight_again(workspa
     server.latency = 0.15
     corpus = workspace.store.corpora.get("pumps")
     choices = {"index": "i", "questions": "q", "retriever": "bm25", "answerer": "model", "metrics": ["all"]}
-    job = jobs.submit_once(workspace, "run", "Run r", corpus.id, {"name": "r", "config": choices})[0]
+    job = queue.submit_once(workspace, NewJob("run", "Run r", corpus.id, {"name": "r", "config": choices}))[0]
     end = time.time() + 120
     while sum("messages" in body for body in server.bodies) < 20:
         assert time.time() < end, workspace.store.jobs.get(job.id)
         time.sleep(0.02)
     os.kill(workspace.store.jobs.get(job.id).pid, signal.SIGKILL)
-    while jobs.refreshed(workspace.store.jobs.get(job.id)).status == "running":
+    while queue.refreshed(workspace.store.jobs.get(job.id)).status == "running":
         time.sleep(0.05)
     server.latency = 0.0
-    jobs.perform(workspace, job.id)
+    worker.perform(workspace, job.id)
     run = workspace.store.runs.get("r")
     assert run.status == "done"
     calls = sum("messages" in body for body in server.bodies)
@@ -323,11 +324,11 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
         started=time.time(), heartbeat=time.time(),
     )  # fmt: skip
     with pytest.raises(UsageError, match=f"being made already .process {me.pid}"):
-        jobs.perform(workspace, second.id)
+        worker.perform(workspace, second.id)
     assert not workspace.store.runs.all()
-    assert jobs.active_runs(workspace) == {"r"}
+    assert queue.active_runs(workspace) == {"r"}
     workspace.store.jobs.update(first.id, status="cancelled")
-    jobs.perform(workspace, workspace.store.jobs.add("run", "Run r", "", {"name": "r", "config": choices}).id)
+    worker.perform(workspace, workspace.store.jobs.add("run", "Run r", "", {"name": "r", "config": choices}).id)
     assert workspace.store.runs.get("r").status == "done"
 
 

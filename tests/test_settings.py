@@ -202,15 +202,16 @@ def test_an_empty_database_is_taken_and_found_again(address: str) -> None:
 JOB = """
 import os, time
 import ragviz
-from ragviz import jobs
+from ragviz.core.job import NewJob
+from ragviz.jobs import queue
 from ragviz.documents import corpora
 workspace = ragviz.open().workspace
 corpus = workspace.store.corpora.add("notes")
 os.chdir("/")
 folder, staged = corpora.stage(workspace, [("a.txt", b"The pump was replaced.")])
 arguments = {"corpus": corpus.id, "folder": str(folder), "files": staged, "replace": False}
-job, _ = jobs.submit_once(workspace, "documents", "Add files", corpus.id, arguments)
-while (job := workspace.store.jobs.get(job.id)).status in jobs.ACTIVE and time.time() < job.created + 300:
+job, _ = queue.submit_once(workspace, NewJob("documents", "Add files", corpus.id, arguments))
+while (job := workspace.store.jobs.get(job.id)).status in queue.ACTIVE and time.time() < job.created + 300:
     time.sleep(0.05)
 print(job.status, [document.name for document in workspace.store.documents.all(corpus.id)])
 """

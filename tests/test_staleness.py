@@ -4,13 +4,14 @@ import json
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import worker
 from ragviz.questions import authoring, staleness
 from ragviz.runs import running
 from ragviz.store.codecs import version_of
@@ -257,7 +258,7 @@ def test_an_upload_sets_aside_and_earlier_runs_stay_readable(shore):
     asked, results = store.rankings.questions(first.id), store.rankings.all(first.id)
     folder, files = corpora.stage(workspace, [("one.md", b"Tides are low at noon.\n")])
     arguments = {"corpus": corpus.name, "folder": str(folder), "files": files, "replace": True}
-    jobs.perform_new(workspace, "documents", "Replace", corpus.id, arguments)
+    worker.perform_new(workspace, NewJob("documents", "Replace", corpus.id, arguments))
     assert statuses(store, question_set) == GONE
     assert (store.rankings.questions(first.id), store.rankings.all(first.id)) == (asked, results)
     assert {q.id for q in asked} == {"tides", "boats", "either", "both", "lamps"}

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
 from ragviz.core.question import Question
@@ -22,6 +21,7 @@ from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
+from ragviz.jobs import queue, worker
 from ragviz.models.chat import ModelClient
 from ragviz.workspace import Workspace
 from tests import model_server
@@ -665,9 +665,9 @@ def test_a_process_that_is_killed_is_resumed_as_a_job(workspace, server):
     assert 55 <= len(chats(server)) < 68
     set_id = workspace.store.sets.get("q").id
     assert sum(bool(q.verified_by) for q in workspace.store.questions.all(set_id)) >= 40, "the first window is stored"
-    [job] = jobs.jobs(workspace)
+    [job] = queue.listed(workspace)
     assert (job.kind, job.status) == ("verify", "interrupted")
-    done = jobs.perform(workspace, job.id)
+    done = worker.perform(workspace, job.id)
     assert (done.status, done.result["unverified"]) == ("done", 0)
     assert {q.verified_by for q in workspace.store.questions.all(set_id)} == {"loopback"}
     assert len(set(chats(server))) == 68

@@ -82,11 +82,11 @@ def test_k_and_budget_are_handed_to_the_page_run_as_they_are_set() -> None:
     running.run(workspace, "answered", config)
     app = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": "50"})
     filled = {"preset": "answered", "index": "small", "set": "asked", "k": "2"}
-    assert made_by(app) == filled | {"budget": "50"}
+    assert made_by(app) == filled | {"context_tokens": "50"}
     fields = {field.label: field.value for field in show("run", **made_by(app)).number_input}
     assert (fields["k"], fields["Context budget (tokens)"]) == (2, 50)
     unlimited = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": what_if_tab.NO_BUDGET})
-    assert made_by(unlimited) == filled | {"budget": "1000000"}
+    assert made_by(unlimited) == filled | {"context_tokens": "1000000"}
     assert made_by(show("results", run="answered", tab=TAB, **{"if-k": "2"})) == filled
 
 

@@ -20,6 +20,7 @@ from ragviz.cli import (
     drill,
     experiments,
     health,
+    options,
     report,
     rescue,
     results,
@@ -31,7 +32,7 @@ from ragviz.cli import (
 from ragviz.cli.console import Json
 from ragviz.cli.corpus import corpus_app
 from ragviz.cli.index import index_app
-from ragviz.cli.lazy import jobs
+from ragviz.cli.lazy import corpus_verbs, queue, state, worker
 from ragviz.cli.questions import questions_app
 from ragviz.cli.runs import runs_app
 from ragviz.cli.settings import prices_app, settings_app
@@ -79,7 +80,7 @@ def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1,
 @app.command("sample")
 def load_sample(as_json: Json = False) -> None:
     """Load the sample: documents, questions, indexes, an experiment, runs."""
-    result = console.perform(console.open_workspace(), "sample", "Load the sample", None, {}).result
+    result = console.perform(console.open_workspace(), corpus_verbs.load_sample()).result
     console.show(
         result,
         as_json,
@@ -99,20 +100,20 @@ def list_jobs(
     """List the jobs, or cancel or resume one."""
     workspace = console.open_workspace()
     if cancel:
-        jobs.cancel(workspace, workspace.store.jobs.get(cancel))
+        queue.cancel(workspace, workspace.store.jobs.get(cancel))
     if resume:
         with console.bar() as watch:
-            jobs.perform(workspace, resume, watch)
-    listed = jobs.jobs(workspace)
-    rows = [(j.id, j.status, j.title, jobs.progress_words(j), jobs.note(workspace, j)) for j in listed]
+            worker.perform(workspace, resume, watch)
+    listed = queue.listed(workspace)
+    rows = [(j.id, j.status, j.title, state.progress_words(j), state.note(workspace, j)) for j in listed]
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 
-app.command("run")(run.run_questions)
+app.command("run", cls=options.DeclaredCommand)(run.run_questions)
 app.command("judge")(run.judge)
 app.command("rejudge")(run.rejudge)
 app.command("results")(results.results)
-app.command("sweep")(experiments.sweep)
+app.command("sweep", cls=options.DeclaredCommand)(experiments.sweep)
 app.command("confirm")(experiments.confirm)
 app.command("rescue")(rescue.rescue)
 app.command("what-if")(what_if.what_if)

@@ -11,7 +11,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import counts, demand
+from ragviz.cli.lazy import counts, demand, question_verbs
 from ragviz.core.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -60,11 +60,9 @@ def questions_asked(
             raise InputError(f"The file {file} cannot be opened: No such file.")
         if index_name:
             workspace.store.indexes.get(index_name)
-        arguments: dict[str, Any] = {"questions": question_set.id, "index": index_name}
-        arguments |= {"files": [(file.name, str(file.absolute()))]}
-        arguments |= {"alike": alike, "apply": apply, "author": author}
-        corpus = workspace.store.corpora.get(question_set.corpus_id)
-        console.perform(workspace, "asked", f"Read {file.name}", corpus, arguments)
+        given = (file.name, str(file.absolute()))
+        log = question_verbs.read_log(question_set, given, index=index_name, alike=alike, apply=apply, author=author)
+        console.perform(workspace, log)
     read = demand.stored(workspace, question_set)
     if read is None:
         raise UsageError(f"Nothing is known of what people ask of '{question_set.name}': give a log.")

@@ -10,10 +10,9 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import competition, health_sentences
+from ragviz.cli.lazy import chunking, competition, health_sentences, run_verbs
 from ragviz.cli.runs import runs_app
 from ragviz.core.run_info import Run
-from ragviz.index import chunking
 
 if TYPE_CHECKING:
     from ragviz.health.competition import Competition
@@ -36,8 +35,7 @@ def runs_again(
     name = name or f"{earlier.name}, again"
     later = workspace.store.runs.find(name)
     if later is None or later.status != "done":
-        corpus = workspace.store.corpora.get(earlier.corpus_id)
-        console.perform(workspace, "again", f"Run {earlier.name} again", corpus, {"run": earlier.id, "name": name})
+        console.perform(workspace, run_verbs.rank_again(earlier, name))
         later = workspace.store.runs.get(name)
     with console.bar() as watch:
         found = competition.competition(workspace, earlier, later, k, watch)

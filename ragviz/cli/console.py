@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
@@ -24,14 +24,11 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from typer.core import TyperCommand
 
-from ragviz.cli.lazy import jobs
+from ragviz.cli.lazy import worker
 from ragviz.core.call import Estimate
-from ragviz.core.document import Corpus
 from ragviz.core.errors import Cancelled, InputError, UsageError
-from ragviz.core.job import Job
+from ragviz.core.job import Job, NewJob
 from ragviz.core.progress import Progress
-from ragviz.retrieval import rerankers
-from ragviz.retrieval.retrievers import RETRIEVERS
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -85,16 +82,6 @@ DryRun = Annotated[
         "--dry-run",
         help="Estimate calls and cost; makes at most two small calls, to measure how long the endpoint takes.",
     ),
-]
-RetrieverOption = Annotated[
-    str | None,
-    typer.Option(help=f"{', '.join(RETRIEVERS)} (default: knn; bm25 on an index without an embedder)."),
-]
-RerankerOption = Annotated[
-    str, typer.Option(help=f"What puts the first chunks in a new order: {', '.join(rerankers.written())}.")
-]
-RerankDepthOption = Annotated[
-    int | None, typer.Option(help="Chunks of each ranking that the reranker reads (default: 50; model: 20).")
 ]
 umask = 0o077
 """Umask of the files that commands write for the user; `main` sets it to the user's own."""
@@ -188,10 +175,10 @@ def bar() -> Iterator[Progress]:
             raise Cancelled(str(stop) or "Stopped.") from stop  # which typer would end without a word
 
 
-def perform(workspace: Workspace, kind: str, title: str, corpus: Corpus | None, arguments: Mapping[str, Any]) -> Job:
+def perform(workspace: Workspace, job: NewJob) -> Job:
     """Do a job here, under a progress bar."""
     with bar() as watch:
-        return jobs.perform_new(workspace, kind, title, corpus.id if corpus else "", arguments, watch)
+        return worker.perform_new(workspace, job, watch)
 
 
 def confirm(question: str, yes: bool) -> None:

@@ -7,17 +7,19 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.cli import console
-from ragviz.cli.console import Json, RetrieverOption
-from ragviz.cli.lazy import drill, faults, health_sentences
+from ragviz.cli import console, options
+from ragviz.cli.console import Json
+from ragviz.cli.lazy import drill, faults, health_sentences, question_verbs
 from ragviz.cli.questions import questions_app
+from ragviz.core.configuration import RunConfig
 
 
-@questions_app.command("drill")
+@questions_app.command("drill", cls=options.DeclaredCommand)
+@options.declared(RunConfig, only=("retriever",))
 def questions_drill(
     set_name: Annotated[str, typer.Argument(metavar="SET")],
     index_name: Annotated[str, typer.Option("--index")],
-    retriever: RetrieverOption = None,
+    choices: Mapping[str, Any],
     k: Annotated[int, typer.Option("-k", min=1, help="Chunks among which the evidence has to be.")] = 3,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     repetitions: Annotated[int, typer.Option(min=1, help="Plantings of each fault in each strength.")] = 20,
@@ -33,10 +35,9 @@ def questions_drill(
     """
     workspace = console.open_workspace()
     question_set, info = workspace.store.sets.get(set_name), workspace.store.indexes.get(index_name)
-    arguments: dict[str, Any] = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": k}
-    arguments |= {"seed": seed, "repetitions": repetitions, "no_worse_than": no_worse_than}
-    corpus = workspace.store.corpora.get(question_set.corpus_id)
-    console.perform(workspace, "drill", f"Drill {question_set.name}", corpus, arguments)
+    chosen: dict[str, Any] = {**choices, "k": k, "seed": seed, "repetitions": repetitions}
+    chosen |= {"no_worse_than": no_worse_than}
+    console.perform(workspace, question_verbs.drill(question_set, info, chosen))
     fact = drill.stored(workspace, question_set)
     assert fact is not None
     console.show(fact | {"words": health_sentences.drill(fact)}, as_json, lambda: _draw(fact))

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import counts, exchange
+from ragviz.cli.lazy import counts, exchange, question_verbs
 from ragviz.questions.formats import registry
 
 if TYPE_CHECKING:
@@ -42,11 +42,10 @@ def questions_import(
     if file_format != registry.AUTO:
         console.one_of("format", file_format, registry.FORMATS)
     files = [(each.name, str(each.absolute())) for each in file]
-    arguments: dict[str, Any] = {"files": files, "name": set_name, "format": file_format}
+    chosen: dict[str, Any] = {"format": file_format, "split": split, "all_needed": all_needed}
     read = input_files.from_paths([(each.name, each) for each in file])
     with exchange.corpus_for(workspace, corpus, read, file_format) as target:
-        arguments |= {"corpus": target.id, "split": split, "all_needed": all_needed}
-        result = console.perform(workspace, "import", f"Import {set_name}", target, arguments).result
+        result = console.perform(workspace, question_verbs.import_files(target, set_name, files, chosen)).result
     _show(workspace, dict(result), as_json)
 
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ragviz.cli import console
+from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import comparison_words, confirming, declaring, estimating, findings, grid
+from ragviz.cli.lazy import comparison_words, declaring, estimating, experiment_verbs, findings, grid
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.core.recording import AnswererName, ContextKind
-from ragviz.index.chunking import CHUNKERS
-from ragviz.retrieval import rerankers
-from ragviz.retrieval.retrievers import RETRIEVERS
 
 if TYPE_CHECKING:
     from ragviz.experiments.conclusion import Conclusion
@@ -23,46 +20,19 @@ if TYPE_CHECKING:
 
 experiments_app = console.group("Experiments: configurations tried on the same questions, by a rule declared before.")
 
-MANY = "Several with commas"
 
-
+@options.declared(IndexConfig, many=True)
+@options.declared(RunConfig, many=True)
+@options.declared(RunConfig, only=("metrics", "judge", "seed"))
 def sweep(
-    corpus: str,
+    corpus: Annotated[str, typer.Argument()],
     questions: Annotated[str, typer.Option("--questions")],
     name: Annotated[str, typer.Option("--name", help="Name of the experiment.")],
-    chunker: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(CHUNKERS)}.")] = "",
-    chunk_size: Annotated[str, typer.Option(help="Tokens, as 100,200,400.")] = "",
-    overlap: Annotated[str, typer.Option(help="Tokens that neighbouring chunks share, as 0,20.")] = "",
-    prefix: Annotated[str, typer.Option(help="What is put before each chunk, as none,title,headings.")] = "",
-    embedder: Annotated[str, typer.Option(help="Names, folders, openai:MODEL, none.")] = "",
-    backend: Annotated[
-        str, typer.Option(help="As local,elasticsearch:hnsw,elasticsearch:int8_hnsw,elasticsearch:flat.")
-    ] = "",
-    similarity: Annotated[str, typer.Option(help="cosine, dot_product, l2_norm.")] = "",
-    retriever: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(RETRIEVERS)}.")] = "",
-    rrf_constant: Annotated[str, typer.Option(help="Constants of reciprocal rank fusion, as 10,60.")] = "",
-    reranker: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(rerankers.written())}.")] = "",
-    rerank_depth: Annotated[str, typer.Option(help="Chunks that the reranker reads, as 20,50.")] = "",
-    depth: Annotated[str, typer.Option(help="Chunks that are ranked.")] = "",
-    k: Annotated[str, typer.Option("-k", help="Chunks that are read, as 3,5.")] = "",
-    answerer: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(get_args(AnswererName))}.")] = "",
-    model: Annotated[str, typer.Option(help="Models that answer.")] = "",
-    temperature: Annotated[str, typer.Option(help="As 0,0.7.")] = "",
-    instructions: Annotated[
-        list[str],
-        typer.Option(
-            help="Added to the prompt of the model that answers: a text, @FILE, or none; may be repeated, for several."
-        ),
-    ] = [],  # noqa: B006
-    context: Annotated[str, typer.Option(help=f"{MANY}: {', '.join(get_args(ContextKind))}.")] = "",
-    context_tokens: Annotated[str, typer.Option(help="Most tokens of chunks that are handed over.")] = "",
+    choices: Mapping[str, Any],
     cells: Annotated[
         Path | None,
         typer.Option(help='A JSON list of cells in place of all combinations, as [{"chunk_size": 100}, …].'),
     ] = None,
-    metrics: Annotated[str, typer.Option(help="Metrics of the answers: all, none, or names with commas.")] = "",
-    judge: Annotated[str, typer.Option(help="Model that judges; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
-    seed: Annotated[int, typer.Option(min=0)] = 0,
     primary: Annotated[str, typer.Option(help="The metric that decides, as recall@3; default: recall at k.")] = "",
     minimum_effect: Annotated[
         float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
@@ -91,33 +61,16 @@ def sweep(
     target, question_set = workspace.store.corpora.get(corpus), workspace.store.sets.get(questions)
     if question_set.corpus_id != target.id:
         raise UsageError(f"Question set '{question_set.name}' is not about corpus '{target.name}'.")
-    given = {
-        "chunker": chunker, "chunk_size": chunk_size, "overlap": overlap, "prefix": prefix, "embedder": embedder,
-        "backend": backend, "similarity": similarity, "retriever": retriever, "rrf_constant": rrf_constant,
-        "reranker": reranker, "rerank_depth": rerank_depth, "depth": depth, "k": k, "answerer": answerer,
-        "model": model, "temperature": temperature, "context": context, "context_tokens": context_tokens,
-    }  # fmt: skip
-    values = {axis: _listed(text) for axis, text in given.items()}
-    values["instructions"] = [console.text_or_file(each) for each in instructions]
-    if cells is not None and any(values.values()):
-        named = ", ".join(f"--{axis.replace('_', '-')}" for axis, each in values.items() if each)
+    common = {axis: choices[axis] for axis in ("metrics", "judge", "seed") if axis in choices}
+    values = {axis: each for axis, each in choices.items() if axis not in common}
+    if cells is not None and values:
+        named = ", ".join(f"--{axis.replace('_', '-')}" for axis in values)
         raise UsageError(f"Give either --cells or values of choices ({named}).")
-    side = _side(split, is_split=question_set.split is not None)
-    planned = grid.planned(
-        workspace,
-        question_set,
-        grid.read_picks(console.read(cells)) if cells is not None else grid.crossed(values),
-        split=side,
-        metrics=_listed(metrics),
-        judge=judge,
-        seed=seed,
-    )
-    rule = declaring.rule_of(
-        planned,
-        primary=primary,
-        minimum_effect=minimum_effect,
-        baseline=baseline,
-        guardrails=[declaring.read_guardrail(text) for text in guardrail],
+    side = experiment_verbs.side_asked(question_set, split or None)
+    picks = grid.read_picks(console.read(cells)) if cells is not None else grid.crossed(values)
+    planned = grid.planned(workspace, question_set, picks, split=side, **common)
+    rule = experiment_verbs.rule_of(
+        planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrail
     )
     if dry_run:
         earlier = workspace.store.experiments.find(name)
@@ -126,26 +79,10 @@ def sweep(
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
         console.show(body, as_json, lambda: _draw_estimate(estimating.words(estimate), planned.left_out))
         return
-    experiment = declaring.declare(workspace, name, question_set, planned, rule, side)
-    job = console.perform(
-        workspace, "sweep", f"Sweep {experiment.name}", target, {"experiment": experiment.id, "budget": budget}
-    )
-    show(experiment.name, as_json=as_json)
+    job = console.perform(workspace, experiment_verbs.sweep(workspace, name, question_set, planned, rule, side, budget))
+    show(name, as_json=as_json)
     if failed := job.result["failed"]:
         console.fail(f"{failed} cells failed: give the command again to try them again.", 1)
-
-
-def _listed(text: str) -> list[str]:
-    return [part for part in (part.strip() for part in text.split(",")) if part]
-
-
-def _side(split: str, *, is_split: bool) -> str:
-    """Return the side that a sweep asks: by default validation where there is one."""
-    if split == "all":
-        return ""
-    if split in ("", "validation"):
-        return "validation" if split or is_split else ""
-    raise UsageError(f"A sweep asks validation or all questions, not '{split}': `ragviz confirm` asks test, once.")
 
 
 @experiments_app.command("list")
@@ -199,10 +136,7 @@ def confirm(
     experiment = workspace.store.experiments.get(name)
     if experiment.confirmation is not None:
         show(experiment.name, as_json=as_json)
-    confirming.check(workspace, experiment)
-    corpus = workspace.store.corpora.get(experiment.corpus_id)
-    arguments = {"experiment": experiment.id, "budget": budget}
-    console.perform(workspace, "confirm", f"Confirm {experiment.name} on test", corpus, arguments)
+    console.perform(workspace, experiment_verbs.confirm(workspace, experiment, budget))
     show(experiment.name, as_json=as_json)
 
 

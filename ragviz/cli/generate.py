@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, spending
+from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, question_verbs, spending
 from ragviz.cli.run import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
@@ -66,9 +66,8 @@ def questions_generate(
         _show_preview(workspace, pipeline.foresee_questions(workspace, **arguments), as_json)
         return
     corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
-    arguments |= {"budget": budget, "author": workspace.settings.person}
     try:
-        result = console.perform(workspace, "questions", f"Generate {set_name}", corpus, arguments).result
+        result = console.perform(workspace, question_verbs.generate(workspace, arguments, budget)).result
     finally:
         if paid := _paid_words(workspace, corpus, set_name):
             console.err.print(console.printable(paid), highlight=False)

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.markup import escape
 
-from ragviz.cli import console
+from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import counts, damage, deletion, indexing, preview, search, tokenizer
-from ragviz.core.configuration import IndexConfig
+from ragviz.cli.lazy import choices as run_choices
+from ragviz.cli.lazy import (
+    chunking,
+    counts,
+    damage,
+    deletion,
+    index_verbs,
+    indexing,
+    preview,
+    retrievers,
+    search,
+    tokenizer,
+)
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.index_info import IndexInfo
-from ragviz.index import chunking, prefixes
-from ragviz.index.chunking import CHUNKERS
-from ragviz.retrieval import rerankers
-from ragviz.retrieval.retrievers import chosen
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
@@ -27,62 +35,24 @@ if TYPE_CHECKING:
 index_app = console.group("Indexes: build, preview, search.")
 
 
-_NEW = IndexConfig()
-_TOKENS = "In the embedder's tokens; without one, in the packaged model's"
-ChunkerOption = Annotated[str, typer.Option(help=", ".join(CHUNKERS))]
-ChunkerOptions = Annotated[list[str], typer.Option("--chunker-option", help="The chunker's own, as NAME=VALUE.")]
-PrefixOption = Annotated[
-    str | None,
-    typer.Option(help=f"Put before each chunk when it is embedded and indexed: {', '.join(prefixes.PREFIXES)}."),
-]
-TokensOption = Annotated[int, typer.Option(help=f"{_TOKENS}.")]
-EmbedderOption = Annotated[
-    str | None, typer.Option(help="Model name, folder, openai:MODEL, or none: nothing is embedded, BM25 only.")
-]
-
-
-@index_app.command("build")
+@index_app.command("build", cls=options.DeclaredCommand)
+@options.declared(IndexConfig)
 def index_build(
-    corpus: str,
+    corpus: Annotated[str, typer.Argument()],
     index_name: Annotated[str, typer.Option("--name")],
-    chunker: Annotated[str | None, typer.Option(help=f"{', '.join(CHUNKERS)} (default: {_NEW.chunker}).")] = None,
-    chunk_size: Annotated[int | None, typer.Option(help=f"{_TOKENS} (default: {_NEW.chunk_size}).")] = None,
-    overlap: Annotated[int | None, typer.Option(help=f"{_TOKENS} (default: {_NEW.overlap}).")] = None,
-    chunker_option: ChunkerOptions = [],  # noqa: B006
-    prefix: PrefixOption = None,
-    embedder: EmbedderOption = None,
-    backend: Annotated[
-        str | None, typer.Option(help="local or elasticsearch (default: elasticsearch when configured).")
-    ] = None,
-    similarity: Annotated[str | None, typer.Option(help=f"Of vectors (default: {_NEW.similarity}).")] = None,
-    option: Annotated[list[str], typer.Option(help="Options of the backend, as NAME=VALUE: type=flat, m=16 …")] = [],  # noqa: B006
+    choices: Mapping[str, Any],
     fresh: Annotated[bool, typer.Option("--fresh", help="Rebuild, even when nothing changed.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build an index of CORPUS, or bring it up to date; of one that exists, what is not given stays as it was built."""
     workspace = console.open_workspace()
     target, existing = workspace.store.corpora.get(corpus), workspace.store.indexes.find(index_name)
-    given: dict[str, Any] = {
-        "chunker": chunker and console.one_of("chunker", chunker, CHUNKERS),
-        "chunk_size": chunk_size,
-        "overlap": overlap,
-        "embedder": None if embedder is None else workspace.embedder_name(embedder),
-        "backend": backend,
-        "similarity": similarity,
-        "prefix": prefix and console.one_of("prefix", prefix, prefixes.PREFIXES),
-    }
-    config = existing.config if existing else _new_config(workspace)
-    same_chunker = chunker in (None, config.chunker)  # another one has other parameters
-    own = {**(config.chunker_options if same_chunker else {}), **dict(map(_chunker_option, chunker_option))}
-    options = {**config.options, **dict(map(_option, option))}
-    given = {name: value for name, value in given.items() if value is not None}
-    config = replace(config, **given, chunker_options=own, options=options)
-    arguments = {"corpus": corpus, "name": index_name, "config": asdict(config), "fresh": fresh}
-    indexing.check_build(workspace, target, index_name, config)
+    job = index_verbs.build(workspace, target, index_name, choices, fresh=fresh)
+    config = index_verbs.configured(workspace, index_name, choices)
     if existing:
         console.err.print(console.printable(_as_built(existing, config)), highlight=False)
     _warn_of_languages(config, workspace.store.documents.all(target.id))
-    built = console.perform(workspace, "index", f"Build {index_name}", target, arguments).result
+    built = console.perform(workspace, job).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
@@ -94,11 +64,6 @@ def index_build(
             "is not embedded."
         )
         console.err.print(console.printable(limit))
-
-
-def _new_config(workspace: Workspace) -> IndexConfig:
-    """Return the configuration of an index of which nothing is said."""
-    return replace(_NEW, embedder=workspace.embedder_name(None), backend=workspace.default_backend)
 
 
 def _as_built(info: IndexInfo, config: IndexConfig) -> str:
@@ -118,14 +83,11 @@ def _value(value: object) -> str:
     return str(value) or "none"
 
 
-@index_app.command("preview")
+@index_app.command("preview", cls=options.DeclaredCommand)
+@options.declared(IndexConfig, only=("chunker", "chunk_size", "overlap", "chunker_options", "embedder"))
 def index_preview(
-    corpus: str,
-    chunker: ChunkerOption = "tokens",
-    chunk_size: TokensOption = 200,
-    overlap: TokensOption = 0,
-    chunker_option: ChunkerOptions = [],  # noqa: B006
-    embedder: EmbedderOption = None,
+    corpus: Annotated[str, typer.Argument()],
+    choices: Mapping[str, Any],
     document: Annotated[
         str, typer.Option(help="Document whose chunks are shown; default: the first of the corpus.")
     ] = "",
@@ -134,13 +96,7 @@ def index_preview(
     """Show how a document of CORPUS would be chunked, and the size of an index; builds nothing."""
     workspace = console.open_workspace()
     target = workspace.store.corpora.get(corpus)
-    config = IndexConfig(
-        chunker=cast(Any, console.one_of("chunker", chunker, CHUNKERS)),
-        chunk_size=chunk_size,
-        overlap=overlap,
-        embedder=workspace.embedder_name(embedder),
-        chunker_options=dict(map(_chunker_option, chunker_option)),
-    )
+    config = index_verbs.configured(workspace, "", choices)
     documents = [d for d in workspace.store.documents.all(target.id) if d.status == "ok" and d.characters]
     displayed = next((d for d in documents if document in ("", d.name)), None)
     if displayed is None:
@@ -209,21 +165,6 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
         console.out.print(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 
-def _chunker_option(pair: str) -> tuple[str, float]:
-    key, value = _option(pair)
-    try:
-        return key, value if isinstance(value, int) else float(value)
-    except ValueError:
-        raise UsageError(f"{key} of the chunker is {value!r}: give a number.") from None
-
-
-def _option(pair: str) -> tuple[str, Any]:
-    key, equals, value = pair.partition("=")
-    if not equals:
-        raise UsageError(f"'{pair}' is not an option: write NAME=VALUE.")
-    return key, int(value) if value.isdigit() else value
-
-
 @index_app.command("list")
 def index_list(as_json: Json = False) -> None:
     """List the indexes."""
@@ -252,22 +193,21 @@ def index_list(as_json: Json = False) -> None:
     console.show(rows, as_json, lambda: console.table(columns, cells))
 
 
-@index_app.command("search")
+@index_app.command("search", cls=options.DeclaredCommand)
+@options.declared(RunConfig, only=("retriever", "reranker", "rerank_depth"))
 def index_search(
     index_name: Annotated[str, typer.Argument(metavar="NAME")],
-    query: str,
+    query: Annotated[str, typer.Argument()],
+    choices: Mapping[str, Any],
     k: Annotated[int, typer.Option("-k", min=1, max=1000)] = 5,
-    retriever: console.RetrieverOption = None,
-    reranker: console.RerankerOption = rerankers.NONE,
-    rerank_depth: console.RerankDepthOption = None,
     as_json: Json = False,
 ) -> None:
     """Rank the chunks of an index for a query."""
     workspace = console.open_workspace()
     info = workspace.store.indexes.get(index_name)
-    hits = search.search(
-        workspace, info, query, chosen(info, retriever), k, reranker, rerank_depth or rerankers.default_depth(reranker)
-    )
+    run = run_choices.run_config(info.config, choices)
+    retrievers.check_offered(info, run.retriever)
+    hits = search.search(workspace, info, query, run.retriever, k, run.reranker, run.rerank_depth)
     rows = [
         {"rank": f.hit.rank, "score": f.hit.score, "chunk_id": f.hit.chunk_id, "document": f.document_name}
         | ({"start": f.chunk.start, "end": f.chunk.end, "page": f.chunk.page, "text": f.chunk.text} if f.chunk else {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ragviz import connections as connections
-    from ragviz import jobs as jobs
     from ragviz.analysis import abstention as abstention
     from ragviz.analysis import compare as compare
     from ragviz.analysis import comparison_words as comparison_words
@@ -44,10 +45,14 @@ if TYPE_CHECKING:
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine
     from ragviz.health import synthetic as synthetic
+    from ragviz.index import chunking as chunking
     from ragviz.index import damage as damage
     from ragviz.index import deletion as deletion
     from ragviz.index import indexing as indexing
     from ragviz.index import preview as preview
+    from ragviz.jobs import queue as queue
+    from ragviz.jobs import state as state
+    from ragviz.jobs import worker as worker
     from ragviz.judging import controls as controls
     from ragviz.judging import forecast as forecast
     from ragviz.metrics import questeval as questeval
@@ -66,6 +71,8 @@ if TYPE_CHECKING:
     from ragviz.questions import without_model as without_model
     from ragviz.report import junit as junit
     from ragviz.report import reports as reports
+    from ragviz.retrieval import rerankers as rerankers
+    from ragviz.retrieval import retrievers as retrievers
     from ragviz.retrieval import search as search
     from ragviz.runs import acceptance as acceptance
     from ragviz.runs import alternatives as alternatives
@@ -86,6 +93,11 @@ if TYPE_CHECKING:
     from ragviz.runs import verdicts as verdicts
     from ragviz.runs import what_if as what_if
     from ragviz.runs import what_if_words as what_if_words
+    from ragviz.service import corpus_verbs as corpus_verbs
+    from ragviz.service import experiment_verbs as experiment_verbs
+    from ragviz.service import index_verbs as index_verbs
+    from ragviz.service import question_verbs as question_verbs
+    from ragviz.service import run_verbs as run_verbs
     from ragviz.store import codecs as codecs
     from ragviz.targets import targets as targets
     from ragviz.text import counts as counts
@@ -99,91 +111,10 @@ class _Lazy:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(import_module(f"ragviz.{self._module}"), name)
+        return getattr(import_module(self._module), name)
 
 
-if not TYPE_CHECKING:
-    acceptance = _Lazy("runs.acceptance")
-    authoring = _Lazy("questions.authoring")
-    cases = _Lazy("runs.cases")
-    choices = _Lazy("runs.choices")
-    codecs = _Lazy("store.codecs")
-    abstention = _Lazy("analysis.abstention")
-    compare = _Lazy("analysis.compare")
-    comparison_words = _Lazy("analysis.comparison_words")
-    comparisons = _Lazy("runs.comparisons")
-    confirming = _Lazy("experiments.confirming")
-    connections = _Lazy("connections")
-    counts = _Lazy("text.counts")
-    targets = _Lazy("targets.targets")
-    controls = _Lazy("judging.controls")
-    corpora = _Lazy("documents.corpora")
-    damage = _Lazy("index.damage")
-    declaring = _Lazy("experiments.declaring")
-    deletion = _Lazy("index.deletion")
-    competition = _Lazy("health.competition")
-    drill = _Lazy("health.drill")
-    faults = _Lazy("health.faults")
-    health_sentences = _Lazy("health.health_sentences")
-    synthetic = _Lazy("health.synthetic")
-    demand = _Lazy("health.demand")
-    diagnose = _Lazy("analysis.diagnose")
-    estimating = _Lazy("experiments.estimating")
-    contents = _Lazy("health.contents")
-    effects = _Lazy("health.effects")
-    examination = _Lazy("health.examination")
-    checks = _Lazy("health.checks")
-    material = _Lazy("health.material")
-    quarantine = _Lazy("health.quarantine")
-    evaluate = _Lazy("analysis.evaluate")
-    findings = _Lazy("experiments.findings")
-    exports = _Lazy("runs.exports")
-    forecast = _Lazy("judging.forecast")
-    imports = _Lazy("runs.imports")
-    former_documents = _Lazy("text.former_documents")
-    exchange = _Lazy("questions.exchange")
-    pipeline = _Lazy("generation.pipeline")
-    grid = _Lazy("experiments.grid")
-    indexing = _Lazy("index.indexing")
-    interchange = _Lazy("questions.interchange")
-    jobs = _Lazy("jobs")
-    junit = _Lazy("report.junit")
-    judgements = _Lazy("runs.judgements")
-    measurements = _Lazy("runs.measurements")
-    moved_questions = _Lazy("runs.moved_questions")
-    leaderboards = _Lazy("analysis.leaderboards")
-    outcomes = _Lazy("analysis.outcomes")
-    pareto = _Lazy("analysis.pareto")
-    settings = _Lazy("analysis.settings")
-    slices = _Lazy("analysis.slices")
-    ties = _Lazy("analysis.ties")
-    occurrences = _Lazy("questions.occurrences")
-    plan = _Lazy("generation.plan")
-    plan_record = _Lazy("generation.plan_record")
-    pooled = _Lazy("analysis.pooled")
-    preview = _Lazy("index.preview")
-    questeval = _Lazy("metrics.questeval")
-    question_types = _Lazy("questions.question_types")
-    registry = _Lazy("metrics.registry")
-    risk_coverage = _Lazy("analysis.risk_coverage")
-    alternatives = _Lazy("runs.alternatives")
-    replays = _Lazy("runs.replays")
-    reports = _Lazy("report.reports")
-    rescue_words = _Lazy("runs.rescue_words")
-    requirements = _Lazy("analysis.requirements")
-    running = _Lazy("runs.running")
-    search = _Lazy("retrieval.search")
-    searched_again = _Lazy("runs.searched_again")
-    sets = _Lazy("questions.sets")
-    spending = _Lazy("models.spending")
-    splits = _Lazy("questions.splits")
-    without_model = _Lazy("questions.without_model")
-    staleness = _Lazy("questions.staleness")
-    summaries = _Lazy("runs.summaries")
-    tables = _Lazy("runs.tables")
-    tokenizer = _Lazy("models.tokenizer")
-    verdicts = _Lazy("runs.verdicts")
-    verifying = _Lazy("generation.verifying")
-    versions = _Lazy("questions.versions")
-    what_if = _Lazy("runs.what_if")
-    what_if_words = _Lazy("runs.what_if_words")
+if not TYPE_CHECKING:  # the list stands once, above
+    for _node in ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8"))):
+        if isinstance(_node, ast.ImportFrom) and _node.module.startswith("ragviz"):
+            globals()[_node.names[0].name] = _Lazy(f"{_node.module}.{_node.names[0].name}")

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words
+from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words, run_verbs
 
 if TYPE_CHECKING:
     from ragviz.analysis.rescue import Rescue
@@ -57,12 +57,9 @@ def rescue(
         return
     cheap = changes.missing(replays.held(workspace, changes))
     if not stored and (cheap or build or combine or reranker):
-        corpus = workspace.store.corpora.get(run.corpus_id)
-        arguments: dict[str, Any] = {"run": run.id}
-        arguments |= {"build": True} if build else {}
-        arguments |= {"combine": shown_k} if combine else {}
-        arguments |= {"rerankers": reranker, "budget": budget} if reranker else {}
-        job = console.perform(workspace, "replay", f"Replay {run.name}", corpus, arguments)
+        at = shown_k if combine else None
+        new = run_verbs.replay(run, build=build, combine=at, rerankers=reranker, budget=budget if reranker else None)
+        job = console.perform(workspace, new)
         failed = dict(job.result["failed"])
     together = replays.combination(workspace, replays.columns_of(workspace, run), shown_k)
     columns = together.columns

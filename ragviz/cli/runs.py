@@ -16,10 +16,10 @@ from ragviz.cli.lazy import (
     evaluate,
     exports,
     imports,
-    jobs,
     measurements,
     outcomes,
     question_types,
+    queue,
     summaries,
     targets,
 )
@@ -44,7 +44,7 @@ def runs_list(
     workspace = console.open_workspace()
     corpus_id = workspace.store.corpora.get(corpus).id if corpus else None
     runs = [run for run in workspace.store.runs.all(corpus_id) if not tag or tag in run.tags]
-    status = jobs.run_statuses(workspace, runs)
+    status = queue.run_statuses(workspace, runs)
     measured = summaries.summaries(workspace, runs) if metrics else {}
     rows = [
         {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance}

@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import spending, verifying
+from ragviz.cli.lazy import question_verbs, spending, verifying
 from ragviz.cli.questions import questions_app
 from ragviz.cli.run import show_forecast
 
@@ -46,9 +46,7 @@ def questions_verify(
         estimate = verifying.foresee_verification(workspace, **arguments)
         show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")
         return
-    corpus = workspace.store.corpora.get(workspace.store.indexes.get(index_name).corpus_id)
-    arguments |= {"budget": budget}
-    result = console.perform(workspace, "verify", f"Verify {set_name}", corpus, arguments).result
+    result = console.perform(workspace, question_verbs.verify(workspace, arguments, budget)).result
     console.show(result, as_json, lambda: _draw(result))
 
 

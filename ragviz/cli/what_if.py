@@ -8,7 +8,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import judgements, risk_coverage, searched_again, what_if_words
+from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, what_if_words
 from ragviz.cli.lazy import what_if as what_ifs
 from ragviz.core.errors import UsageError
 
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ragviz.analysis.risk_coverage import Confidence
-    from ragviz.core.run_info import Run
-    from ragviz.runs.searched_again import Part
     from ragviz.runs.what_if import Tried
-    from ragviz.workspace import Workspace
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
 
@@ -49,22 +46,15 @@ def what_if(
     pairs = what_ifs.pairs_of(workspace, run)
     held = what_ifs.held_of(workspace, run, pairs)
     if constant is not None and constant != run.config.rrf_constant and held.held is None:
-        _search(workspace, run, "components")
+        console.perform(workspace, run_verbs.search_again(workspace, run, "components"))
         held = what_ifs.held_of(workspace, run, pairs)
     if exact:
-        _search(workspace, run, "exact")
+        console.perform(workspace, run_verbs.search_again(workspace, run, "exact"))
     own = what_ifs.own_choices(run)
     choices = what_ifs.chosen_from(held, k, threshold, own.budget if budget is None else budget)
     judgement = judgements.judgement_of(workspace, run)
     tried = what_ifs.tried(workspace, held, pairs, judgement, choices, constant=constant, by=by, most=risk)
     console.show(what_ifs.to_json(tried), as_json, lambda: _draw(tried))
-
-
-def _search(workspace: Workspace, run: Run, part: Part) -> None:
-    """Search for a part in a job; what is kept is not searched for again."""
-    searched_again.check(workspace, run, part)
-    corpus = workspace.store.corpora.get(run.corpus_id)
-    console.perform(workspace, "search", f"Search again for {run.name}", corpus, {"run": run.id, "part": part})
 
 
 def _draw(tried: Tried) -> None:

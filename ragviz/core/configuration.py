@@ -140,7 +140,8 @@ class RunConfig:
     reranker: RerankerName = choice(
         "none",
         "Reranker",
-        "What puts the first chunks of each ranking in a new order.",
+        "What puts the first chunks of each ranking in a new order; a model's name follows a colon: "
+        "cross-encoder:NAME-OR-FOLDER.",
         "retrieve",
         choices="retrieval.rerankers:RERANKERS",
         colon=True,

@@ -64,10 +64,12 @@ class Field:
     def option(self) -> str:
         """The name on the command line.
 
-        >>> Field(3, "k", name="k").option, Field(0, "Overlap", name="chunk_overlap").option
-        ('-k', '--chunk-overlap')
+        >>> Field(3, "k", name="k").option, Field({}, "Options", name="own_options").option
+        ('-k', '--own-option')
         """
-        return f"-{self.name}" if len(self.name) == 1 else f"--{self.name.replace('_', '-')}"
+        if len(self.name) == 1:
+            return f"-{self.name}"
+        return f"--{(self.name.removesuffix('s') if self.type is dict else self.name).replace('_', '-')}"
 
     def known(self) -> dict[str, str]:
         """Return what can be chosen, and what it does; {} for anything. A default that no registry has comes first."""
@@ -132,9 +134,9 @@ class Field:
         elif self.type is str:
             self._check_text(value)
         elif self.type is tuple:
-            if isinstance(value, str) or not all(isinstance(each, str) for each in value):
+            value = (value,) if isinstance(value, str) else tuple(value)
+            if not all(isinstance(each, str) for each in value):
                 raise UsageError(f"{self._noun} is a list of names: {value!r} is not.")
-            value = tuple(value)
         return value
 
     def range(self) -> str:

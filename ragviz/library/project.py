@@ -15,29 +15,29 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
-from ragviz import jobs
-from ragviz.core.configuration import Backend, IndexConfig, RetrieverName, RunConfig
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import RowErrors, UsageError
+from ragviz.core.job import NewJob
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
-from ragviz.core.recording import AnswererName, ContextKind
-from ragviz.core.split import Side
 from ragviz.documents import corpora
-from ragviz.experiments import declaring, grid
+from ragviz.experiments import grid
+from ragviz.jobs import worker
+from ragviz.library.arguments import takes
 from ragviz.library.display import Shown
 from ragviz.library.experiments import Experiment
 from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import files as input_files
 from ragviz.questions.formats import registry
-from ragviz.retrieval import rerankers, retrievers
-from ragviz.runs import choices, comparisons
+from ragviz.runs import comparisons
+from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs
 from ragviz.store import disk
 from ragviz.workspace import Workspace, open_workspace
 
@@ -77,45 +77,20 @@ class Project(Shown):
                 )
         return Documents(into.name, tuple(outcomes))
 
-    def build_index(
-        self,
-        corpus: str,
-        name: str,
-        *,
-        chunker: str = "tokens",
-        chunk_size: int = 200,
-        overlap: int = 0,
-        chunker_options: Mapping[str, float] | None = None,
-        prefix: str = "none",
-        embedder: str | None = None,
-        backend: Backend | None = None,
-    ) -> Index:
+    @takes(IndexConfig)
+    def build_index(self, corpus: str, name: str, **choices: Any) -> Index:
         """Build an index of a corpus, or bring the one of this name up to date.
 
-        `chunk_size` and `overlap` are in tokens; `chunker_options` are the chunker's own parameters. `prefix` ("title",
-        "headings") is put before each chunk when it is embedded and indexed for BM25, not where it is read. `embedder`
-        (default: RAGVIZ_EMBEDDER) is a SentenceTransformer's name or folder, "openai:MODEL", or "none" for an index
-        without vectors, which BM25 alone can search. `backend` is by default "elasticsearch" where ELASTICSEARCH_URL is
-        set, else "local".
-        Only what changed since the last build is cut and embedded; other choices build it anew.
+        What is not given stays as an existing index was built. Only what changed since the last build is cut and
+        embedded; other choices build it anew.
 
         Raises:
             UsageError: no such corpus, no text in it, a choice that cannot be used, a name that another corpus has.
             SearchError, ModelError: the index's or the embedder's server fails.
 
         """
-        config = IndexConfig(
-            chunker=chunker,
-            chunk_size=chunk_size,
-            overlap=overlap,
-            embedder=self.workspace.embedder_name(embedder),
-            backend=backend or self.workspace.default_backend,
-            chunker_options=chunker_options or {},
-            prefix=prefix,
-        )
         target = self.workspace.store.corpora.get(corpus)
-        arguments = {"corpus": target.name, "name": name, "config": asdict(config)}
-        return Index(self.workspace, self._do("index", f"Build {name}", target.id, arguments)["index"])
+        return Index(self.workspace, self._do(index_verbs.build(self.workspace, target, name, choices))["index"])
 
     def import_questions(
         self,
@@ -195,48 +170,17 @@ class Project(Shown):
                 rejected.
 
         """
-        info = self.workspace.store.indexes.get(index)
-        arguments: dict[str, Any] = {"index": info.name, "name": name, "limit": limit, "generator": generator}
-        arguments |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
-        arguments |= {"every_chunk": every_chunk, "fill": fill, "verify": verify, "budget": budget}
-        result = self._do("questions", f"Generate {name}", info.corpus_id, arguments)
+        chosen: dict[str, Any] = {"index": index, "name": name, "limit": limit, "generator": generator}
+        chosen |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
+        chosen |= {"every_chunk": every_chunk, "fill": fill, "verify": verify}
+        result = self._do(question_verbs.generate(self.workspace, chosen, budget))
         return QuestionSet(self.workspace, result["questions"])
 
-    def run(
-        self,
-        index: str,
-        questions: str,
-        name: str,
-        *,
-        retriever: RetrieverName | None = None,
-        k: int = 3,
-        depth: int = 50,
-        seed: int = 0,
-        answerer: AnswererName = "none",
-        model: str = "",
-        temperature: float = 0.0,
-        instructions: str = "",
-        context: ContextKind = "retrieved",
-        context_tokens: int = 3000,
-        split: Side | Literal[""] = "",
-        metrics: Sequence[str] = (),
-        judge: str = "",
-        budget: float | None = None,
-        reranker: str = rerankers.NONE,
-        rerank_depth: int | None = None,
-    ) -> Run:
+    @takes(RunConfig)
+    def run(self, index: str, questions: str, name: str, *, budget: float | None = None, **choices: Any) -> Run:
         """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
 
-        Chunks are ranked to `depth` by `retriever` (default: "knn", or "bm25" on an index without vectors). A
-        `reranker` ("maxsim", "cross-encoder:NAME-OR-FOLDER", "model") puts the first `rerank_depth` of them
-        (default: 50, for "model" 20) in a new order. An
-        `answerer` answers from the first `k` of them, at most `context_tokens` tokens (`context` "none": from
-        no chunk, "oracle": from the gold ones); `model` answers where that is "model" (default: RAGVIZ_MODEL), and
-        `instructions` are added to its prompt.
-        `metrics` of the answers are names, "all" or "none" (default: all for a model's answers, for others
-        those that need no judge); `judge` is the model that judges (default: RAGVIZ_JUDGE). `split` asks one
-        side of the set's split only ("validation", "test"). `budget` is the
-        most dollars the run may cost. An interrupted run resumes when it is repeated.
+        `budget` is the most dollars the run may cost. An interrupted run resumes when it is repeated.
 
         Raises:
             UsageError: a name is unknown or taken, a choice cannot be used, no model is configured.
@@ -245,32 +189,8 @@ class Project(Shown):
 
         """
         info, question_set = self.workspace.store.indexes.get(index), self.workspace.store.sets.get(questions)
-        config = RunConfig(
-            index=info.id,
-            questions=question_set.id,
-            retriever=retrievers.chosen(info, retriever),
-            k=k,
-            depth=depth,
-            seed=seed,
-            answerer=answerer,
-            model=model,
-            temperature=temperature,
-            instructions=instructions,
-            context=context,
-            context_tokens=context_tokens,
-            split=split,
-            metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
-            judge=judge,
-            reranker=reranker,
-            rerank_depth=rerankers.default_depth(reranker) if rerank_depth is None else rerank_depth,
-        )
-        choices.check_run(config)
-        if split:
-            choices.check_split(question_set, split, question_set.sides.get(split, 0))
-        config = choices.resolved(self.workspace, config)
-        choices.check_budget(self.workspace, config, budget)
-        arguments = {"name": name, "config": asdict(config), "budget": budget}
-        return Run(self.workspace, self._do("run", f"Run {name}", info.corpus_id, arguments)["run"])
+        config = run_verbs.configured(self.workspace, info, question_set, choices)
+        return Run(self.workspace, self._do(run_verbs.make(self.workspace, name, config, budget))["run"])
 
     def sweep(
         self,
@@ -303,20 +223,14 @@ class Project(Shown):
 
         """
         question_set = self.workspace.store.sets.get(questions)
-        side = ("validation" if question_set.split else "") if split is None else split
+        side = experiment_verbs.side_asked(question_set, split)
         picks = list(cells) or grid.crossed(values)
         planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
-        rule = declaring.rule_of(
-            planned,
-            primary=primary,
-            minimum_effect=minimum_effect,
-            baseline=baseline,
-            guardrails=[declaring.read_guardrail(text) for text in guardrails],
+        rule = experiment_verbs.rule_of(
+            planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrails
         )
-        declared = declaring.declare(self.workspace, name, question_set, planned, rule, side)
-        arguments = {"experiment": declared.id, "budget": budget}
-        self._do("sweep", f"Sweep {declared.name}", declared.corpus_id, arguments)
-        return Experiment(self.workspace, declared.name)
+        self._do(experiment_verbs.sweep(self.workspace, name, question_set, planned, rule, side, budget))
+        return self.open_experiment(name)
 
     def confirm(self, experiment: Experiment | str, *, budget: float | None = None) -> Experiment:
         """Run baseline and chosen configuration of an experiment on the test side, once.
@@ -327,8 +241,7 @@ class Project(Shown):
         """
         opened = self.open_experiment(experiment if isinstance(experiment, str) else experiment.name)
         declared = self.workspace.store.experiments.get(opened.name)
-        arguments = {"experiment": declared.id, "budget": budget}
-        self._do("confirm", f"Confirm {declared.name} on test", declared.corpus_id, arguments)
+        self._do(experiment_verbs.confirm(self.workspace, declared, budget))
         return opened
 
     def open_experiment(self, name: str) -> Experiment:
@@ -368,9 +281,9 @@ class Project(Shown):
         """Open an existing run; NotFoundError names those that exist."""
         return Run(self.workspace, self.workspace.store.runs.get(name).name)
 
-    def _do(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _do(self, new: NewJob) -> Mapping[str, Any]:
         with _disk_errors_explained():
-            return jobs.perform_new(self.workspace, kind, title, corpus_id, arguments, self.progress).result
+            return worker.perform_new(self.workspace, new, self.progress).result
 
     def _title(self) -> str:
         return f"ragviz project in {self.workspace.settings.home}"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pandas as pd
 
-from ragviz import jobs
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import comparison_words, diagnose
 from ragviz.core import run_info
@@ -20,11 +19,13 @@ from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
 from ragviz.core.question import ASKED
 from ragviz.documents import corpora
+from ragviz.jobs import worker
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
 from ragviz.questions import interchange, sets
 from ragviz.retrieval import retrievers, search
 from ragviz.runs import alternatives, exports, judgements, measurements, replays, rescue_words, tables
+from ragviz.service import run_verbs
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -213,9 +214,8 @@ class Run(Shown):
         current = self._record()
         alternatives.check(current, k)
         at = current.config.k if k is None else k
-        arguments: dict[str, Any] = {"run": current.id, "build": build, "rerankers": list(rerankers)}
-        arguments |= {"combine": at} if combine else {}
-        jobs.perform_new(self.workspace, "replay", f"Replay {current.name}", current.corpus_id, arguments)
+        new = run_verbs.replay(current, build=build, combine=at if combine else None, rerankers=rerankers)
+        worker.perform_new(self.workspace, new)
         columns = replays.combination(self.workspace, replays.columns_of(self.workspace, current), at).columns
         body = rescue_words.to_json(columns, replays.rescue(columns, at))
         rows = [

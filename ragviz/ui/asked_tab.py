@@ -16,6 +16,7 @@ from ragviz.core.run_info import Run
 from ragviz.documents import corpora
 from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, person, presses, widgets, wording
 from ragviz.ui.kit import heading, notices, saving, table, tiles
@@ -85,9 +86,8 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
 def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, alike: float) -> None:
     folder, staged = corpora.stage(cache.workspace(), [(file.name, file.getvalue())])
     upload = st.session_state.setdefault("upload-session", new_id()) + f"-asked-{st.session_state.get('logs', 0)}"
-    arguments = {"questions": question_set.id, "folder": str(folder), "files": staged, "upload": upload}
-    arguments |= {"index": index, "alike": alike, "apply": False, "author": ""}
-    job = job_panel.submit("read-log", "asked", f"Read {file.name}", corpus.id, arguments)
+    log = question_verbs.read_log(question_set, staged[0], index=index, alike=alike, folder=str(folder), upload=upload)
+    job = job_panel.submit("read-log", log)
     if job.arguments["folder"] != str(folder):
         corpora.discard_staged(cache.workspace(), Path(folder))  # these copies were made by a second press
     st.session_state["logs"] = st.session_state.get("logs", 0) + 1

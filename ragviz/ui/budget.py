@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.core.experiment import Experiment
 from ragviz.core.run_info import Run
+from ragviz.jobs import queue
 from ragviz.ui import cache
 
 RUN_OF = {"run": "name", "index-run": "name", "rejudge": "run"}
@@ -30,7 +30,7 @@ def field_of_run(run: Run, key: str) -> float | None:
 
 def field_of_experiment(experiment: Experiment) -> float | None:
     """Ask for the budget of an experiment that is continued or confirmed; the default is its last one."""
-    its_jobs = (job for job in jobs.jobs(cache.workspace()) if job.arguments.get("experiment") == experiment.id)
+    its_jobs = (job for job in queue.listed(cache.workspace()) if job.arguments.get("experiment") == experiment.id)
     newest = next(its_jobs, None)
     with st.container(width=180):
         explained = "For all its runs, including what they have paid so far; for a confirmation, for its two runs."
@@ -40,7 +40,7 @@ def field_of_experiment(experiment: Experiment) -> float | None:
 def last_budget(run: Run) -> float | None:
     """Return the budget that a run was given last, None when it had none."""
     jobs_of_run = (
-        job for job in jobs.jobs(cache.workspace()) if run.name == job.arguments.get(RUN_OF.get(job.kind, ""))
+        job for job in queue.listed(cache.workspace()) if run.name == job.arguments.get(RUN_OF.get(job.kind, ""))
     )
     newest = next(jobs_of_run, None)
     return None if newest is None else newest.arguments.get("budget")

@@ -13,6 +13,7 @@ from ragviz.core.run_info import Run
 from ragviz.health import competition, health_sentences
 from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements
+from ragviz.service import run_verbs
 from ragviz.text.markup import plain, visible
 from ragviz.ui import address, cache, job_panel, presses, widgets, wording
 from ragviz.ui.kit import heading, notices, saving, table
@@ -67,8 +68,7 @@ def _again(earlier: Run, taken: set[str]) -> None:
     if st.button(label, type="primary", key=key, disabled=active is not None):
         name = wording.free_name(f"{earlier.name}, again", taken)
         with notices.errors_shown():
-            arguments = {"run": earlier.id, "name": name}
-            job_panel.submit("run-again", "again", f"Run {earlier.name} again", earlier.corpus_id, arguments)
+            job_panel.submit("run-again", run_verbs.rank_again(earlier, name))
             st.rerun()
     if active is not None:
         share, words = job_panel.job_words(active, time.time(), None)

@@ -14,6 +14,7 @@ from ragviz.health import drill, health_sentences
 from ragviz.health.faults import FAULTS, POINTS
 from ragviz.report import drill_plots
 from ragviz.retrieval.retrievers import offered
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain, visible
 from ragviz.ui import cache, job_panel, presses, wording
 from ragviz.ui.kit import figure, notices
@@ -71,11 +72,9 @@ def _start(question_set: QuestionSet, indexes: Sequence[IndexInfo], last: Mappin
         label = "Drill it again" if last else "Drill this set"
         kind: Literal["primary", "secondary"] = "secondary" if last else "primary"
         if st.button(label, type=kind, key=presses.key("drill"), disabled=active is not None):
-            arguments = {"questions": question_set.name, "index": info.name, "retriever": retriever, "k": int(k)}
-            arguments |= {"repetitions": int(repetitions)}
+            chosen = {"retriever": retriever, "k": int(k), "repetitions": int(repetitions)}
             with notices.errors_shown():
-                title = f"Drill {question_set.name}"
-                job_panel.submit("drill", "drill", title, question_set.corpus_id, arguments)
+                job_panel.submit("drill", question_verbs.drill(question_set, info, chosen))
                 st.rerun()
     if active is not None:
         share, words = job_panel.job_words(active, time.time(), None)

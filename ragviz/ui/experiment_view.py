@@ -13,6 +13,7 @@ from ragviz.experiments import confirming, declaring, findings
 from ragviz.experiments.conclusion import Conclusion
 from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
+from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
@@ -108,11 +109,10 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pays = experiment_form.asks_models(experiment.cells) and (todo or not refusal)
         dollars = budget.field_of_experiment(experiment) if pays else None
-        arguments = {"experiment": experiment.id, "budget": dollars}
         if todo:
             label = f"Try {wording.counted(failed, 'failed cell')} again" if failed == todo else "Go on"
             if st.button(label, type="primary", disabled=active, key=presses.key("sweep-on")):
-                job_panel.submit("sweep-on", "sweep", f"Sweep {experiment.name}", corpus.id, arguments)
+                job_panel.submit("sweep-on", experiment_verbs.go_on(experiment, dollars))
                 st.rerun(scope="app")
         if st.button("Compare the cells", disabled=shown.comparison is None, key="compare-cells"):
             compare_cells(shown)
@@ -120,8 +120,8 @@ def _actions(corpus: Corpus, shown: Outcome, *, active: bool) -> None:
             "Confirm on test", disabled=bool(refusal) or active, key=presses.key("confirm-on-test"),
             help="Runs the baseline and the chosen configuration on the test side, once.",
         ):  # fmt: skip
-            title = f"Confirm {experiment.name} on test"
-            job_panel.submit("confirm-on-test", "confirm", title, corpus.id, arguments)
+            new = experiment_verbs.confirm(cache.workspace(), experiment, dollars)
+            job_panel.submit("confirm-on-test", new)
             st.rerun(scope="app")
         if st.button("Delete", disabled=active, key="delete-experiment"):
             notices.confirm(

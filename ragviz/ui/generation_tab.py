@@ -16,6 +16,7 @@ from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
 from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, widgets, wording
 from ragviz.ui.kit import heading, inputs, notices, saving, tiles
@@ -73,8 +74,7 @@ def _without_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
 def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) -> None:
     workspace = cache.workspace()
     question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
-    title = f"Generate {wording.counted(arguments['limit'], 'question') if arguments['limit'] else 'questions'}"
-    job_panel.submit("generate-questions", "questions", title, corpus.id, {**arguments, "budget": dollars})
+    job_panel.submit("generate-questions", question_verbs.generate(workspace, arguments, dollars))
     address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
     st.rerun()
 

@@ -21,6 +21,7 @@ from ragviz.health.examination import Examination
 from ragviz.health.findings import Found
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
+from ragviz.service import question_verbs
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
@@ -92,15 +93,14 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
     if examination.is_quick(question_set, index):
         with st.spinner("Checking the questions"):
             return examination.examine(opened, question_set, index)
-    arguments = {"questions": question_set.id, "index": index.id if index else None}
-    going = job_panel.active_job("health", question_set.corpus_id, **arguments) is not None
+    new = question_verbs.examine(question_set, index)
+    going = job_panel.active_job("health", question_set.corpus_id, **new.arguments) is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", border=True):
         changed = "Questions, documents, index or runs have changed since the set was checked."
         st.markdown(changed if made else "This set was not checked yet.", width="stretch")
         label = "Checking…" if going else "Check it again" if made else "Check it"
         if st.button(label, type="primary", key=presses.key("examine"), disabled=going):
-            title = f"Check {question_set.name}"
-            job_panel.submit("examine", "health", title, question_set.corpus_id, arguments)
+            job_panel.submit("examine", new)
             st.rerun()
     return made
 

@@ -18,6 +18,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.documents import corpora
 from ragviz.questions import exchange
 from ragviz.questions.formats import files, registry
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, widgets, wording
 from ragviz.ui.kit import inputs, notices, saving
@@ -113,8 +114,8 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
         st.rerun()
     folder, staged = corpora.stage(workspace, given)
     upload = st.session_state.setdefault("upload-session", new_id()) + f"-{st.session_state.get('imports', 0)}"
-    arguments = {**chosen, "corpus": corpus.id, "folder": str(folder), "files": staged, "upload": upload}
-    job = job_panel.submit("import-questions", "import", f"Import {name}", corpus.id, arguments)
+    new = question_verbs.import_files(corpus, name, staged, chosen, str(folder), upload)
+    job = job_panel.submit("import-questions", new)
     if job.arguments["folder"] != str(folder):
         corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
     st.session_state["imports"] = st.session_state.get("imports", 0) + 1

@@ -9,10 +9,10 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.core.errors import NotFoundError
-from ragviz.core.job import Job
+from ragviz.core.job import Job, NewJob
 from ragviz.index import indexing
+from ragviz.jobs import queue, state
 from ragviz.store import rates
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
@@ -30,14 +30,14 @@ _STARTED = "started-jobs"  # session state: when this session started its jobs, 
 _LAST_END = "last-end"  # session state: when the last job had ended when last drawn
 
 
-def submit(button: str, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
+def submit(button: str, new: NewJob) -> Job:
     """Start a job for this page, and announce it; one that was started already is named instead of started again.
 
     `button` is the name of the button that was pressed, which was drawn with the key `presses.key(button)`.
-    Raises: as `jobs.submit_once`.
+    Raises: as `queue.submit_once`.
     """
     with presses.once(button) as press:
-        job, is_new = jobs.submit_once(cache.workspace(), kind, title, corpus_id, arguments, press)
+        job, is_new = queue.submit_once(cache.workspace(), new, press)
     if is_new:
         _watch(job)
     else:
@@ -47,7 +47,7 @@ def submit(button: str, kind: str, title: str, corpus_id: str, arguments: Mappin
 
 def _state(job: Job) -> str:
     """Return how it stands with a job that somebody wanted to start again."""
-    if job.status not in jobs.ACTIVE:
+    if job.status not in queue.ACTIVE:
         return f"has {ENDED.get(job.status, 'ended')} since this page was shown"
     return "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
 
@@ -61,7 +61,7 @@ def _watch(job: Job) -> None:
 
 def active_jobs() -> list[Job]:
     """Return the jobs that are queued or running."""
-    return [job for job in jobs.jobs(cache.workspace(), 50) if job.status in jobs.ACTIVE]
+    return [job for job in queue.listed(cache.workspace(), 50) if job.status in queue.ACTIVE]
 
 
 def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
@@ -71,7 +71,7 @@ def active_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
 
 def newest_job(kind: str, corpus_id: str, **arguments: Any) -> Job | None:
     """Return the newest job of this kind on this corpus that has these arguments among its own, None without one."""
-    return _newest(jobs.jobs(cache.workspace(), 50), kind, corpus_id, arguments)
+    return _newest(queue.listed(cache.workspace(), 50), kind, corpus_id, arguments)
 
 
 def _newest(listed: Sequence[Job], kind: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job | None:
@@ -91,8 +91,8 @@ def stops_jobs() -> str:
 
 def jobs_panel(corpus_id: str) -> None:
     """Draw the jobs, those of other corpora folded, polled while one is active; when one ends, the page is rerun."""
-    recent = jobs.jobs(cache.workspace(), 50)
-    active = {job.id: job.title for job in recent if job.status in jobs.ACTIVE}
+    recent = queue.listed(cache.workspace(), 50)
+    active = {job.id: job.title for job in recent if job.status in queue.ACTIVE}
     ended = {i: title for i, title in st.session_state.get(_ACTIVE, {}).items() if i not in active}
     _note_removed({i: title for i, title in ended.items() if i not in {job.id for job in recent}})
     for job in recent:
@@ -158,19 +158,19 @@ def _ending(job: Job) -> str:
 
 def _draw_jobs(corpus_id: str) -> None:
     with notices.errors_shown():  # the fragment is also run by itself, not only with the page
-        _draw_recent(jobs.jobs(cache.workspace(), 50), corpus_id)
+        _draw_recent(queue.listed(cache.workspace(), 50), corpus_id)
 
 
 def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     _report_late_resume({job.id: job for job in recent if not _is_unsuccessful(job)})
-    active = [job for job in recent if job.status in jobs.ACTIVE]
+    active = [job for job in recent if job.status in queue.ACTIVE]
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
         address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
-    newest = {jobs.work_of(job): job for job in reversed(recent)}.values()
+    newest = {state.work_of(job): job for job in reversed(recent)}.values()
     workspace = cache.workspace()
     ended = [job for job in newest if not _is_dismissed(job) and _is_unsuccessful(job)]
-    unsuccessful = [job for job in ended if not jobs.is_mended(workspace, job)]
+    unsuccessful = [job for job in ended if not state.is_mended(workspace, job)]
     st.session_state[_RESUMABLE] = {job.id: job.title for job in unsuccessful}
     shown = [*active, *unsuccessful]
     elsewhere = [job for job in shown if corpus_id and job.corpus_id not in ("", corpus_id)]
@@ -195,7 +195,7 @@ def _is_unsuccessful(job: Job) -> bool:
 
 
 def _draw(job: Job) -> None:
-    _draw_active(job) if job.status in jobs.ACTIVE else _draw_unsuccessful(job)
+    _draw_active(job) if job.status in queue.ACTIVE else _draw_unsuccessful(job)
 
 
 def _draw_active(job: Job) -> None:
@@ -206,7 +206,7 @@ def _draw_active(job: Job) -> None:
         stopping = job.cancel
         verb = "Pause" if job.kind in RUNS else "Cancel"
         if st.button("Cancelling…" if stopping else verb, key=f"cancel-{job.id}", disabled=stopping, type="tertiary"):
-            jobs.cancel(cache.workspace(), job)
+            queue.cancel(cache.workspace(), job)
             st.rerun(scope="app")
 
 
@@ -224,14 +224,14 @@ def _report_late_resume(others: Mapping[str, Job]) -> None:
 def _draw_unsuccessful(job: Job) -> None:
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}")
-        st.caption(sentence(job.error) if job.status == "failed" else plain(jobs.kept(job)))
+        st.caption(sentence(job.error) if job.status == "failed" else plain(state.kept(job)))
         if job.status == "interrupted":
             st.caption(plain(job.error))
         if job.status == "failed":
             _draw_log(job)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if jobs.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
-                _watch(jobs.start(cache.workspace(), job))
+            if state.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
+                _watch(queue.start(cache.workspace(), job))
                 st.rerun(scope="app")
             if job.status == "failed" and (page := _page_to_mend(job)):
                 address.link(page, f"Open {page}")
@@ -247,7 +247,7 @@ def _is_dismissed(job: Job) -> bool:
 
 def _draw_log(job: Job) -> None:
     """Draw the path of the log of a failed job, where there is something to read in it."""
-    if log := jobs.log_to_read(cache.workspace(), job):
+    if log := state.log_to_read(cache.workspace(), job):
         st.caption(f"Log: {plain(str(log))}")
 
 
@@ -322,7 +322,7 @@ def finished_jobs(kind: str, corpus_id: str, minutes: float = 60) -> list[Job]:
 
 
 def _jobs_on(kind: str, corpus_id: str) -> list[Job]:
-    return [job for job in jobs.jobs(cache.workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
+    return [job for job in queue.listed(cache.workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
 
 
 def _is_recent(job: Job, minutes: float) -> bool:

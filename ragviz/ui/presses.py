@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from ragviz.core.digests import new_id
-from ragviz.jobs import Press
+from ragviz.jobs.queue import Press
 
 _PRESSES = "presses"  # session state: the drawings of this session
 

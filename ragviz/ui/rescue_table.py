@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER
 from ragviz.core.run_info import Run
+from ragviz.jobs import queue
 from ragviz.report import style
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
+from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence, without_middle
 from ragviz.ui import address, cache, job_panel, presentation, presses, question_table, wording
 from ragviz.ui.kit import heading
@@ -56,7 +57,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
     """Draw what can be replayed and is not yet, by what it takes, each with its button, or how far it is."""
     job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
     failed = dict(job.result.get("failed", {})) if job is not None and job.status == "done" else {}
-    going = job is not None and job.status in jobs.ACTIVE
+    going = job is not None and job.status in queue.ACTIVE
     searched, computed, asks = columns.missing("search"), columns.missing("compute"), _asks(run, columns)
     if not (searched or computed or asks):
         return
@@ -98,7 +99,7 @@ def _offer(
 
 
 def _submit(run: Run, button: str, arguments: dict[str, Any]) -> None:
-    job_panel.submit(button, "replay", f"Replay {run.name}", run.corpus_id, {"run": run.id, **arguments})
+    job_panel.submit(button, run_verbs.replay(run, **arguments))
     st.rerun()
 
 
@@ -153,7 +154,7 @@ def _together(run: Run, together: replays.Combination, k: int) -> None:
         if missing:
             names = "; ".join(rescue_words.title(together.columns, change.key) for change in missing)
             job = job_panel.newest_job("replay", run.corpus_id, run=run.id)
-            going = job is not None and job.status in jobs.ACTIVE
+            going = job is not None and job.status in queue.ACTIVE
             label = f"Try {wording.counted(len(missing), 'combination')}"
             if st.button(label, key=presses.key("replay-combine"), help=plain(names), disabled=going):
                 _submit(run, "replay-combine", {"combine": k})
@@ -313,7 +314,7 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
             _make(run, button, change, replay.k)
     elif change is not None and not change.index and change.cut is not None:
         cut = change.cut
-        chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "size": cut.chunk_size}
+        chosen: dict[str, str | int | None] = {"chunker": cut.chunker, "chunk_size": cut.chunk_size}
         chosen |= {"overlap": cut.overlap, "prefix": cut.prefix}
         embedder = cut.embedder or NO_EMBEDDER
         address.link("index", "Build index", tab="New index", **chosen, embedder=embedder, backend=cut.backend)
@@ -321,7 +322,7 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         index = run.provenance["index"] if change is None else change.index
         filled: dict[str, str | int | None] = {"index": index, "set": run.provenance["questions"], "preset": run.name}
         filled |= {"reranker": config.reranker} if config.reranker != run.config.reranker else {}
-        filled |= {"budget": replay.key.partition("=")[2]} if replay.kind == "budget" else {}
+        filled |= {"context_tokens": replay.key.partition("=")[2]} if replay.kind == "budget" else {}
         address.link("run", "Make run", **filled, retriever=config.retriever, k=replay.k)
 
 
@@ -333,12 +334,9 @@ def _make(run: Run, button: str, change: Change, k: int) -> None:
     if change.kind == "both":
         words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in change.parts)
     name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs.all()})
-    config = asdict(replace(change.config, k=k))
+    config = replace(change.config, k=k)
     if change.index or change.cut is None:
-        arguments: dict[str, Any] = {"name": name, "config": config, "budget": None}
-        job_panel.submit(button, "run", f"Run {name}", run.corpus_id, arguments)
+        job_panel.submit(button, run_verbs.make(cache.workspace(), name, config))
         return
     index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
-    cut = asdict(change.cut)
-    arguments = {"corpus": corpus.name, "index": index, "cut": cut, "name": name, "config": config}
-    job_panel.submit(button, "index-run", f"Run {name}", run.corpus_id, arguments)
+    job_panel.submit(button, run_verbs.build_and_make(corpus, index, change.cut, name, config))

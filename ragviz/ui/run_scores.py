@@ -16,7 +16,8 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
-from ragviz.runs import choices, judgements, provenance
+from ragviz.runs import judgements, provenance
+from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
 from ragviz.ui.kit import beside, figure, heading, table, tiles
@@ -78,10 +79,9 @@ def judge_again(run: Run, label: str = "Judge again", metrics: Sequence[str] = (
         else "Repeats the failed calls; all calls, when the judge was unreliable and no longer is.",
         disabled=job_panel.active_job("rejudge", run.corpus_id, run=run.name) is not None,
     ):
-        choices.check_budget(cache.workspace(), run.config, dollars)
-        title = f"Judge {run.name}" if metrics else f"Judge again what failed in {run.name}"
-        arguments = {"run": run.name, "budget": dollars} | ({"metrics": list(metrics)} if metrics else {})
-        job_panel.submit(f"judge-{label}-{run.id}", "rejudge", title, run.corpus_id, arguments)
+        judging = partial(run_verbs.judge, metrics=metrics) if metrics else run_verbs.judge_again
+        new = judging(cache.workspace(), run, budget=dollars)
+        job_panel.submit(f"judge-{label}-{run.id}", new)
         st.rerun()
 
 

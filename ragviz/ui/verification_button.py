@@ -10,6 +10,7 @@ import streamlit as st
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import verification, verifying
+from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import budget, cache, job_panel, presses, wording
 from ragviz.ui.kit import notices, tiles
@@ -44,7 +45,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
             verified = wording.counted(len(asked) - len(waiting), "question")
             again = not waiting or st.checkbox(f"Also {verified} verified already", key="verify-again")
         arguments["again"] = again
-        chosen = asked if again else waiting
         dollars = None
         if verifier == "model":
             dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
@@ -60,9 +60,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
                 tiles.forecast(verifying.foresee_verification(workspace, **arguments))
                 st.caption(verifying.NOT_COUNTED)
         if pressed:
-            title = f"Verify {wording.counted(len(chosen), 'question')}"
-            arguments |= {"budget": dollars}
-            job_panel.submit("verify-questions", "verify", title, question_set.corpus_id, arguments)
+            job_panel.submit("verify-questions", question_verbs.verify(workspace, arguments, dollars))
             st.rerun()
 
 

@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from ragviz import jobs
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import RunConfig
 from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
+from ragviz.jobs import queue
 from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if import Held
+from ragviz.service import run_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, job_panel, presses, what_if_cache, what_if_views, wording
+from ragviz.ui import address, cache, job_panel, presses, what_if_cache, what_if_views, wording
 from ragviz.ui.kit import heading, notices, tiles
 
 NAME = "What if"
@@ -219,16 +220,18 @@ def _filled(run: Run, choices: Choices, own: Choices, constant: int) -> dict[str
     filled: dict[str, str | int | None] = {"index": run.provenance["index"], "set": run.provenance["questions"]}
     filled |= {"preset": run.name, "k": choices.k}
     if constant != run.config.rrf_constant:
-        filled["constant"] = constant
+        filled["rrf_constant"] = constant
     if choices.budget != own.budget:
-        filled["budget"] = fields_of(RunConfig)["context_tokens"].high if choices.budget is None else choices.budget
+        filled["context_tokens"] = (
+            fields_of(RunConfig)["context_tokens"].high if choices.budget is None else choices.budget
+        )
     return filled
 
 
 def search_button(run: Run, part: Part, label: str) -> None:
     """Draw the button that searches for a part once, or how far that is."""
     job = job_panel.newest_job("search", run.corpus_id, run=run.id, part=part)
-    if job is not None and job.status in jobs.ACTIVE:
+    if job is not None and job.status in queue.ACTIVE:
         st.caption("Being searched for (see the sidebar).")
         return
     if job is not None and job.status == "failed":
@@ -238,6 +241,5 @@ def search_button(run: Run, part: Part, label: str) -> None:
         key=presses.key(f"search-{part}"),
         help="Searches the index once for the questions; no model answers or judges.",
     ):
-        title, arguments = f"Search again for {run.name}", {"run": run.id, "part": part}
-        job_panel.submit(f"search-{part}", "search", title, run.corpus_id, arguments)
+        job_panel.submit(f"search-{part}", run_verbs.search_again(cache.workspace(), run, part))
         st.rerun()

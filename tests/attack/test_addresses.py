@@ -9,6 +9,7 @@ import random
 import re
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -17,7 +18,7 @@ from google.protobuf.message import Message
 from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli, connections, jobs
+from ragviz import cli, connections
 from ragviz.core import addresses
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import RagvizError
@@ -26,6 +27,7 @@ from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
+from ragviz.jobs import tasks, worker
 from ragviz.questions import interchange
 from ragviz.runs import exports, running
 from ragviz.store.opening import open_store
@@ -158,9 +160,9 @@ def test_a_traceback_in_a_log_has_no_password(monkeypatch, tmp_path) -> None:
     def fail(*_: object) -> None:
         raise ValueError(f"no host in http://me:{SECRET}@host/v1?key={SECRET}, with {SECRET}-long")
 
-    monkeypatch.setitem(jobs.KINDS, "sample", fail)
+    monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=fail))
     with pytest.raises(ValueError, match="no host"):
-        jobs.perform(workspace, job.id)
+        worker.perform(workspace, job.id)
     log = workspace.log_of(job.id).read_text(encoding="utf-8")
     assert "no host in http://••••@host/v1?••••" in log
     assert SECRET not in log + workspace.store.jobs.get(job.id).error

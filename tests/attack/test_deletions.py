@@ -14,7 +14,6 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz import jobs
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Deleted, UsageError
 from ragviz.core.job import Job
@@ -22,6 +21,7 @@ from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
+from ragviz.jobs import queue, worker
 from ragviz.questions import exchange
 from ragviz.workspace import Workspace
 from tests.attack import seeds
@@ -50,7 +50,7 @@ def server():
 
 @pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])
 def workspace(request, tmp_path: Path, server, monkeypatch) -> Workspace:
-    monkeypatch.setattr(jobs, "LOOK", 0.02)
+    monkeypatch.setattr(worker, "LOOK", 0.02)
     url = None
     if request.param != "sqlite":
         empty(request.param)
@@ -136,7 +136,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
 
     deleted = threading.Event()
     with pytest.raises(Deleted, match="deleted"):
-        jobs.perform(workspace, job.id, watch)
+        worker.perform(workspace, job.id, watch)
     assert deleted.is_set()
     after = rows(workspace)
     assert store.runs.all() == []
@@ -160,7 +160,7 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
 @pytest.mark.parametrize("subject", ["index", "questions", "corpus"])
 def test_what_is_deleted_as_soon_as_a_job_begins_is_missed(workspace, subject):
     job = begin(workspace, "run")
-    with jobs._Heartbeat(workspace.store, job, None) as beat:
+    with worker._Heartbeat(workspace.store, job, None) as beat:
         DELETIONS[subject](workspace)
         assert beat.stopping.wait(10)
     assert "was deleted" in beat.deleted
@@ -178,15 +178,15 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
             calls.append(server.counts.calls)
 
     with pytest.raises(Deleted):
-        jobs.perform(workspace, job.id, watch)
+        worker.perform(workspace, job.id, watch)
     assert server.counts.calls - calls[0] <= 2 * workspace.settings.model_concurrency
 
 
 def test_a_job_that_is_done_stays_done(workspace):
     job = begin(workspace, "run")
-    done = jobs.perform(workspace, job.id)
+    done = worker.perform(workspace, job.id)
     assert done.status == "done"
-    for resume in (lambda: jobs.perform(workspace, job.id), lambda: jobs.start(workspace, done)):
+    for resume in (lambda: worker.perform(workspace, job.id), lambda: queue.start(workspace, done)):
         with pytest.raises(UsageError, match="is done already: start a new one"):
             resume()
     assert workspace.store.jobs.get(job.id) == done
@@ -199,5 +199,5 @@ def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):
     place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
     assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
     with pytest.raises(UsageError, match=f"being done already .process {os.getpid()}"):
-        jobs.start(workspace, job)
+        queue.start(workspace, job)
     assert workspace.store.jobs.get(job.id).status == "running"

@@ -26,7 +26,7 @@ from unittest.mock import patch
 import pytest
 import sqlalchemy as sa
 
-from ragviz import cli, jobs
+from ragviz import cli
 from ragviz.cli import console
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import RagvizError
@@ -37,6 +37,7 @@ from ragviz.core.verdict import Matrix
 from ragviz.documents import corpora
 from ragviz.generation import pipeline
 from ragviz.index import deletion, indexing
+from ragviz.jobs import worker
 from ragviz.questions import authoring, exchange
 from ragviz.runs import imports, running
 from ragviz.store import codecs
@@ -319,7 +320,7 @@ def job(kind: str, workspace: Workspace, folder: Path) -> None:
     existing = next(iter(store.jobs.all()), None)
     existing = existing or store.jobs.add(kind, JOB, store.corpora.get("c").id, JOBS[kind](workspace, folder))
     if existing.status != "done":
-        jobs.perform(workspace, existing.id)
+        worker.perform(workspace, existing.id)
 
 
 ATTACKED = {
@@ -424,7 +425,7 @@ def steps_of(count: int, draw: random.Random) -> list[int]:
 def test_a_killed_writer_that_is_repeated_leaves_what_an_undisturbed_one_does(
     writer, seed, base, server, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(jobs, "LOOK", 60.0)  # the thread of the heartbeat is not what is killed here
+    monkeypatch.setattr(worker, "LOOK", 60.0)  # the thread of the heartbeat is not what is killed here
     work = ATTACKED[writer]
     already_done = RagvizError if writer.startswith("command") else ()
     undisturbed = opened(base.copied(tmp_path / "calm"), server.url)

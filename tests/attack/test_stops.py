@@ -7,9 +7,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from ragviz import jobs
 from ragviz.core import stopping
 from ragviz.core.errors import Cancelled
+from ragviz.jobs import queue, worker
 from ragviz.judging import claims
 from ragviz.models import weights
 from ragviz.runs import running
@@ -76,7 +76,7 @@ def seconds_to_stop(opened: Workspace, called: threading.Event, kind: str, argum
 
     def perform() -> None:
         try:
-            jobs.perform(opened, job.id)
+            worker.perform(opened, job.id)
         except BaseException as error:
             ends.append(error)
 
@@ -85,7 +85,7 @@ def seconds_to_stop(opened: Workspace, called: threading.Event, kind: str, argum
     assert called.wait(60)
     time.sleep(0.3)
     started = time.monotonic()
-    jobs.cancel(opened, opened.store.jobs.get(job.id))
+    queue.cancel(opened, opened.store.jobs.get(job.id))
     thread.join(60)
     seconds = time.monotonic() - started
     assert [type(error) for error in ends] == [Cancelled]

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -22,11 +23,11 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz import jobs
 from ragviz.core import errors
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
+from ragviz.jobs import tasks, worker
 from ragviz.store import database
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
@@ -431,10 +432,10 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
         return {}
 
     arguments_of: dict[str, tuple[str, str]] = {}
-    monkeypatch.setitem(jobs.KINDS, "sample", task)
+    monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=task))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     job = workspace.store.jobs.add("sample", "x", corpus.id, {})
-    assert jobs.perform(workspace, job.id).status == "done"
+    assert worker.perform(workspace, job.id).status == "done"
     assert not page.exception
     assert not page.error
     stdout, stderr = arguments_of["command"]

@@ -9,9 +9,10 @@ import pytest
 from msoffcrypto.format.ooxml import OOXMLFile
 from streamlit.testing.v1 import AppTest
 
-from ragviz import jobs, sample
+from ragviz import sample
 from ragviz.core.job import Job
 from ragviz.documents import corpora
+from ragviz.jobs import worker
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack.test_forms import press
 from tests.test_pages import bare, checked, show, words  # noqa: F401  # a fixture
@@ -39,14 +40,14 @@ def upload(workspace: Workspace, *files: tuple[str, bytes]) -> Job:
     folder, staged = corpora.stage(workspace, files)
     corpus = workspace.store.corpora.get("notes")
     arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    return jobs.perform(workspace, workspace.store.jobs.add("documents", "Read", corpus.id, arguments).id)
+    return worker.perform(workspace, workspace.store.jobs.add("documents", "Read", corpus.id, arguments).id)
 
 
 def replace(workspace: Workspace, app: AppTest, count: str = "1 document") -> None:
     """Press *Replace*, and have the job done."""
     press(app, f"Replace {count}")
     (job,) = [job for job in workspace.store.jobs.all() if job.status == "queued"]
-    jobs.perform(workspace, job.id)
+    worker.perform(workspace, job.id)
 
 
 def give_password(app: AppTest, place: int = 0) -> None:

@@ -1,0 +1,121 @@
+"""Options of commands, made from the declared choices of an index and a run."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand
+
+from ragviz.cli import console
+from ragviz.core.errors import UsageError
+from ragviz.core.fields import Field, fields_of
+
+Command = Callable[..., None]
+
+
+class DeclaredCommand(TyperCommand):
+    """A command whose options say what can be chosen: the registries are read when it is used, not for `--help`."""
+
+    def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
+        """Return the parameters, those of declared choices with their explanation."""
+        params = super().get_params(ctx)
+        declared: Mapping[str, tuple[Field, bool]] = getattr(self.callback, "declared", {})
+        for param in params:
+            if param.name in declared:
+                param.__dict__["help"] = _help(*declared[param.name])
+        return params
+
+
+def declared(record: type, *, only: Collection[str] = (), many: bool = False) -> Callable[[Command], Command]:
+    """Give a command an option for each choice of a configuration, or `only` some; with `many`, each axis of a grid.
+
+    The command gets what was given as `choices`: values by name; with `many`, lists of texts.
+    """
+    fields = {
+        name: field
+        for name, field in fields_of(record).items()
+        if (name in only if only else field.swept if many else field.group)
+    }
+
+    def declare(command: Command) -> Command:
+        @wraps(command)
+        def called(choices: Mapping[str, Any] | None = None, **values: Any) -> None:
+            given = {name: value for name in fields if (value := values.pop(name)) not in (None, [])}
+            read = _values if many else _value
+            made = {name: read(fields[name], value) for name, value in given.items()}
+            command(**values, choices=made | dict(choices or {}))
+
+        made = {name: _parameter(field, many=many) for name, field in fields.items()}
+        hints = get_type_hints(command, include_extras=True)
+        parameters = inspect.signature(command).parameters.values()
+        own = [p.replace(annotation=hints.get(p.name, p.annotation)) for p in parameters if p.name != "choices"]
+        required = [p for p in own if p.default is p.empty]
+        ordered = [*required, *made.values(), *(p for p in own if p not in required)]
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        called.__dict__["__signature__"] = inspect.Signature([p.replace(kind=keyword) for p in ordered])
+        called.__annotations__ = {p.name: p.annotation for p in ordered}
+        declared_here = {name: (field, many) for name, field in fields.items()}
+        called.__dict__["declared"] = {**getattr(command, "declared", {}), **declared_here}
+        return called
+
+    return declare
+
+
+def _parameter(field: Field, *, many: bool) -> inspect.Parameter:
+    """Return the parameter of a command's function that stands for a choice."""
+    repeated = field.type is dict or (many and field.many_lines)
+    of_type = field.type if field.type in (int, float) and not many else str
+    hint: Any = list[str] if repeated else of_type | None
+    annotation = Annotated[hint, typer.Option(field.option, help=field.label)]
+    default: Any = [] if repeated else None
+    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _help(field: Field, many: bool) -> str:
+    known = [name for name in field.known() if name]
+    words = [field.help or f"{field.label}.", f"{', '.join(known)}." if known else ""]
+    if field.type is dict:
+        words.append("As NAME=VALUE; may be repeated.")
+    if field.many_lines:
+        words.append("A text, or @FILE; may be repeated, for several." if many else "A text, or @FILE.")
+    elif many:
+        as_said = ",".join(map(str, field.examples))
+        words.append(f"Several with commas{f', as {as_said}' if as_said else ''}.")
+    elif (default := field.unset or field.default) not in ("", ()):
+        words.append(f"Default: {default}.")
+    return " ".join(filter(None, words))
+
+
+def _value(field: Field, given: Any) -> Any:
+    """Return the value of what was given for one choice."""
+    if field.type is dict:
+        return dict(map(_pair, given))
+    text = console.text_or_file(given) if field.many_lines else str(given)
+    return field.read(text)
+
+
+def _values(field: Field, given: Any) -> list[str]:
+    """Return the texts of what was given for an axis of a grid."""
+    return [console.text_or_file(each) for each in given] if field.many_lines else listed(given)
+
+
+def listed(text: str) -> list[str]:
+    """Return the parts of a text that are separated by commas."""
+    return [part for part in (part.strip() for part in text.split(",")) if part]
+
+
+def _pair(pair: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; numbers are numbers."""
+    name, equals, value = pair.partition("=")
+    if not equals:
+        raise UsageError(f"'{pair}' is not an option: write NAME=VALUE.")
+    for number in (int, float):
+        try:
+            return name, number(value)
+        except ValueError:
+            continue
+    return name, value

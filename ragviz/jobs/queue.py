@@ -1,0 +1,202 @@
+"""Jobs waiting, running and ended: started once however often a button is pressed, cancelled, listed.
+
+A row outlives the process, the page and the browser. A job whose process has ended is `interrupted`, and `start` on the
+same row resumes it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from ragviz.core import processes
+from ragviz.core.errors import StorageError, UsageError
+from ragviz.core.job import Job, NewJob
+from ragviz.core.run_info import Run
+from ragviz.jobs.tasks import KINDS
+from ragviz.store import disk
+from ragviz.store.store import Store
+from ragviz.workspace import Workspace
+
+UPLOADS_KEPT = 24 * 3600.0
+"""Seconds in which an upload that was interrupted, or has files to be confirmed, can be resumed."""
+SILENCE = 60.0
+"""Seconds without a heartbeat after which a job on another machine counts as interrupted."""
+ACTIVE = ("queued", "running")
+"""Statuses of jobs that are, or are about to be, done by a process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Press:
+    """A press of a button: `key` names the button as it was drawn, `shown` is when it was last drawn before the press.
+
+    All presses of one drawing have the same key, however late they arrive: it is an idempotency key.
+    """
+
+    key: str
+    shown: float
+
+
+def submit_once(workspace: Workspace, new: NewJob, press: Press | None = None) -> tuple[Job, bool]:
+    """Create a job and start its process, unless it was started already: a button was pressed twice.
+
+    That is a job, active or ended, that a press with this key started, whatever its arguments; one with the same
+    arguments that is active; and one with the same arguments that was created since the button was shown: whoever
+    pressed it could not see that job. Returns the job, and whether it was started now. Two processes that submit at
+    once start one.
+
+    Raises:
+        UsageError: an active job makes the same index or run with other choices.
+        StorageError: as `start`.
+
+    """
+    wanted, key = _identity(new.arguments), press.key if press else ""
+    since = press.shown if press else None
+
+    def duplicate(seen: Sequence[Job]) -> Job | None:
+        if key and (pressed := next((job for job in seen if job.press == key), None)):
+            return refreshed(pressed)
+        current = [refreshed(job) for job in seen]
+        alive = [job for job in current if job.status in ACTIVE]
+        unseen = [job for job in current if since is not None and job.created >= since]
+        same = next((job for job in (*alive, *unseen) if _identity(job.arguments) == wanted), None)
+        if same is None:
+            _refuse_other_choices(new.kind, new.arguments, alive)
+        return same
+
+    job, is_new = workspace.store.jobs.add_once(
+        new.kind, new.title, new.corpus_id, new.arguments, duplicate, key, since
+    )
+    return (start(workspace, job) if is_new else job), is_new
+
+
+def _identity(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that tell a job from another, as JSON gives them back; of an upload, its own name for it."""
+    copies = ("folder", "files") if "upload" in arguments else ()  # a second press copies the files a second time
+    told = {name: value for name, value in arguments.items() if name not in copies}
+    return cast(dict[str, Any], json.loads(json.dumps(told)))
+
+
+def _refuse_other_choices(name: str, arguments: Mapping[str, Any], active: Sequence[Job]) -> None:
+    """Raise UsageError when an active job of this kind makes what is named here, with other choices."""
+    kind = KINDS.get(name)
+    if kind is None or kind.makes is None:
+        return
+    for job in active:
+        if kind.made(kind.makes[0], job.arguments) == kind.made(kind.makes[0], arguments):
+            raise UsageError(f"“{job.title}” is active already, with other choices: wait for its end, or cancel it.")
+
+
+def start(workspace: Workspace, job: Job) -> Job:
+    """Start the process of a job that is queued, interrupted, failed or cancelled.
+
+    The process reads the environment of this one, including keys, and the `.env` that the workspace was opened with.
+    It outlives this one, and prints to `Workspace.log_of`.
+
+    Raises:
+        UsageError: the job is done, or another process is doing it.
+        StorageError: its log cannot be written; the job has failed, and can be started again.
+
+    """
+    note_interrupted(workspace.store, workspace.store.jobs.get(job.id))
+    if not workspace.store.jobs.queue(job.id):
+        raise not_free(workspace.store.jobs.get(job.id))
+    try:
+        process = _process(job, workspace)
+    except OSError as error:
+        refused = disk.explained(error) or StorageError(f"No process could be started for a job ({error.strerror}).")
+        workspace.store.jobs.update(job.id, status="failed", error=str(refused), finished=time.time())
+        raise refused from None
+    threading.Thread(target=process.wait, daemon=True).start()  # no zombies while the starter lives
+    return workspace.store.jobs.get(job.id)
+
+
+def _process(job: Job, workspace: Workspace) -> subprocess.Popen[bytes]:
+    log = workspace.log_of(job.id)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own module, by id
+            [sys.executable, "-P", "-m", "ragviz.jobs", job.id],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            cwd=workspace.opened_in,  # whose `.env` it reads
+            env=os.environ | {"RAGVIZ_HOME": str(workspace.settings.home)},
+        )
+
+
+def note_interrupted(store: Store, job: Job) -> None:
+    """Record that the process of a job has ended, so that another can do it."""
+    if refreshed(job).status == "interrupted":
+        store.jobs.update(job.id, status="interrupted")
+
+
+def not_free(job: Job) -> UsageError:
+    """Return the error that says why a job cannot be started."""
+    if job.status == "done":
+        return UsageError(f"Job {job.id} ({job.title}) is done already: start a new one.")
+    return UsageError(f"Job {job.id} is being done already (process {job.pid}).")
+
+
+def cancel(workspace: Workspace, job: Job) -> None:
+    """Ask a job to stop; it stops at its next step, and what it finished is kept."""
+    if refreshed(job).status in ("queued", "interrupted"):
+        workspace.store.jobs.update(job.id, status="cancelled", cancel=True, finished=time.time())
+        if (discard := KINDS[job.kind].cancelled) is not None:
+            discard(workspace, job)
+    else:
+        workspace.store.jobs.update(job.id, cancel=True)
+
+
+def listed(workspace: Workspace, limit: int = 100) -> list[Job]:
+    """Return the newest jobs first, with their current status, and delete old uploads. The store is only read."""
+    from ragviz.documents import corpora
+
+    newest = [refreshed(job) for job in workspace.store.jobs.all(limit)]
+    folders_in_use = {str(job.arguments.get("folder")) for job in newest if job.status in ACTIVE}
+    corpora.discard_old_staged(workspace, UPLOADS_KEPT, folders_in_use)
+    return newest
+
+
+def active_runs(workspace: Workspace) -> set[str]:
+    """Return the names of runs with a queued or running job; a run without one that is not done is interrupted."""
+    active = [job for job in listed(workspace) if job.status in ACTIVE]
+    ids = {made_by(job, "experiment") for job in active} - {""}
+    swept = [workspace.store.experiments.find(each) for each in ids]
+    names = {e.run_name(cell.name, side) for e in swept if e is not None for cell in e.cells for side in ("", "test")}
+    return names | {made_by(job, "run") for job in active} - {""}
+
+
+def run_statuses(workspace: Workspace, runs: Sequence[Run]) -> dict[str, str]:
+    """Return the status of runs by id; one that is not done and that no job is making is "interrupted"."""
+    active = active_runs(workspace)
+    return {r.id: "interrupted" if r.status == "running" and r.name not in active else r.status for r in runs}
+
+
+def refreshed(job: Job) -> Job:
+    """Return the job with its current status: interrupted when its row says running and its process has ended."""
+    never_started = job.status == "queued" and time.time() - job.created > SILENCE
+    if not never_started and (job.status != "running" or _alive(job)):
+        return job
+    message = (
+        "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
+    )
+    return Job(**asdict(job) | {"status": "interrupted", "error": message})
+
+
+def made_by(job: Job, noun: str) -> str:
+    """Return the name or id of the index, run or experiment that a job makes, "" when it makes none."""
+    return KINDS[job.kind].made(noun, job.arguments)
+
+
+def _alive(job: Job) -> bool:
+    alive = processes.is_alive(job.host, job.pid, job.pid_started)
+    return time.time() - (job.heartbeat or 0) < SILENCE if alive is None else alive

@@ -1,0 +1,370 @@
+"""The kinds of jobs, in one registry; a task imports what it needs, so that listing the jobs imports none of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ragviz import sample
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.errors import Cancelled, Deleted, NotFoundError, UsageError
+from ragviz.core.job import Job
+from ragviz.core.progress import Progress
+from ragviz.core.run_info import Run
+from ragviz.jobs.kind import Kind
+from ragviz.workspace import Workspace
+
+WAITING = ("exists", "password")
+"""Outcomes of files whose upload is kept: to be confirmed, or given their password."""
+Config = TypeVar("Config", IndexConfig, RunConfig)
+
+
+def files_of(job: Job) -> list[tuple[str, dict[str, Any]]]:
+    """Return the path and the outcome of each file of a finished upload."""
+    paths = [path for _, path in job.arguments["files"]]
+    return list(zip(paths, job.result["files"], strict=True))
+
+
+def _add_documents(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.documents import corpora
+    from ragviz.questions import staleness
+
+    folder = Path(arguments["folder"])
+    files = [(name, Path(path)) for name, path in arguments["files"]]
+    if not folder.is_dir():
+        raise UsageError(
+            "The uploaded files are kept for a day, and deleted when the upload is cancelled: add them again."
+        )
+    try:
+        corpus = workspace.store.corpora.get(arguments["corpus"])
+        with staleness.refreshing(workspace.store, corpus, workspace.settings.person):
+            outcomes = corpora.add_files(workspace, corpus, files, replace=arguments["replace"], progress=progress)
+    except (Cancelled, Deleted, KeyboardInterrupt, NotFoundError):
+        corpora.discard_staged(workspace, folder)
+        raise
+    return {"files": [asdict(outcome) for outcome in outcomes]}
+
+
+def _discard_read(workspace: Workspace, job: Job) -> None:
+    """Delete the files that an upload has read; those that can still be confirmed, or given a password, stay.
+
+    That comes after the job is marked as done: a job killed before it finds its files when it is resumed.
+    """
+    from ragviz.documents import corpora
+
+    waiting = [Path(path) for path, outcome in files_of(job) if outcome["status"] in WAITING]
+    corpora.discard_staged(workspace, Path(job.arguments["folder"]), keep=waiting)
+
+
+def _discard_all(workspace: Workspace, job: Job) -> None:
+    """Delete the uploaded files of a job; of an import that is not done they are kept for a day, to be resumed."""
+    from ragviz.documents import corpora
+
+    if job.arguments.get("folder"):
+        corpora.discard_staged(workspace, Path(job.arguments["folder"]))
+
+
+def _build_index(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.index import indexing
+
+    corpus = workspace.store.corpora.get(arguments["corpus"])
+    config = _config(IndexConfig, arguments["config"])
+    fresh = arguments.get("fresh", False)
+    return asdict(indexing.build_index(workspace, corpus, arguments["name"], config, fresh=fresh, progress=progress))
+
+
+def _config(record: type[Config], choices: Mapping[str, Any]) -> Config:
+    """Read the choices of a job; UsageError for choices of another version, which would be ignored otherwise."""
+    if unknown := sorted(choices.keys() - {field.name for field in fields(record)}):
+        raise UsageError(
+            f"This job was created by another version of ragviz, with {', '.join(unknown)}, which this one does not "
+            "know: start a new one, or upgrade ragviz."
+        )
+    return record(**choices)
+
+
+def _generate(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.generation import pipeline
+
+    return asdict(pipeline.generate_questions(workspace, **arguments, progress=progress))
+
+
+def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.questions import exchange
+    from ragviz.questions.formats import files
+
+    named = [(name, Path(path)) for name, path in arguments["files"]]
+    if any(not path.exists() for _, path in named):
+        raise UsageError("The files to import are gone: uploads are kept for a day. Import them again.")
+    brought = files.from_paths(named)
+    corpus, choices = workspace.store.corpora.get(arguments["corpus"]), exchange.choices_of(arguments)
+    outcome = exchange.import_files(
+        workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
+    )
+    return exchange.as_json(outcome)
+
+
+def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.generation import verifying
+
+    return asdict(verifying.verify_questions(workspace, **arguments, progress=progress))
+
+
+def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import demand
+    from ragviz.questions.formats import files
+
+    [(name, path)] = arguments["files"]
+    if not Path(path).exists():
+        raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
+    question_set = workspace.store.sets.get(arguments["questions"])
+    index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
+    chosen = {"alike": arguments["alike"], "apply": arguments["apply"], "author": arguments["author"]}
+    [file] = files.from_paths([(name, Path(path))])
+    read = demand.read_into(workspace, question_set, file, index, **chosen, progress=progress)
+    return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
+
+
+def _run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import running
+
+    config = _config(RunConfig, arguments["config"])
+    run = running.run(workspace, arguments["name"], config, budget=arguments.get("budget"), progress=progress)
+    return _result_of(workspace, run)
+
+
+def _index_and_run(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Build an index and make a run on it; resumed, what was built is found up to date."""
+    from ragviz.index import indexing
+    from ragviz.runs import running
+
+    corpus, cut = workspace.store.corpora.get(arguments["corpus"]), _config(IndexConfig, arguments["cut"])
+    built = indexing.build_index(workspace, corpus, arguments["index"], cut, progress=progress)
+    config = _config(RunConfig, {**arguments["config"], "index": workspace.store.indexes.get(built.index).id})
+    run = running.run(workspace, arguments["name"], config, progress=progress)
+    return _result_of(workspace, run) | {"index": built.index}
+
+
+def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
+    return {"run": run.name, "fingerprint": run.fingerprint, "failed": _failed(workspace, run)}
+
+
+def _failed(workspace: Workspace, run: Run) -> int:
+    """Return how many questions of a run were not reranked, answered and judged completely."""
+    from ragviz.runs import provenance
+
+    judged = {question_id for question_id, failed in workspace.store.judgements.failed(run.id).items() if failed}
+    return len(judged | provenance.not_reranked(workspace.store.runs.get(run.id)).keys())
+
+
+def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import running
+
+    run = workspace.store.runs.get(arguments["run"])
+    paying: dict[str, Any] = {"budget": arguments.get("budget"), "progress": progress}
+    if metrics := arguments.get("metrics"):
+        judged_ids = running.judge(workspace, run, metrics, arguments.get("judge", ""), **paying)
+    else:
+        judged_ids = running.rejudge(workspace, run, **paying)
+    return {"run": run.name, "asked": len(judged_ids), "failed": _failed(workspace, run)}
+
+
+def _replay(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import replays
+
+    run = workspace.store.runs.get(arguments["run"])
+    return replays.replay(
+        workspace,
+        run,
+        build=arguments.get("build", False),
+        combine=arguments.get("combine"),
+        named=arguments.get("rerankers", ()),
+        budget=arguments.get("budget"),
+        progress=progress,
+    )
+
+
+def _search(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import searched_again
+
+    run = workspace.store.runs.get(arguments["run"])
+    return searched_again.search_again(workspace, run, arguments["part"], progress=progress)
+
+
+def _sweep(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.experiments import sweeping
+
+    experiment = workspace.store.experiments.get(arguments["experiment"])
+    return sweeping.sweep(workspace, experiment, budget=arguments.get("budget"), progress=progress)
+
+
+def _confirm(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.experiments import confirming
+
+    experiment = workspace.store.experiments.get(arguments["experiment"])
+    return confirming.confirm(workspace, experiment, budget=arguments.get("budget"), progress=progress)
+
+
+def _again(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import competition
+
+    earlier = workspace.store.runs.get(arguments["run"])
+    return _result_of(workspace, competition.run_again(workspace, earlier, arguments["name"], progress))
+
+
+def _drill(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import drill
+
+    chosen, store = dict(arguments), workspace.store
+    question_set, info = store.sets.get(chosen.pop("questions")), store.indexes.get(chosen.pop("index"))
+    drill.drill(workspace, question_set, info, **chosen, progress=progress)
+    return {"questions": question_set.name, "index": info.name}
+
+
+def _health(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.health import examination
+
+    question_set, index = workspace.store.sets.get(arguments["questions"]), arguments.get("index")
+    info = workspace.store.indexes.get(index) if index else None
+    made = examination.examine(workspace, question_set, info, progress)
+    return {"questions": question_set.name, "found": {key: len(found.findings) for key, found in made.found.items()}}
+
+
+def _sample(workspace: Workspace, _arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.experiments import sample_experiment
+
+    return sample_experiment.load_sample(workspace, progress=progress)
+
+
+def _made_before(workspace: Workspace, job: Job) -> dict[str, Any] | None:
+    """Return the result of a job that was killed between the end of its run and its own; else None."""
+    from ragviz.runs import running
+
+    if job.started is None:
+        return None
+    run = workspace.store.runs.find(str(job.arguments["name"]))
+    if run is None or run.status != "done" or (run.finished or 0) < job.started:
+        return None
+    config = _config(RunConfig, job.arguments["config"])
+    return _result_of(workspace, run) if running.is_made_as(workspace, run, config) else None
+
+
+_WHOLE = "Nothing of it was kept: its result is stored at its end."
+_RETRIEVED = "questions are retrieved and kept."
+KINDS: Mapping[str, Kind] = {
+    "documents": Kind(
+        _add_documents,
+        "Opening the files",
+        "documents",
+        kept={"files": "files are read and stay in the corpus.", "": "No file was read yet."},
+        resumes_cancelled=False,
+        cancelled=_discard_all,
+        done=_discard_read,
+    ),
+    "index": Kind(
+        _build_index,
+        "Reading documents",
+        "index",
+        works_on=(("index", "name"),),
+        makes=("index", "name"),
+        kept={
+            "chunks": "chunks were added, and their vectors are kept: nothing is embedded twice. The index is "
+            "as it was before.",
+            "": "The index is as it was before.",
+        },
+    ),
+    "questions": Kind(
+        _generate,
+        "Reading chunks",
+        "questions",
+        works_on=(("index", "index"), ("questions", "name")),
+        kept={"questions": "questions are written and kept."},
+    ),
+    "verify": Kind(
+        _verify, "Reading questions", "questions", works_on=(("index", "index"), ("questions", "questions"))
+    ),
+    "import": Kind(
+        _import,
+        "Opening the files",
+        "questions",
+        kept="Nothing was imported: an import is stored whole, at its end.",
+        done=_discard_all,
+    ),
+    "asked": Kind(
+        _asked,
+        "Reading the log",
+        "questions",
+        kept="Nothing of the log was kept: it is stored at its end.",
+        done=_discard_all,
+    ),
+    "run": Kind(
+        _run,
+        "Opening the index",
+        "run",
+        works_on=(("index", "config.index"), ("questions", "config.questions"), ("run", "name")),
+        makes=("run", "name"),
+        kept={"questions": _RETRIEVED},
+        pauses=True,
+        made_before=_made_before,
+    ),
+    "index-run": Kind(
+        _index_and_run,
+        "Reading documents",
+        works_on=(("questions", "config.questions"), ("run", "name")),
+        makes=("run", "name"),
+        kept={"questions": _RETRIEVED, "chunks": "chunks were added, and their vectors are kept."},
+        pauses=True,
+    ),
+    "rejudge": Kind(
+        _rejudge, "Reading the run", "results", works_on=(("run", "run"),), makes=("run", "run"), pauses=True
+    ),
+    "replay": Kind(
+        _replay,
+        "Reading the run",
+        "results",
+        works_on=(("run", "run"),),
+        kept="The changes that were replayed to the end are kept.",
+    ),
+    "search": Kind(_search, "Reading the run", "results", works_on=(("run", "run"),), kept=_WHOLE),
+    "sweep": Kind(
+        _sweep,
+        "Reading the experiment",
+        "experiment",
+        works_on=(("experiment", "experiment"),),
+        makes=("experiment", "experiment"),
+        pauses=True,
+    ),
+    "confirm": Kind(
+        _confirm,
+        "Reading the experiment",
+        "experiment",
+        works_on=(("experiment", "experiment"),),
+        makes=("experiment", "experiment"),
+        pauses=True,
+    ),
+    "again": Kind(
+        _again,
+        "Reading documents",
+        "results",
+        works_on=(("run", "run"), ("run", "name")),
+        makes=("run", "name"),
+        pauses=True,
+    ),
+    "drill": Kind(_drill, "Reading the chunks", "health", works_on=(("questions", "questions"), ("index", "index"))),
+    "health": Kind(
+        _health,
+        "Reading the questions",
+        "health",
+        works_on=(("questions", "questions"), ("index", "index")),
+        kept=_WHOLE,
+    ),
+    "sample": Kind(
+        _sample,
+        "Reading the sample",
+        always=(("corpus", sample.NAME), *(("run", name) for name in sample.RUNS)),
+        kept="What was loaded of the sample is kept.",
+    ),
+}
+"""Kind of job by name."""

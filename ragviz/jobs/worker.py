@@ -1,0 +1,238 @@
+"""The process that does a job: progress, heartbeat, stopping, and how it ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ragviz.core import addresses, processes
+from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
+from ragviz.core.job import Job, NewJob
+from ragviz.core.progress import Progress
+from ragviz.core.stopping import SENTENCE, Stopping, following
+from ragviz.jobs.queue import made_by, not_free, note_interrupted, refreshed
+from ragviz.jobs.state import kept
+from ragviz.jobs.tasks import KINDS
+from ragviz.store import disk
+from ragviz.store.store import Store
+from ragviz.store.transactions import Kind as Noun
+from ragviz.store.transactions import label
+from ragviz.text.keys import without_keys
+from ragviz.workspace import Workspace, open_workspace
+
+_log = logging.getLogger("ragviz")
+BEAT = 1.0
+"""Seconds between two writes of a running job's progress within one stage of its work."""
+LOOK = 0.25
+"""Seconds between two checks whether a running job should stop."""
+
+
+def perform(workspace: Workspace, job_id: str, watch: Progress | None = None) -> Job:
+    """Do a job in this process, with its row; `watch` gets the progress too.
+
+    Its end is recorded in the row (`done`, `failed` with the sentence, `cancelled`) before an error is raised; what
+    ends a job that was stopped says what is kept of it.
+
+    Raises:
+        UsageError: another process is doing it, or it is done.
+        Deleted: what it works on was deleted meanwhile; the job's row is deleted too.
+        RagvizError: whatever the task raised.
+
+    """
+    store = workspace.store
+    job = store.jobs.get(job_id)
+    kind = KINDS[job.kind]
+    me = processes.this_process()
+    place = {"host": me["host"], "pid": me["pid"], "pid_started": me["started"]}
+    clock = {"started": time.time(), "heartbeat": time.time()}
+    note_interrupted(store, job)
+    first = {"done": 0, "total": None, "unit": "", "message": kind.first}
+    if not store.jobs.claim(job_id, error="", **place, **clock, **first):
+        raise not_free(store.jobs.get(job_id))
+    with _Heartbeat(store, job, watch) as beat, following(beat.stopping):
+        try:
+            _refuse_second(workspace, store.jobs.get(job_id))
+            result = kind.made_before(workspace, job) if kind.made_before is not None else None
+            result = result or kind.run(workspace, job.arguments, beat)
+            beat.refuse_deleted()
+        except BaseException as error:
+            if beat.deleted or isinstance(error, Deleted):  # the error is a consequence
+                store.jobs.delete(job_id)
+                workspace.log_of(job.id).unlink(missing_ok=True)
+                raise Deleted(beat.deleted or str(error)) from error
+            reached = beat.values()
+            end = _end_of(error, replace(job, **reached), workspace.log_of(job.id), workspace.settings.keys)
+            with suppress(RagvizError):  # when the disk is full, this fails too, and the job will be interrupted
+                store.jobs.update(job_id, **end, **reached, finished=time.time())
+            if isinstance(error, Cancelled | KeyboardInterrupt):
+                raise type(error)(end["error"]) from error
+            raise
+    store.jobs.update(job_id, status="done", result=result, **beat.values(), finished=time.time())
+    job = store.jobs.get(job_id)
+    if kind.done is not None:
+        kind.done(workspace, job)
+    return job
+
+
+def perform_new(workspace: Workspace, new: NewJob, watch: Progress | None = None) -> Job:
+    """Create a job and do it in this process, so that the pages see it and a killed one can be resumed.
+
+    After a usage error, which changed nothing and is raised to the caller, the row is deleted. Raises as `perform`.
+    """
+    job = workspace.store.jobs.add(new.kind, new.title, new.corpus_id, new.arguments)
+    try:
+        return perform(workspace, job.id, watch)
+    except UsageError:
+        workspace.store.jobs.delete(job.id)
+        raise
+
+
+def _refuse_second(workspace: Workspace, job: Job) -> None:
+    """Let only the first of two processes make a run, judge it again, or make those of an experiment.
+
+    Raises:
+        UsageError: another process is doing so.
+
+    """
+    made = made_by(job, "run"), made_by(job, "experiment")
+    if not any(made):
+        return
+    for other in map(refreshed, workspace.store.jobs.all()):
+        earlier = (other.started or 0, other.id) < (job.started or 0, job.id)
+        same = (made_by(other, "run"), made_by(other, "experiment")) == made
+        if other.status == "running" and other.id != job.id and same and earlier:
+            what = f"Run '{made[0]}' is" if made[0] else "The runs of this experiment are"
+            raise UsageError(f"{what} being made already (process {other.pid}): wait for it, or stop that.")
+
+
+def _end_of(error: BaseException, job: Job, log: Path, keys: Sequence[str]) -> dict[str, str]:
+    """Return how a job ended, as columns of its row; the traceback of a defect is added to its log.
+
+    `job` is as far as it has come.
+    """
+    if isinstance(error, Cancelled | KeyboardInterrupt):
+        return {"status": "cancelled", "error": f"{SENTENCE} {kept(replace(job, status='cancelled'))}"}
+    if isinstance(error, OSError) and (refused := disk.explained(error)) is not None:
+        return {"status": "failed", "error": str(refused)}
+    if isinstance(error, RagvizError):
+        return {"status": "failed", "error": str(error)}
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a", encoding="utf-8", errors="backslashreplace") as output:
+        output.write(_unsecret("".join(traceback.format_exception(error)), keys))
+    report = f"Try again; if it fails again, report it with the traceback in {log}."
+    return {"status": "failed", "error": f"A defect in ragviz: {type(error).__name__}. {report}"}
+
+
+def _unsecret(text: str, keys: Sequence[str]) -> str:
+    """Remove keys, and the secrets in addresses, from a traceback."""
+    return without_keys(addresses.within(text), keys)
+
+
+class _Heartbeat:
+    """Receives the progress of a job, and writes it to its row once a second from a thread.
+
+    Whether to stop is checked more often, and at each new step of the work, so that nothing is published after a
+    cancellation. The job's thread follows `stopping` in whatever it waits for. A job stops when it is cancelled, and
+    when something that it works on is deleted.
+    """
+
+    def __init__(self, store: Store, job: Job, watch: Progress | None) -> None:
+        self._store, self._job_id, self._watch = store, job.id, watch
+        self._subjects = KINDS[job.kind].subjects(job)
+        self._ids: dict[tuple[Noun, str], str] = {}
+        self.deleted = ""  # the sentence, when something that the job works on was deleted
+        self._latest: tuple[int, int | None, str, str] = (0, None, "", KINDS[job.kind].first)
+        self.stopping, self._ended = Stopping(), threading.Event()
+        self._thread = threading.Thread(target=self._write, daemon=True)
+
+    def __enter__(self) -> _Heartbeat:
+        with suppress(RagvizError):  # the thread tries again
+            self._look()  # notes the ids, so that an early deletion is noticed
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def __call__(self, done: int, total: int | None, unit: str, message: str = "") -> None:
+        if message != self._latest[3] and self._store.jobs.is_cancelled(self._job_id):
+            self.stopping.drop(0)
+        self._latest = (done, total, unit, message)
+        if self.deleted:
+            raise Deleted(self.deleted)
+        if self.stopping.is_set():
+            raise Cancelled(SENTENCE)
+        if self._watch is not None:
+            self._watch(done, total, unit, message)
+
+    def refuse_deleted(self) -> None:
+        """Check a last time: work whose subject was deleted before its next step may have ended with nothing to do.
+
+        Raises:
+            Deleted: something that the job works on was deleted.
+
+        """
+        self._look()
+        if self.deleted:
+            raise Deleted(self.deleted)
+
+    def values(self) -> dict[str, Any]:
+        """The latest progress as columns of the row."""
+        return dict(zip(("done", "total", "unit", "message"), self._latest, strict=True))
+
+    @property
+    def _stage(self) -> tuple[object, ...]:
+        """What changes with the stage of the work, but not with each of its steps."""
+        _, total, unit, message = self._latest
+        return (total, unit, message if total is None else "")
+
+    def _write(self) -> None:
+        written, stage = time.monotonic(), self._stage
+        while not self._ended.wait(LOOK):
+            try:
+                if time.monotonic() - written >= BEAT or stage != self._stage:  # a new stage is shown at once
+                    stage = self._stage
+                    self._store.jobs.update(self._job_id, **self.values(), heartbeat=time.time())
+                    written = time.monotonic()
+                self._look()
+            except RagvizError as error:  # a store that cannot be reached now may be reachable at the next check
+                _log.warning("Job %s: %s", self._job_id, error)
+
+    def _look(self) -> None:
+        """Check whether to stop, in two queries."""
+        stops = self._store.jobs.is_cancelled(self._job_id)
+        ids = self._store.ids_of([(kind, self._ids.get((kind, name), name)) for kind, name in self._subjects])
+        for (kind, name), current in zip(self._subjects, ids, strict=True):
+            noted_id = self._ids.get((kind, name))
+            if current is not None:
+                self._ids[kind, name] = current
+            elif noted_id is not None:
+                self.deleted = f"Stopped: {label(kind)} '{name}' that was worked on was deleted."
+                stops = True
+        if stops:
+            self.stopping.drop(0)
+
+
+def main() -> None:
+    """Do the job named on the command line; its end is recorded in its row."""
+    os.umask(0o077)
+    try:
+        workspace = open_workspace()
+    except RagvizError as error:
+        sys.exit(str(error))
+    try:
+        perform(workspace, sys.argv[1])
+    except RagvizError as error:
+        sys.exit(str(error))
+    except Exception:
+        sys.exit(_unsecret(traceback.format_exc(), workspace.settings.keys))

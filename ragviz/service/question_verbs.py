@@ -1,0 +1,73 @@
+"""What can be done to question sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ragviz.core.document import Corpus
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.job import NewJob
+from ragviz.core.question_set import QuestionSet
+from ragviz.workspace import Workspace
+
+
+def generate(workspace: Workspace, chosen: Mapping[str, Any], budget: float | None = None) -> NewJob:
+    """Generate questions about the documents of an index, as `generation.pipeline.generate_questions` takes them."""
+    index = workspace.store.indexes.get(chosen["index"])
+    arguments = {**chosen, "index": index.name, "budget": budget}
+    arguments["author"] = chosen.get("author") or workspace.settings.person
+    return NewJob("questions", f"Generate {chosen['name']}", index.corpus_id, arguments)
+
+
+def verify(workspace: Workspace, chosen: Mapping[str, Any], budget: float | None = None) -> NewJob:
+    """Verify the questions of a set, as `generation.verifying.verify_questions` takes them."""
+    corpus_id = workspace.store.indexes.get(chosen["index"]).corpus_id
+    return NewJob("verify", f"Verify {chosen['questions']}", corpus_id, {**chosen, "budget": budget})
+
+
+def import_files(
+    corpus: Corpus,
+    name: str,
+    files: Sequence[tuple[str, str]],
+    chosen: Mapping[str, Any],
+    folder: str = "",
+    upload: str = "",
+) -> NewJob:
+    """Import questions from files, by their names and paths; `chosen` has `format`, `split` and `all_needed`.
+
+    Uploaded files are copies in `folder`, which is deleted at the end; `upload` names what was pressed.
+    """
+    arguments: dict[str, Any] = {"files": files, "name": name, **chosen, "corpus": corpus.id}
+    arguments |= {"folder": folder, "upload": upload} if folder else {}
+    return NewJob("import", f"Import {name}", corpus.id, arguments)
+
+
+def read_log(
+    question_set: QuestionSet,
+    file: tuple[str, str],
+    *,
+    index: str = "",
+    alike: float,
+    apply: bool = False,
+    author: str = "",
+    folder: str = "",
+    upload: str = "",
+) -> NewJob:
+    """Read a log of what people asked, by its name and path, and set it against a question set."""
+    arguments: dict[str, Any] = {"questions": question_set.id, "index": index, "files": [file]}
+    arguments |= {"alike": alike, "apply": apply, "author": author}
+    arguments |= {"folder": folder, "upload": upload} if folder else {}
+    return NewJob("asked", f"Read {file[0]}", question_set.corpus_id, arguments)
+
+
+def drill(question_set: QuestionSet, index: IndexInfo, chosen: Mapping[str, Any]) -> NewJob:
+    """Plant known faults into a copy of an index, and count what the set notices; `chosen` as `health.drill.drill`."""
+    arguments = {"questions": question_set.name, "index": index.name, **chosen}
+    return NewJob("drill", f"Drill {question_set.name}", question_set.corpus_id, arguments)
+
+
+def examine(question_set: QuestionSet, index: IndexInfo | None) -> NewJob:
+    """Check what a question set is worth."""
+    arguments = {"questions": question_set.id, "index": index.id if index else None}
+    return NewJob("health", f"Check {question_set.name}", question_set.corpus_id, arguments)

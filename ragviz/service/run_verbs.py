@@ -1,0 +1,108 @@
+"""What can be done to runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Corpus
+from ragviz.core.errors import UsageError
+from ragviz.core.fields import fields_of
+from ragviz.core.index_info import IndexInfo
+from ragviz.core.job import NewJob
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
+from ragviz.runs import choices, running, searched_again
+from ragviz.runs.searched_again import Part
+from ragviz.workspace import Workspace
+
+
+def configured(
+    workspace: Workspace, index: IndexInfo, question_set: QuestionSet, given: Mapping[str, Any]
+) -> RunConfig:
+    """Return the choices of a run of which `given` is said, with its models and metrics named, and checked.
+
+    Raises:
+        UsageError: there is no such choice; one cannot be used with the others, or makes no difference to them; the
+            side of the split has no question; no model is configured.
+
+    """
+    config = choices.run_config(index.config, {**given, "index": index.id, "questions": question_set.id})
+    for name, value in given.items():
+        field = fields_of(RunConfig)[name]
+        if value != field.default and not field.counts(asdict(config)):
+            raise UsageError(f"{field.label} makes no difference to this run: leave it out, or choose what uses it.")
+    choices.check_run(config)
+    if config.split:
+        choices.check_split(question_set, config.split, question_set.sides.get(config.split, 0))
+    return choices.resolved(workspace, config)
+
+
+def make(workspace: Workspace, name: str, config: RunConfig, budget: float | None = None) -> NewJob:
+    """Make a run with choices that are `configured`, or resume one that was interrupted, for at most `budget` dollars.
+
+    Raises:
+        UsageError: the run has no name; a budget over a model without a price.
+
+    """
+    if not name.strip():
+        raise UsageError("Give the run a name: --name NAME.")
+    choices.check_budget(workspace, config, budget)
+    index = workspace.store.indexes.get(config.index)
+    return NewJob("run", f"Run {name}", index.corpus_id, {"name": name, "config": asdict(config), "budget": budget})
+
+
+def judge_again(workspace: Workspace, run: Run, budget: float | None = None) -> NewJob:
+    """Answer and judge again what failed in a run, and nothing else.
+
+    Raises:
+        UsageError: a budget over a model without a price.
+
+    """
+    choices.check_budget(workspace, run.config, budget)
+    return NewJob("rejudge", f"Judge {run.name} again", run.corpus_id, {"run": run.name, "budget": budget})
+
+
+def judge(
+    workspace: Workspace, run: Run, metrics: Sequence[str], model: str = "", budget: float | None = None
+) -> NewJob:
+    """Judge what another program read and answered, by `metrics` that its run has not. Raises as `judging_plan`."""
+    running.judging_plan(workspace, run, metrics, model)
+    arguments = {"run": run.name, "metrics": list(metrics), "judge": model, "budget": budget}
+    return NewJob("rejudge", f"Judge {run.name}", run.corpus_id, arguments)
+
+
+def build_and_make(corpus: Corpus, index: str, cut: IndexConfig, name: str, config: RunConfig) -> NewJob:
+    """Build an index, and make a run on it."""
+    arguments = {"corpus": corpus.name, "index": index, "cut": asdict(cut), "name": name, "config": asdict(config)}
+    return NewJob("index-run", f"Run {name}", corpus.id, arguments)
+
+
+def rank_again(earlier: Run, name: str) -> NewJob:
+    """Update the index of a run, and rank its questions again as the run `name`."""
+    return NewJob("again", f"Run {earlier.name} again", earlier.corpus_id, {"run": earlier.id, "name": name})
+
+
+def search_again(workspace: Workspace, run: Run, part: Part) -> NewJob:
+    """Search for the components of hybrid rankings, or for the exact ones. Raises as `searched_again.check`."""
+    searched_again.check(workspace, run, part)
+    return NewJob("search", f"Search again for {run.name}", run.corpus_id, {"run": run.id, "part": part})
+
+
+def replay(
+    run: Run,
+    *,
+    build: bool = False,
+    combine: int | None = None,
+    rerankers: Sequence[str] = (),
+    budget: float | None = None,
+) -> NewJob:
+    """Try what would rescue the lost questions of a run: with `build` what is computed first, `rerankers` by name.
+
+    `combine` is the k at which changes that gain alone are put together; None does not.
+    """
+    arguments: dict[str, Any] = {"run": run.id, "build": build, "combine": combine}
+    arguments |= {"rerankers": list(rerankers), "budget": budget}
+    return NewJob("replay", f"Replay {run.name}", run.corpus_id, arguments)
