@@ -10,7 +10,7 @@ from sqlalchemy.engine import Row
 
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.store.database import repeated
-from ragviz.store.transactions import TABLES, Kind, Transactions, label, require
+from ragviz.store.transactions import TABLES, Kind, Repository, label, require
 from ragviz.text.untrusted import storable
 
 R = TypeVar("R")
@@ -46,16 +46,15 @@ def taken(kind: Kind, name: str) -> UsageError:
     )
 
 
-class NamedRecords(Generic[R]):
+class NamedRecords(Repository, Generic[R]):
     """The records of one kind; their names are unique."""
 
     kind: ClassVar[Kind]
     newest_first: ClassVar[bool] = False
 
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of the kind."""
-        self._transactions, self._table = transactions, TABLES[self.kind]
-        self._rows = transactions.rows
+    @property
+    def _table(self) -> sa.Table:
+        return TABLES[self.kind]
 
     def _records(self, rows: Sequence[Row[Any]]) -> list[R]:
         raise NotImplementedError
@@ -80,7 +79,7 @@ class NamedRecords(Generic[R]):
         existing = ", ".join(f"'{row.name}'" for row in names[:8]) + (" …" if len(names) > 8 else "")
         raise NotFoundError(f"There is no {label(self.kind)} called '{name}'. There is: {existing or 'none yet'}.")
 
-    def _free_name(self, name: str) -> str:
+    def free_name(self, name: str) -> str:
         """Return a name as it is stored; UsageError when it is blank, too long, unprintable or taken."""
         name = plain_name(name)
         if not name or len(name) > 200 or not name.isprintable():

@@ -8,16 +8,17 @@ import sqlalchemy as sa
 
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Transactions, upsert
+from ragviz.store.transactions import Repository, Transactions, upsert
 from ragviz.text.untrusted import storable
 
 
-class StoredCache:
+class StoredCache(Repository):
     """A `Cache` in the store: one kind of content-addressed bytes."""
 
     def __init__(self, transactions: Transactions, kind: str) -> None:
         """Use the entries of `kind`."""
-        self._transactions, self._kind = transactions, kind
+        super().__init__(transactions)
+        self._kind = kind
 
     def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the cached values; absent keys are left out."""
@@ -38,12 +39,8 @@ class StoredCache:
             upsert(connection, schema.cache, [{"kind": self._kind, "key": key, "value": v} for key, v in items.items()])
 
 
-class StoredPool:
+class StoredPool(Repository):
     """A `Pool` in the store."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of verdicts."""
-        self._transactions = transactions
 
     def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterator[tuple[str, str, str, str]]:
         """Yield (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""

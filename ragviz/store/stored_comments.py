@@ -11,16 +11,12 @@ from ragviz.core.question_set import Comment
 from ragviz.store import schema
 from ragviz.store.codecs import columns, record
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Transactions
+from ragviz.store.transactions import Repository
 from ragviz.text.untrusted import storable
 
 
-class StoredComments:
+class StoredComments(Repository):
     """Comments of people on questions."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of comments."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     def all(self, set_id: str, question_id: str = "") -> list[Comment]:
         """Return the comments on a question, or on all of a set, the oldest first."""

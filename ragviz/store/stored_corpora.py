@@ -36,7 +36,7 @@ class StoredCorpora(NamedRecords[Corpus]):
             UsageError: the name is blank or taken.
 
         """
-        corpus = Corpus(new_id(), self._free_name(name), time.time())
+        corpus = Corpus(new_id(), self.free_name(name), time.time())
         self._insert(asdict(corpus))
         return corpus
 

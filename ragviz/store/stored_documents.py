@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import astuple
 from typing import Any
 
 import sqlalchemy as sa
@@ -17,7 +16,7 @@ from ragviz.store import schema
 from ragviz.store.codecs import columns, record
 from ragviz.store.database import repeated
 from ragviz.store.named_records import is_text
-from ragviz.store.transactions import Transactions, batches, insert, insert_missing, inserted
+from ragviz.store.transactions import Repository, batches, insert, insert_missing, inserted
 from ragviz.text.former_documents import marked
 
 NO_FILES = ("replaced", "passage")
@@ -27,12 +26,8 @@ Written = Callable[[int], None]
 """Is told within a transaction how many rows are written."""
 
 
-class StoredDocuments:
+class StoredDocuments(Repository):
     """The documents of all corpora."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of documents."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     def add(self, corpus_id: str, document: Document) -> None:
         """Add a document; one of the same name is replaced, and keeps its evidence and text until it is settled."""
@@ -179,7 +174,7 @@ def delete_texts(connection: Connection, documents: sa.ColumnElement[bool]) -> N
 def _row(corpus_id: str, document: Document, status: str) -> dict[str, Any]:
     more = {"corpus_id": corpus_id, "status": status, "error": "", "added": time.time()}
     more |= {"characters": len(document.text), "page_count": len(document.pages)}
-    return columns(document, schema.documents) | more | {"pages": [astuple(page) for page in document.pages]}
+    return columns(document, schema.documents) | more
 
 
 def _info_query(corpus_id: str) -> sa.Select[Any]:

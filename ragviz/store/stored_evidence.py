@@ -22,7 +22,7 @@ from ragviz.store.database import reading, repeated
 from ragviz.store.evidence import reanchored
 from ragviz.store.stored_documents import StoredDocuments, delete_texts, mark_moves
 from ragviz.store.stored_versions import record_version
-from ragviz.store.transactions import BATCH, Transactions, batches, count_change, insert_missing
+from ragviz.store.transactions import BATCH, Repository, batches, count_change, insert_missing
 
 ATTEMPTS = 5
 """Attempts at moving evidence while other processes edit questions."""
@@ -33,12 +33,8 @@ class Overtaken(Exception):
     """Another process changed the data that a change was computed from."""
 
 
-class StoredEvidence:
+class StoredEvidence(Repository):
     """Evidence that is to move because its documents changed."""
-
-    def __init__(self, transactions: Transactions, documents: StoredDocuments) -> None:
-        """Use the table of moves."""
-        self._transactions, self._documents, self._rows = transactions, documents, transactions.rows
 
     def settle(self, corpus_id: str, author: str = "") -> None:
         """Move evidence out of replaced or deleted documents, and delete replaced texts that no index and no run needs.
@@ -113,7 +109,7 @@ class StoredEvidence:
     def _document_now(self, corpus_id: str, document_id: str) -> Document:
         """Return a document of `rows` above; `Overtaken` when another process has deleted it since they were read."""
         try:
-            return self._documents.get(corpus_id, document_id)
+            return StoredDocuments(self._transactions).get(corpus_id, document_id)
         except NotFoundError:
             raise Overtaken from None
 

@@ -35,7 +35,7 @@ class StoredExperiments(NamedRecords[Experiment]):
     @repeated
     def add(self, experiment: Experiment) -> Experiment:
         """Store a new experiment with its cells; UsageError when the name is blank or taken."""
-        name = self._free_name(experiment.name)
+        name = self.free_name(experiment.name)
         try:
             with self._transactions.writing() as connection:
                 require(connection, experiment.corpus_id, "corpus")

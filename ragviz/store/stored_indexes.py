@@ -29,7 +29,7 @@ class StoredIndexes(NamedRecords[IndexInfo]):
 
     def add(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
         """Create the row of an index to be built; UsageError when the name is blank or taken."""
-        name = self._free_name(name)
+        name = self.free_name(name)
         info = IndexInfo(new_id(), corpus_id, name, config, "building", "", (), 0, 0, 0, "", time.time(), None)
         self._insert(columns(info, schema.indexes))
         return info

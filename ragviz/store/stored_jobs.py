@@ -15,18 +15,14 @@ from ragviz.store import schema
 from ragviz.store.codecs import record
 from ragviz.store.database import repeated
 from ragviz.store.named_records import is_text
-from ragviz.store.transactions import Transactions
+from ragviz.store.transactions import Repository
 from ragviz.text.untrusted import storable
 
 _SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created once
 
 
-class StoredJobs:
+class StoredJobs(Repository):
     """Background jobs; a change of a job counts as a change of nothing."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of jobs."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     def add(self, kind: str, title: str, corpus_id: str, arguments: Mapping[str, Any]) -> Job:
         """Create a queued job."""

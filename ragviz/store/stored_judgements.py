@@ -12,16 +12,12 @@ from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import codecs, schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Transactions, delete_of, insert
+from ragviz.store.transactions import Repository, delete_of, insert
 from ragviz.text.keys import without_keys
 
 
-class StoredJudgements:
+class StoredJudgements(Repository):
     """The evaluated answers of all runs."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the tables of judgements and scores."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     @repeated
     def put(self, run_id: str, evaluated: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:

@@ -6,15 +6,11 @@ import sqlalchemy as sa
 
 from ragviz.store import schema
 from ragviz.store.database import repeated
-from ragviz.store.transactions import Transactions, upsert
+from ragviz.store.transactions import Repository, upsert
 
 
-class StoredPayments:
+class StoredPayments(Repository):
     """The calls of models that were paid, by the id of what they were made for."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the table of payments."""
-        self._transactions = transactions
 
     @repeated
     def add(self, owner_id: str, calls: int, dollars: float, most: float | None = None) -> float:

@@ -24,15 +24,11 @@ from ragviz.store.stored_documents import add_missing
 from ragviz.store.stored_evidence import documents_in, mark_gone, mention
 from ragviz.store.stored_sets import StoredSets, put_facts
 from ragviz.store.stored_versions import last_sides, record_version
-from ragviz.store.transactions import Transactions, batches, count_change, insert
+from ragviz.store.transactions import Repository, batches, count_change, insert
 
 
-class StoredQuestions:
+class StoredQuestions(Repository):
     """The questions of all sets; every change makes a version of its set."""
-
-    def __init__(self, transactions: Transactions, sets: StoredSets) -> None:
-        """Use the table of questions."""
-        self._transactions, self._sets, self._rows = transactions, sets, transactions.rows
 
     @repeated
     def put(
@@ -84,23 +80,23 @@ class StoredQuestions:
             Deleted: the corpus is gone.
 
         """
-        if self._sets.find(name) is None:
-            name = self._sets._free_name(name)
+        sets = StoredSets(self._transactions)
+        name = name if sets.find(name) else sets.free_name(name)
         total = len(documents) + len(questions)
 
         def written(rows: int) -> None:
             progress(rows, total, "rows", f"Storing row {rows:,}")  # each message is a chance to cancel
 
-        sets = schema.question_sets
+        table = schema.question_sets
         with self._transactions.changing(corpus_id, "corpus") as connection:
             added = add_missing(connection, corpus_id, documents, written)
-            row = connection.execute(sa.select(sets).where(sets.c.name == plain_name(name))).first()
+            row = connection.execute(sa.select(table).where(table.c.name == plain_name(name))).first()
             if row is not None and row.corpus_id != corpus_id:
                 raise UsageError(f"Question set '{row.name}' belongs to another corpus: choose another name.")
             set_id = row.id if row is not None else new_id()
             if row is None:
                 values = {"id": set_id, "corpus_id": corpus_id, "name": name, "created": time.time()}
-                connection.execute(sets.insert().values(**values))
+                connection.execute(table.insert().values(**values))
             count_change(connection, set_id)
             _write(connection, set_id, questions, split, edit, written=lambda rows: written(len(documents) + rows))
         return added

@@ -19,15 +19,11 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.store import codecs, schema
 from ragviz.store.database import reading, repeated
 from ragviz.store.stored_evidence import documents_in, mention
-from ragviz.store.transactions import Transactions, delete_of, insert_missing
+from ragviz.store.transactions import Repository, delete_of, insert_missing
 
 
-class StoredRankings:
+class StoredRankings(Repository):
     """The rankings of all runs."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the tables of results and their chunks."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     @repeated
     def put(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:

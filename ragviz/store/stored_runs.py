@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -19,7 +20,7 @@ from ragviz.store.codecs import columns, record
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords, is_text, plain_name, taken
 from ragviz.store.stored_evidence import StoredEvidence
-from ragviz.store.transactions import Transactions, batches, count_change, drop_count, require, upsert
+from ragviz.store.transactions import batches, count_change, drop_count, require, upsert
 
 
 class StoredRuns(NamedRecords[Run]):
@@ -28,18 +29,14 @@ class StoredRuns(NamedRecords[Run]):
     kind = "run"
     newest_first = True
 
-    def __init__(self, transactions: Transactions, evidence: StoredEvidence) -> None:
-        """Use the table of runs."""
-        super().__init__(transactions)
-        self._evidence = evidence
-
     def _records(self, rows: Sequence[Row[Any]]) -> list[Run]:
         return [record(Run, row) for row in rows]
 
     def add(self, name: str, corpus_id: str, config: RunConfig, fingerprint: str, provenance: Mapping[str, Any]) -> Run:
         """Create the row of a run that is about to start; UsageError when the name is blank or taken."""
-        name = self._free_name(name)
-        run = Run(new_id(), corpus_id, name, config, fingerprint, provenance, "running", time.time(), None)
+        name = self.free_name(name)
+        known = _in_order(provenance)
+        run = Run(new_id(), corpus_id, name, config, fingerprint, known, "running", time.time(), None)
         self._insert(columns(run, schema.runs))
         return run
 
@@ -87,7 +84,7 @@ class StoredRuns(NamedRecords[Run]):
         runs = schema.runs.c
         with self._transactions.changing(run_id, "run") as connection:
             known = connection.execute(sa.select(runs.provenance).where(runs.id == run_id)).scalar_one()
-            connection.execute(self._update(run_id).values(provenance=known | facts))
+            connection.execute(self._update(run_id).values(provenance=_in_order({**known, **facts})))
 
     @repeated
     def configure(self, run_id: str, config: RunConfig, fingerprint: str) -> Run:
@@ -109,7 +106,7 @@ class StoredRuns(NamedRecords[Run]):
         mine = sa.select(runs.c.name, runs.c.status).where(runs.c.id == run_id)
         if plain_name(name) in [row.name for row in self._rows(mine)]:
             return
-        name = self._free_name(name)
+        name = self.free_name(name)
         try:
             with self._transactions.changing(run_id, "run") as connection:
                 before = connection.execute(mine).one()
@@ -177,12 +174,18 @@ class StoredRuns(NamedRecords[Run]):
         """Delete a run with its results, the passages of an imported one, and replaced texts that only it names."""
         for corpus_id in self._corpus_of(run_id):
             self._delete(run_id)
-            self._evidence.settle(corpus_id)
+            StoredEvidence(self._transactions).settle(corpus_id)
 
     @repeated
     def _delete(self, run_id: str) -> None:
         with self._transactions.writing() as connection:
             delete_rows(connection, run_id)
+
+
+def _in_order(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run rests on as JSON holds it, in the order of the names, at every depth."""
+    ordered: dict[str, Any] = json.loads(json.dumps(provenance, sort_keys=True))
+    return ordered
 
 
 def _keep_summary(connection: Connection, run_id: str) -> None:

@@ -19,18 +19,13 @@ from ragviz.store.codecs import columns
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords
 from ragviz.store.stored_evidence import StoredEvidence
-from ragviz.store.transactions import Transactions, batches, count_change, drop_count, require, upsert
+from ragviz.store.transactions import batches, count_change, drop_count, require, upsert
 
 
 class StoredSets(NamedRecords[QuestionSet]):
     """Question sets, with the counts of their questions."""
 
     kind = "questions"
-
-    def __init__(self, transactions: Transactions, evidence: StoredEvidence) -> None:
-        """Use the table of question sets."""
-        super().__init__(transactions)
-        self._evidence = evidence
 
     def _records(self, rows: Sequence[Row[Any]]) -> list[QuestionSet]:
         statuses: dict[str, Counter[str]] = {row.id: Counter() for row in rows}
@@ -54,7 +49,7 @@ class StoredSets(NamedRecords[QuestionSet]):
 
     def add(self, corpus_id: str, name: str) -> QuestionSet:
         """Create an empty question set; UsageError when the name is blank or taken."""
-        made = QuestionSet(new_id(), corpus_id, self._free_name(name), time.time(), {})
+        made = QuestionSet(new_id(), corpus_id, self.free_name(name), time.time(), {})
         self._insert(columns(made, schema.question_sets))
         return made
 
@@ -62,7 +57,7 @@ class StoredSets(NamedRecords[QuestionSet]):
         """Delete a question set; its runs stay, with their copies of the questions."""
         for corpus_id in self._corpus_of(set_id):
             self._delete(set_id)
-            self._evidence.settle(corpus_id)
+            StoredEvidence(self._transactions).settle(corpus_id)
 
     @repeated
     def _delete(self, set_id: str) -> None:

@@ -13,7 +13,7 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit, QuestionChange, SetVersion
 from ragviz.core.split import Split
 from ragviz.store import codecs, schema
-from ragviz.store.transactions import Transactions, batches, insert
+from ragviz.store.transactions import Repository, batches, insert
 
 UNDO = "undo:"
 """How the key of an edit that takes a version back begins; the number of that version follows."""
@@ -21,12 +21,8 @@ RESTORE = "restore:"
 """How the key of an edit that goes back to a version begins; its own number, a colon and that of the version follow."""
 
 
-class StoredVersions:
+class StoredVersions(Repository):
     """The versions of question sets."""
-
-    def __init__(self, transactions: Transactions) -> None:
-        """Use the tables of versions and changes."""
-        self._transactions, self._rows = transactions, transactions.rows
 
     def all(self, set_id: str) -> list[SetVersion]:
         """Return all versions of a set, the newest first; version 0, the set before its first edit, is not listed."""

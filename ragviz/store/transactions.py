@@ -72,6 +72,14 @@ class Transactions:
             yield connection
 
 
+class Repository:
+    """Rows of one noun."""
+
+    def __init__(self, transactions: Transactions) -> None:
+        """Use the tables of a database."""
+        self._transactions, self._rows = transactions, transactions.rows
+
+
 def require(connection: Connection, owner_id: str, *kinds: Kind) -> None:
     """Lock the row with this id against deletion until the transaction ends; raise `Deleted` when it is gone."""
     for kind in kinds:
