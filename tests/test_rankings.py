@@ -1,0 +1,62 @@
+"""Rankings in the store: numbers of chunks and scores, read as they were given, in less than a kilobyte a question."""
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import RunConfig
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
+from ragviz.store import schema, stored_rankings
+from ragviz.store.opening import open_store
+
+DEPTH, QUESTIONS, CHUNKS = 50, 200, 2_000
+
+
+@pytest.fixture
+def store(database_url):
+    return open_store(database_url)
+
+
+@pytest.fixture
+def run_id(store) -> str:
+    return store.runs.add("r", store.corpora.add("c").id, RunConfig("i", "s"), "f", {}).id
+
+
+def rankings(ids: list[str], rng: np.random.Generator) -> list[tuple[int, Question, Retrieved]]:
+    return [
+        (n, Question(f"q{n}", "?", "", (), "hand"), Retrieved(f"q{n}", Ranking(chunks, scores), ((chunks[0],),)))
+        for n in range(QUESTIONS)
+        for chunks in [tuple(rng.choice(ids, DEPTH, replace=False).tolist())]
+        for scores in [tuple(np.sort(rng.random(DEPTH))[::-1].tolist())]
+    ]
+
+
+def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_was(store, run_id):
+    rng = np.random.default_rng(1)
+    ids = [Chunk.make_id(f"{rng.integers(50):032x}", start, start + 800) for start in range(0, 800 * CHUNKS, 800)]
+    given = rankings(ids, rng)
+    for start in range(0, QUESTIONS, 16):  # as a run stores them
+        store.rankings.put(run_id, given[start : start + 16])
+    assert store.rankings.all(run_id) == [result for _, _, result in given], "to the last digit"
+    with store._engine.connect() as connection:
+        results = connection.execute(sa.select(schema.results.c.chunks, schema.results.c.scores)).all()
+        blocks = connection.execute(sa.select(schema.run_chunks.c.ids)).scalars().all()
+        assert len(stored_rankings.chunk_ids(connection, run_id)) == len(
+            {i for _, _, r in given for i in r.ranking.ids}
+        )
+    assert {len(row.chunks) + len(row.scores) for row in results} == {600}
+    assert 600 + sum(map(len, blocks)) / QUESTIONS < 1_000
+
+
+def test_any_text_is_a_chunk_of_another_program(store, run_id):
+    ids = ("", "a\nb", '["', "块 7", "x" * 300, "a\nb ")
+    odd = Retrieved("q", Ranking(ids, (1e308, 0.1 + 0.2, 1.0, 0.0, -0.0, -5e-324)), (("a\nb",), ()), {"块 7": 2.0})
+    store.rankings.put(run_id, [(0, Question("q", "?", "", (), "hand"), odd)])
+    assert store.rankings.all(run_id) == [odd]
+    empty = Retrieved("q", Ranking((), ()), ())
+    store.rankings.replace(run_id, [(0, Question("q", "?", "", (), "hand"), empty)])
+    assert store.rankings.all(run_id, ["q"]) == [empty]
+    store.runs.delete(run_id)
+    assert store.rankings.all(run_id) == []
