@@ -5,9 +5,9 @@ FROM python:3.12-slim
 RUN useradd --create-home ragviz && install --directory --owner ragviz /data
 WORKDIR /ragviz
 ARG TORCH_INDEX=
-RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir torch --index-url "$TORCH_INDEX"; fi
-COPY requirements.txt ./
-RUN pip install --no-cache-dir --requirement requirements.txt
+COPY requirements.txt requirements.lock ./
+RUN if [ -n "$TORCH_INDEX" ]; then pip install --no-cache-dir torch --constraint requirements.lock --index-url "$TORCH_INDEX"; fi
+RUN pip install --no-cache-dir --requirement requirements.txt --constraint requirements.lock
 COPY . .
 RUN pip install --no-cache-dir --no-deps .
 

@@ -3,8 +3,11 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
+# The versions that the tests passed on, whichever installs them.
+INSTALL := $(if $(UV),uv pip install --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+INSTALL += --constraint requirements.lock
 
-.PHONY: app test test-fast attack check docs elasticsearch format clean
+.PHONY: app test test-fast attack check docs elasticsearch format lock clean
 
 # `make app ARGS="--port 8600"` takes another port.
 app: $(VENV)/.installed
@@ -41,27 +44,20 @@ elasticsearch:
 	$(PYTHON) tools/elasticsearch/run.py start
 
 $(BIN)/python:
-ifdef UV
-	uv venv --python $(PYTHON) $(VENV)
-else
-	$(PYTHON) -m venv $(VENV)
-endif
+	$(if $(UV),uv venv --python $(PYTHON) $(VENV),$(PYTHON) -m venv $(VENV))
 
-$(VENV)/.installed: $(BIN)/python requirements.txt pyproject.toml
-ifdef UV
-	uv pip install --python $(BIN)/python -e .
-else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
-endif
+$(VENV)/.installed: $(BIN)/python requirements.txt requirements.lock pyproject.toml setup.py
+	$(INSTALL) -e .
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.installed requirements-dev.txt
-ifdef UV
-	uv pip install --python $(BIN)/python -e ".[dev]"
-else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
-endif
+	$(INSTALL) -e ".[dev]"
 	touch $@
+
+# Adds what the lists name anew; `make lock ARGS=--upgrade` takes the newest versions of all.
+lock: $(VENV)/.dev
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --custom-compile-command "make lock" \
+		$(ARGS) --output-file requirements.lock requirements.txt requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) .elasticsearch artifacts build *.egg-info
