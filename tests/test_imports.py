@@ -160,7 +160,7 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
 def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
     corpus = workspace.store.corpora.add("c")
     log = ragchecker.read(written(result()), "out.json")
-    monkeypatch.setattr(workspace.store, "put_evaluated", lambda *_: 1 / 0)
+    monkeypatch.setattr(workspace.store.judgements, "put", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         imports.import_run(workspace, corpus, "r", log)
     assert not workspace.store.runs.all()

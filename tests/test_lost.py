@@ -436,11 +436,11 @@ def test_every_cause_has_a_text_for_people():
 
 
 def test_without_passages_no_text_says_that_any_were_handed_over():
-    steps = diagnose.waterfall(["not_answered", "fine"], "none")
+    steps = diagnose.waterfall(["not_answered", "fine"], CLOSED)
     assert [(s.title, s.count) for s in steps if s.count][1] == ("Abstained", 1)
     for name in diagnose.CLOSED_BOOK:
-        assert "evidence was handed over" not in diagnose.about(name, "none").explanation
-    assert diagnose.about("below_k", "none") == diagnose.CAUSES["below_k"] == diagnose.about("below_k")
+        assert "evidence was handed over" not in diagnose.about(name, CLOSED).explanation
+    assert diagnose.about("below_k", CLOSED) == diagnose.CAUSES["below_k"] == diagnose.about("below_k")
 
 
 def test_the_worst_question_first_by_hand():
