@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -47,8 +46,8 @@ class Change:
 
     `cut` is the configuration of the index that is searched, None where it is not known; `index` its name, "" where
     there is no such index yet: it is built to be searched, and not kept. `runs` are those that were made so, whose
-    rankings are stored; without any, `stored` is the key of the replay in the store's cache, and `timed` that of the
-    time it takes, "" where the index is gone. `parts` are the keys of the changes that it is made of.
+    rankings are stored; without any, `stored` is the key of the replay in the store's cache, "" where the index is
+    gone. `parts` are the keys of the changes that it is made of.
     """
 
     key: str
@@ -57,7 +56,6 @@ class Change:
     index: str
     runs: tuple[Run, ...] = ()
     stored: str = ""
-    timed: str = ""
     cut: IndexConfig | None = None
     effort: Effort = "search"
     parts: tuple[str, ...] = ()
@@ -105,10 +103,9 @@ class Changes:
     """What can be tried with the questions of a run, a larger k apart.
 
     `questions` are those of the run with evidence, where it is now; `rebuilt` says that the index of the run was built
-    anew since, `gone` that it was deleted; `others` counts the runs of the corpus that asked other questions. `timed`
-    is the key of the time that the run's own choices take, "" where its index is not as it was. `paid` says that the
-    run's reranker asks a model, so that nothing is replayed: that would be paid for. `untried` are the rerankers that
-    cannot be tried, with the reason.
+    anew since, `gone` that it was deleted; `others` counts the runs of the corpus that asked other questions. `paid`
+    says that the run's reranker asks a model, so that nothing is replayed: that would be paid for. `untried` are the
+    rerankers that cannot be tried, with the reason.
     """
 
     questions: tuple[Question, ...]
@@ -117,7 +114,6 @@ class Changes:
     gone: bool
     others: int
     scene: Scene
-    timed: str = ""
     paid: bool = False
     untried: Mapping[str, str] = field(default_factory=dict)
 
@@ -200,12 +196,12 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
     paid = bool(rerankers.model_of(config.reranker))
     changes: list[Change] = []
     untried: dict[str, str] = {}
-    for name in _retrievers(own):
+    for name in offered(own.config) if own else ():
         if own and name != config.retriever:
             new = replace(config, retriever=name)
             changes.append(_change(workspace, scene, "retriever", name, new, own.config, own))
     for info in scene.indexes:
-        if config.retriever in _retrievers(info) and (info is not own or rebuilt):
+        if config.retriever in offered(info.config) and (info is not own or rebuilt):
             new = replace(config, index=info.id)
             changes.append(_change(workspace, scene, "index", info.name, new, info.config, info))
     if own is not None and not rebuilt:
@@ -222,8 +218,7 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
-    timed = "" if own is None or rebuilt else _timed_by(states[own.id], config)
-    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, scene, timed, paid, untried)
+    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, scene, paid, untried)
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -390,7 +385,7 @@ def _change(
     if new.reranker != scene.run.config.reranker:
         effort = "paid" if rerankers.model_of(new.reranker) else "compute" if new.reranker != rerankers.NONE else effort
     name = "" if info is None else info.name
-    return Change(f"{kind}={label}", kind, new, name, tuple(made), stored, _timed_by(state, new), cut, effort)
+    return Change(f"{kind}={label}", kind, new, name, tuple(made), stored, cut, effort)
 
 
 def _runs(scene: Scene, counted: set[int]) -> list[Change]:
@@ -403,9 +398,8 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
     for runs in rest.values():
         searched = next((each for each in scene.indexes if _made_on(runs[0], each, scene.states)), None)
         new = runs[0].config if searched is None else replace(runs[0].config, index=searched.id)
-        timing = "" if searched is None else _timed_by(scene.states[searched.id], new)
         name, cut = runs[0].provenance["index"], None if searched is None else searched.config
-        changes.append(Change(f"run={runs[0].id}", "run", new, name, tuple(runs), timed=timing, cut=cut))
+        changes.append(Change(f"run={runs[0].id}", "run", new, name, tuple(runs), cut=cut))
     return changes
 
 
@@ -433,13 +427,6 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
         if name != current:
             found.append(name)
     return found, untried
-
-
-def _timed_by(state: State, config: RunConfig) -> str:
-    """Return the key of the time that a search takes on this machine; "" with a reranker, which is measured apart."""
-    if config.reranker != rerankers.NONE:
-        return ""
-    return digest("ms", socket.gethostname(), *state, *_ranked_by(config), str(config.depth))
 
 
 def _asked(workspace: Workspace, current: Run, now: Mapping[str, Question]) -> list[Question]:
@@ -484,10 +471,6 @@ def _ranked_by(config: RunConfig) -> tuple[str, ...]:
 def _choices_of(run: Run) -> tuple[str, ...]:
     """Return what the rankings of a run depend on beside its questions."""
     return (*_state_of(run), *_ranked_by(run.config), run.provenance["identity"].get("reranking", ""))
-
-
-def _retrievers(info: IndexInfo | None) -> list[str]:
-    return [] if info is None else offered(info.config)
 
 
 def _reranking(workspace: Workspace, info: IndexInfo, config: RunConfig, kind: rescuing.ChangeKind) -> str | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import NO_EMBEDDER
-from ragviz.core.errors import Cancelled, Deleted, RagvizError, SearchError, UsageError
+from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Retrieved
@@ -25,9 +24,8 @@ from ragviz.metrics import ranking
 from ragviz.models.spending import Spending, dollars
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
-from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import alternatives, contexts, running, summaries
-from ragviz.runs.alternatives import Change, Changes, Effort, Foreseen, Tried, changes_of
+from ragviz.runs.alternatives import Change, Changes, Effort, Tried, changes_of
 from ragviz.stats.clusters import Clusters
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
@@ -40,9 +38,9 @@ BATCH = 100
 class Measured:
     """Ranks of the questions with evidence, (n,), and the tokens of the first k chunks on average, (depth,) or None.
 
-    `reach` are the tokens of the chunks down to that rank, (n,) or None. `milliseconds` are those of searching for a
-    question when its vector is there, with reranking, None where they were not measured. `clusters` joins the questions
-    about the same documents; None where they are known from the run that is replayed.
+    `reach` are the tokens of the chunks down to that rank, (n,) or None. `milliseconds` are those of reranking for a
+    question, None without a reranker. `clusters` joins the questions about the same documents; None where they are
+    known from the run that is replayed.
     """
 
     ranks: NDArray[np.int64]
@@ -60,8 +58,8 @@ class Measured:
 
 
 def held(workspace: Workspace, changes: Changes) -> set[str]:
-    """Return the keys of the replays, and of the times of searches, that are stored; another set after each replay."""
-    keys = [changes.timed, *(key for change in changes.changes for key in (change.stored, change.timed))]
+    """Return the keys of the replays that are stored; another set after each replay."""
+    keys = [change.stored for change in changes.changes]
     rounds = Tried.of(workspace, changes.scene.run).round
     return workspace.store.cache("replay").held([key for key in keys if key]) | {f"round {rounds}"}
 
@@ -91,7 +89,9 @@ def replay(
 
     """
     named = [alternatives.whole_name(workspace, name) for name in named]
-    _check_budget(workspace, named, budget)
+    for name in filter(None, map(rerankers.model_of, named)):
+        if budget is not None and not workspace.client(name).priced:
+            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
     changes = changes_of(workspace, current, named=named)
     there = held(workspace, changes)
     missing = changes.missing(there, "search", "compute") if build else changes.missing(there)
@@ -101,7 +101,6 @@ def replay(
     missing += [change for change in wanted if change not in missing]
     work = _Work(workspace, current, changes, budget, progress)
     work.do(missing)
-    work.take_times()
     tried = Tried.of(workspace, current)
     names = (*tried.rerankers, *(name for name in named if name not in tried.rerankers))
     while combine is not None:
@@ -137,12 +136,6 @@ def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
     return f"{dry.calls - dry.cached:,} of {dry.calls:,} calls to be paid, {tokens:,} tokens, {cost}"
 
 
-def _check_budget(workspace: Workspace, named: Sequence[str], budget: float | None) -> None:
-    for name in filter(None, map(rerankers.model_of, named)):
-        if budget is not None and not workspace.client(name).priced:
-            raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
-
-
 class _Work:
     """Replays changes one after the other, and reports them as one task."""
 
@@ -161,7 +154,7 @@ class _Work:
         self._total += len(some) * n
         self._progress(self._done, self._total, "questions", "Replaying")
         for change in some:
-            watch = partial(_within, self._progress, self._done, self._total, change.key.partition("=")[2])
+            watch = partial(self._within, change.key.partition("=")[2])
             try:
                 measured = _measured(self._workspace, self._current, change, self._changes, self._budget, watch)
             except (Cancelled, Deleted):
@@ -170,32 +163,15 @@ class _Work:
                 self.failed[change.key] = str(error)
             else:
                 self._kept.put_many({change.stored: _encoded(measured)})
-                if change.timed and measured.milliseconds is not None:
-                    self._kept.put_many({change.timed: json.dumps(measured.milliseconds).encode()})
                 self.replayed.append(change.key)
             self._done += n
             self._progress(self._done, self._total, "questions", "Replaying")
 
-    def take_times(self) -> None:
-        """Measure the time of searching the indexes that are kept, where that is not known."""
-        changes, workspace = self._changes, self._workspace
-        wanted = {each.timed: each.config for each in changes.changes if each.key not in self.failed and each.index}
-        wanted = {key: new for key, new in (wanted | {changes.timed: self._current.config}).items() if key}
-        for key in wanted.keys() - self._kept.held(list(wanted)):
-            self._progress(self._done, self._total, "questions", "Taking the time of searches")
-            with suppress(SearchError, UsageError):  # what is known of the rankings stands without it
-                info = search.ready(workspace, workspace.store.indexes.get(wanted[key].index))
-                retrieve = running.retriever_of(workspace, info, wanted[key], workspace.spending(info.id))
-                self._kept.put_many({key: json.dumps(_milliseconds(retrieve, wanted[key].depth, changes)).encode()})
-
-
-def _within(
-    progress: Progress, before: int, total: int, name: str, done: int, of: int | None, unit: str, message: str = ""
-) -> None:
-    """Report the progress of one replay as a part of all."""
-    finished = before + done if unit == "questions" else before
-    counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
-    progress(finished, total, "questions", f"{name}: {message}{counted}" if message else name)
+    def _within(self, name: str, done: int, of: int | None, unit: str, message: str = "") -> None:
+        """Report the progress of one replay as a part of all."""
+        finished = self._done + done if unit == "questions" else self._done
+        counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
+        self._progress(finished, self._total, "questions", f"{name}: {message}{counted}" if message else name)
 
 
 @contextmanager
@@ -219,8 +195,11 @@ def _measured(
     A model that reranks is paid by the run.
     """
     config, questions, report = change.config, changes.questions, Report()
-    paid_by = current.id if change.effort == "paid" else config.index
-    spending = workspace.spending(paid_by, _most(workspace, current, budget) if change.effort == "paid" else None)
+    if change.effort == "paid":
+        most = None if budget is None else workspace.store.payments.of(current.id)[1] + budget
+        spending = workspace.spending(current.id, most)
+    else:
+        spending = workspace.spending(config.index)
     try:
         with _opened(workspace, change, spending, progress) as (info, cuts):
             retrieve = running.retriever_of(workspace, info, config, spending, progress, report)
@@ -239,27 +218,11 @@ def _measured(
                 reason = next(iter(report.failures.values()))
                 raise UsageError(f"{len(report.failures):,} questions could not be reranked: {reason}")
             milliseconds = 1000 * report.seconds / report.questions if report.questions else None
-            if cuts is not None and not report.questions:
-                milliseconds = _milliseconds(retrieve, config.depth, changes)
     finally:
         spending.settle()
     ranks = ranking.ranks(ranking.measure(ranking.read(results, config.depth)))
     tokens = contexts.tokens_read(results, sizes, config.depth)
     return Measured(ranks, tokens, milliseconds, reach=contexts.tokens_to(results, sizes, ranks))
-
-
-def _most(workspace: Workspace, current: Run, budget: float | None) -> float | None:
-    """Return the dollars up to which a run may pay, with what it paid before; None without a budget."""
-    return None if budget is None else workspace.store.payments.of(current.id)[1] + budget
-
-
-def _milliseconds(retrieve: Retriever, depth: int, changes: Changes) -> float:
-    """Return what searching for a question takes, in a batch, when the vectors of the questions are there already."""
-    texts = [question.query for question in changes.questions[:BATCH]]
-    retrieve(texts, depth)  # opens the index, and caches vectors
-    began = time.monotonic()
-    retrieve(texts, depth)
-    return 1000 * (time.monotonic() - began) / len(texts)
 
 
 def _encoded(measured: Measured) -> bytes:
@@ -316,24 +279,20 @@ def columns_of(
     """
     changes = changes or changes_of(workspace, current)
     measured = measured or partial(measured_by, workspace)
-    known = _known(workspace, changes.changes, measured)
-    own = measured(current)
-    times = workspace.store.cache("replay").get_many([changes.timed] if changes.timed else [])
-    return Columns(current, changes, _with_time(own, times.get(changes.timed)), known)
+    return Columns(current, changes, measured(current), _known(workspace, changes.changes, measured))
 
 
 def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run], Measured]) -> dict[str, Measured]:
     """Return what is known of some changes, by key."""
     cache = workspace.store.cache("replay")
     replays = cache.get_many([change.stored for change in some if change.stored and not change.runs])
-    times = cache.get_many([change.timed for change in some if change.timed])
     known: dict[str, Measured] = {}
     for change in some:
         if change.runs:
             known[change.key] = measured(max(change.runs, key=lambda run: run.config.depth))
         elif change.stored in replays:
             known[change.key] = _decoded(replays[change.stored])
-    return {c.key: _with_time(known[c.key], times.get(c.timed)) for c in some if c.key in known}
+    return known
 
 
 def measured_by(workspace: Workspace, run: Run) -> Measured:
@@ -343,10 +302,6 @@ def measured_by(workspace: Workspace, run: Run) -> Measured:
     milliseconds = 1000 * took["seconds"] / took["questions"] if took.get("questions") else None
     clusters = overview.summary.clusters
     return Measured(overview.summary.ranks, overview.tokens, milliseconds, clusters, overview.reach)
-
-
-def _with_time(measured: Measured, time: bytes | None) -> Measured:
-    return measured if time is None else replace(measured, milliseconds=json.loads(time))
 
 
 def rescue(columns: Columns, k: int) -> rescuing.Rescue:
@@ -437,16 +392,17 @@ def combination(
         for kind in alternatives.DIMENSIONS
         for row in [row for row in rescue(columns, k).rows if row.replay.kind == kind and row.net > 0][:1]
     ]
-    singles = [row for row in singles if _free(columns.change(row.replay.key))]
-    singles.sort(key=rescuing.order)
-    if len(singles) < 2 or columns.changes.paid:
+    parts = [columns.change(row.replay.key) for row in singles]
+    pairs = [(row, part) for row, part in zip(singles, parts, strict=True) if part is not None]
+    free = [(row, part) for row, part in pairs if part.effort != "paid" and part.cut is not None]
+    free.sort(key=lambda each: rescuing.order(each[0]))
+    if len(free) < 2 or columns.changes.paid:
         return Combination(k, (), (), columns)
-    chosen = [_part(columns, singles[0])]
+    singles, chosen = [row for row, _ in free], [free[0][1]]
     steps = [Step(chosen[0], chosen[0].key, singles[0], singles[0])]
     while True:
         taken = frozenset().union(*(alternatives.DIMENSIONS[part.kind] for part in chosen))
-        parts = [_part(columns, row) for row in singles]
-        tries = [part for part in parts if not taken & alternatives.DIMENSIONS[part.kind]]
+        tries = [part for _, part in free if not taken & alternatives.DIMENSIONS[part.kind]]
         changes = {part.key: alternatives.combined(workspace, columns.changes, [*chosen, part]) for part in tries}
         changes = {key: change for key, change in changes.items() if change.runs or change.stored}
         known = _known(workspace, tuple(changes.values()), measured)
@@ -487,24 +443,9 @@ def grid_of(together: Combination) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(map(str, several))) for name, several in values.items() if several}
 
 
-def _free(change: Change | None) -> bool:
-    return change is not None and change.effort != "paid" and change.cut is not None
-
-
-def _part(columns: Columns, row: rescuing.Row) -> Change:
-    change = columns.change(row.replay.key)
-    assert change is not None
-    return change
-
-
 def _with(columns: Columns, more: Collection[Change], known: Mapping[str, Measured]) -> Columns:
     """Add changes; a run that one of them tells of is no change of its own any more."""
     told = {run.id for change in more for run in change.runs}
     kept = [c for c in columns.changes.changes if c.kind != "run" or not told.issuperset(run.id for run in c.runs)]
     changes = replace(columns.changes, changes=(*kept, *more))
     return replace(columns, changes=changes, known={**columns.known, **known})
-
-
-def foresee(workspace: Workspace, columns: Columns, some: Sequence[Change]) -> Foreseen:
-    """Return what replaying some changes takes at most."""
-    return alternatives.foresee(workspace, columns.changes, some)

@@ -276,7 +276,7 @@ def _cost_html(columns: Columns, rescue: Rescue, row: Row) -> str:
     own = columns.own.milliseconds
     told = "Tokens of the chunks given to the answerer, a question on average, and how many times those of this run."
     if own is not None and replay.milliseconds is not None:
-        told += f" Search: {replay.milliseconds:.1f} ms a question, of this run {own:.1f} ms."
+        told += f" Reranking: {replay.milliseconds:.1f} ms a question, of this run {own:.1f} ms."
     return f'<div class="rv-cost" title="{told}">{tokens} <span class="rv-detail">{" · ".join(parts)}</span></div>'
 
 
