@@ -305,7 +305,7 @@ def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Work
     before = workspace.store.indexes.get("my pumps")
     shutil.rmtree(index_of(workspace).folder)
     command = damage.build_command(workspace, before)
-    assert command == "ragviz index build pumps --name 'my pumps' --chunker sentences --chunk-size 16"
+    assert command == "ragviz index build pumps --name 'my pumps'"
 
     def ragviz(*words: str) -> str:
         code, out, err = command_line(*words)

@@ -315,8 +315,8 @@ def test_a_larger_budget_is_what_an_answerer_with_it_reads(made):
     base = running.run(workspace, "small", small)
 
     def read(run: Run) -> set[str]:
-        answers = [each.answer for each in workspace.store.judgements.all(run.id).values()]
-        whole = {a.question_id: set(a.context) - set(a.cut) for a in answers}
+        recordings = [each.recording for each in workspace.store.judgements.all(run.id).values()]
+        whole = {each.question_id: set(each.read) - set(each.cut) for each in recordings}
         return {
             result.question_id
             for result in workspace.store.rankings.all(run.id)
@@ -407,7 +407,9 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
     results = [Retrieved("1", rankings[0], (("a",), ("b",))), Retrieved("2", rankings[1], (("c",),))]
 
     def given(**choices):
-        return contexts.tokens_given(results, sizes, RunConfig("i", "q", depth=3, **choices)).tolist()
+        config = RunConfig("i", "q", depth=3, **choices)
+        run = Run("r", "c", "r", config, "f", {}, "done", 0.0, 1.0)
+        return contexts.tokens_given(results, sizes, run).tolist()
 
     assert given() == [(100 + 10) / 2, (150 + 110) / 2, (160 + 110) / 2]
     answers = {"answerer": "extractive", "context_tokens": 105}
