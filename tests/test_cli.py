@@ -91,11 +91,11 @@ def test_bad_usage_is_a_sentence_and_exit_2(ragviz, words, code, sentence):
         ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@h:port/x", "(its port is no number): write it like"),
         ("RAGVIZ_DATABASE_URL", "foo://me:hunter2@h/x", "(there is no driver for 'foo' here): write it like"),
         ("RAGVIZ_DATABASE_URL", "postgresql+psycopg://me:hunter2@127.0.0.1:99999/x", 'invalid port number: "99999"'),
-        ("RAGVIZ_HOME", "pumps.md", "RAGVIZ_HOME is pumps.md, which cannot be used as a folder: File exists."),
+        ("RAGVIZ_HOME", "pumps.md", "/pumps.md, which cannot be used as a folder: File exists."),
         (
             "RAGVIZ_HOME",
             "pumps.md/in",
-            "RAGVIZ_HOME is pumps.md/in, which cannot be used as a folder: Not a directory.",
+            "/pumps.md/in, which cannot be used as a folder: Not a directory.",
         ),
         ("RAGVIZ_MODEL_TIMEOUT", "soon", "Settings cannot be used: RAGVIZ_MODEL_TIMEOUT"),
     ],

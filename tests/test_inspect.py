@@ -136,7 +136,7 @@ def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     )
     bank = Bank(items, "en", "judge-1")
     english = replace(
-        q7, answer=answer, matrix=matrix, equivalence="partial", equivalence_reason=HOSTILE, completeness=1.0,
+        q7, recording=answer, matrix=matrix, equivalence="partial", equivalence_reason=HOSTILE, completeness=1.0,
         conciseness=0.5, bank=bank, bank_answers=("70 litres", None, None), calls=(call,),
     )  # fmt: skip
     said = Recording(
@@ -148,8 +148,8 @@ def evaluated_answers(run: Run, workspace: Workspace) -> list[EvaluatedAnswer]:
     )
     row = ((ClaimVerdict("supported", 1),), (ClaimVerdict("contradicted", 2),))
     claims = (Claim("负责人是王芳", 0), Claim("阀门是红色的", 1))
-    both = Matrix(said.context, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
-    mandarin = replace(zh, answer=said, matrix=both)
+    both = Matrix(said.read, claims, claims[:1], row, row[:1], (YES, NO), (YES,), (True,))
+    mandarin = replace(zh, recording=said, matrix=both)
     return [english, mandarin, replace(q2, failures={"context": "the judge gave nothing that could be read"})]
 
 

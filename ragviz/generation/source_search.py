@@ -15,7 +15,7 @@ from ragviz.core.question import Question, QuestionType
 from ragviz.core.span import Span
 from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Maker, Order, Source
+from ragviz.generation.makers import TYPES_OF, Maker, Order, Source
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
@@ -91,7 +91,7 @@ class SourceSearch:
         """Return the sources in the document of a row; where it names a chunk, those of other types in the chunk."""
         cell = self.record.rows[number].cell
         if cell.chunk:
-            others = [name for name, spec in TYPES.items() if spec.fewest and name != cell.type]
+            others = [name for name in self._types() if name != cell.type]
             return self._queue(("chunk", number), lambda: (s for name in others for s in self._within(cell, name)))
         return self._queue(
             ("document", cell.document_id, cell.type), lambda: self._sources(cell.document_id, cell.type)
@@ -102,7 +102,7 @@ class SourceSearch:
         document_id = self.record.rows[number].cell.document_id
         if self.record.rows[number].cell.chunk or document_id not in self.unasked:
             return self._queue(("nowhere",), lambda: ())
-        types = [name for name, spec in TYPES.items() if spec.fewest]
+        types = self._types()
         turns = zip_longest(*(self._sources(document_id, name) for name in types))
         return self._queue(
             ("unasked", document_id), lambda: (source for turn in turns for source in turn if source is not None)
@@ -119,9 +119,13 @@ class SourceSearch:
         """Return the sources of all types with evidence in all documents by turns, the types by turns too."""
         if self.record.rows[number].cell.chunk:
             return self._queue(("nowhere",), lambda: ())
-        types = [name for name, spec in TYPES.items() if spec.fewest]
+        types = self._types()
         turns = zip_longest(*(self._by_turns(name) for name in types))
         return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
+
+    def _types(self) -> list[QuestionType]:
+        """Return the types with evidence that the maker makes."""
+        return [name for name in TYPES_OF[self.maker.name] if TYPES[name].fewest]
 
     def _sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
         return self.maker.sources(document_id, asked)
