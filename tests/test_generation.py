@@ -447,7 +447,7 @@ def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch
             raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "put_questions", dying)
+        patched.setattr(store.questions, "put", dying)
         with pytest.raises(Killed):
             facts(workspace, 10, kinds={"fact": 8, "number": 2})
     made = facts(workspace, 10, kinds={"fact": 8, "number": 2})

@@ -125,7 +125,11 @@ class SourceSearch:
 
     def _types(self) -> list[QuestionType]:
         """Return the types with evidence that the maker makes."""
-        return [name for name in TYPES_OF[self.maker.name] if TYPES[name].fewest]
+        return [
+            name
+            for name in TYPES_OF["extractive" if self.maker.name == "extractive" else "model"]
+            if TYPES[name].fewest
+        ]
 
     def _sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
         return self.maker.sources(document_id, asked)
