@@ -153,8 +153,8 @@ def test_a_name_is_found_without_reading_the_others(workspace, steps):
     tables = schema.metadata.tables
 
     def look() -> None:
-        for kind in (store.indexes.get, store.indexes.find, store.sets.get, store.runs.get, store.runs.find):
-            kind({"index": "i", "question_set": "s", "run": "r"}[kind.__name__.removesuffix("_named")] + "7")
+        for nouns, letter in ((store.indexes, "i"), (store.sets, "s"), (store.runs, "r")):
+            nouns.get(f"{letter}7"), nouns.find(f"{letter}7")
 
     make(range(20))
     few = steps.of(lambda: [look() for _ in range(20)])
@@ -169,7 +169,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     store = workspace.store
     corpus = store.corpora.add("notes")
     info = store.indexes.add(corpus.id, "i", IndexConfig())
-    monkeypatch.setattr(store, "documents", lambda *_, **__: infos)
+    monkeypatch.setattr(store.documents, "all", lambda *_, **__: infos)
     gc.disable()
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])

@@ -309,7 +309,7 @@ def test_a_type_or_style_that_is_none_is_told_for_its_row():
     assert [(q.type, q.style) for q in read.questions] == [("", ""), ("fact", "keywords"), ("", ""), ("", "")]
     assert read.problems == {}
     assert list(read.repaired) == [1, 3]
-    assert read.repaired[1].startswith("was imported without its type 'zzz', which is none of fact, number, ")
+    assert read.repaired[1].startswith("was imported without its type 'zzz', which is none of section, fact, ")
     assert read.repaired[3].startswith("was imported without its style 'loud', which is none of colleague, keywords, ")
 
 

@@ -165,7 +165,9 @@ def test_an_item_takes_four_judging_calls_and_a_second_run_none():
         assert first == 5 * len(items) + 3 * answerable
         work.work(items, plan_of(server, cache=cache, banks=banks), Results())
         assert server.counts.calls == first
-        other = [replace(item, chunks=item.chunks[:2]) for item in items]  # another run: the references are done
+        other = [
+            replace(item, recording=replace(item.recording, contexts=item.recording.contexts[:2])) for item in items
+        ]  # another run: the references are done
         work.work(other, plan_of(server, cache=cache, banks=banks), Results())
         assert server.counts.calls <= first + 5 * len(items)
 

@@ -151,7 +151,7 @@ def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
         made["project"].workspace, made["project"].workspace.store.runs.get("second")
     ).metrics["mrr"]
     for shown in (repr(made["second"]), made["second"]._repr_html_()):
-        assert "Run 'second': 30 questions of 'questions', hybrid on 'recursive-120', k = 3" in shown.replace(
+        assert "Run 'second': 28 questions of 'questions', hybrid on 'recursive-120', k = 3" in shown.replace(
             "&#x27;", "'"
         )
         assert all(f"{number:.3f}" in shown for number in (mean.mean, mean.low, mean.high))
