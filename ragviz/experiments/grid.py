@@ -52,7 +52,7 @@ class Planned:
 
 
 def crossed(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the values given for each axis, the first axis slowest; axes without values none.
+    """Return every combination of the values given for each axis, in the order of their declarations, the first slowest.
 
     >>> crossed({"chunk_size": [100, 200], "retriever": ["knn"]})
     [{'chunk_size': 100, 'retriever': 'knn'}, {'chunk_size': 200, 'retriever': 'knn'}]
@@ -64,7 +64,7 @@ def crossed(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     known = axes()
     if unknown := sorted(values.keys() - known.keys()):
         raise UsageError(f"{', '.join(unknown)} is no choice: there are {', '.join(known)}.")
-    named = {name: list(dict.fromkeys(given)) for name, given in values.items() if given}
+    named = {name: list(dict.fromkeys(given)) for name in known if (given := values.get(name))}
     count = math.prod(len(given) for given in named.values())
     if count > MOST:
         sizes = " × ".join(f"{len(given)} {known[name].label}" for name, given in named.items() if len(given) > 1)
