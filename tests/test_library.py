@@ -157,7 +157,7 @@ def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
         assert all(f"{number:.3f}" in shown for number in (mean.mean, mean.low, mean.high))
     assert "12" in repr(made["project"])
     assert "97 chunks of 12 documents" in repr(made["project"].open_index("tokens-200"))
-    assert "30 proposed" in repr(made["project"].open_questions("questions"))
+    assert "28 proposed" in repr(made["project"].open_questions("questions"))
 
 
 @pytest.mark.model

@@ -52,7 +52,7 @@ class Planned:
 
 
 def crossed(values: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return every combination of the values given for each axis, in the order of their declarations, the first slowest.
+    """Return every combination of the values given for each axis, in the order of the declarations (first: slowest).
 
     >>> crossed({"chunk_size": [100, 200], "retriever": ["knn"]})
     [{'chunk_size': 100, 'retriever': 'knn'}, {'chunk_size': 200, 'retriever': 'knn'}]
