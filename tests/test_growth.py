@@ -174,8 +174,9 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     began = time.process_time()
     assert indexing.stale(workspace, replace(info, documents=ids[1:])) == ([infos[0]], [], [])
     question_set = store.sets.add(corpus.id, "s")
-    plan = running._plan(workspace, RunConfig(info.id, question_set.id))
-    provenance._provenance(workspace, plan, replace(info, documents=ids), question_set, [])
+    config = RunConfig(info.id, question_set.id)
+    plan = running._plan(workspace, config)
+    provenance._provenance(workspace, config, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
 
 
