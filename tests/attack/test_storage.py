@@ -377,7 +377,7 @@ def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(
     mine, theirs = (store.sets.add(corpus.id, f"q of {who}") for who in ("mine", "theirs"))
 
     def take(number: int) -> None:
-        beside.pay(theirs.id, 1, 0.5)
+        beside.payments.add(theirs.id, 1, 0.5)
         with beside._engine.connect() as look:
             status = look.execute(sa.text("SELECT txid_status(:number)"), {"number": number}).scalar()
         assert status == "committed", "the number of the lost transaction is another's now"
