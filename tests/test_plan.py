@@ -60,7 +60,7 @@ def test_kinds_without_a_number_share_what_is_left_by_the_mix():
         (200, {"fact": 80, "bridge": 60}, r"limit is 200, and the kinds ask for 140 \(fact=80, bridge=60\)"),
         (100, {"fact": 80, "bridge": 60}, "limit is 100, and the kinds ask for 140"),
         (50, {"fact": 80, "bridge": None}, "limit is 50, and the kinds ask for 80"),
-        (None, {"facts": 3}, "no kind 'facts'; there are fact, number"),
+        (None, {"facts": 3}, "no kind 'facts'; there are section, fact"),
         (None, {"fact": 0}, "No question is asked for"),
         (0, {}, "limit of 1 or more, not 0"),
         (None, {"fact": -1}, "kinds say fact=-1"),
