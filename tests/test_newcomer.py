@@ -127,9 +127,3 @@ def test_a_kind_that_was_planned_elsewhere_is_not_counted_of_none(
     monkeypatch.setattr(generation_tab.saving, "button", lambda *_args: None)
     generation_tab._by_document(cells, "key")
     assert dict(drawn[0].iloc[0]) == {"Document": "a.md", "Planned": 2, "Fact": "1 of 2", "Bridge": "1, not planned"}
-
-
-def test_a_command_that_rescue_quotes_is_shown_as_code(home: Path) -> None:  # noqa: F811
-    notes = [caption.value for caption in show("results", run="vectors").caption if "make this run" in caption.value]
-    assert len(notes) == 1
-    assert "split it \\(`ragviz questions split asked --kind stratified`\\)" in notes[0]
