@@ -183,5 +183,6 @@ def test_the_command_builds_with_a_prefix_and_updates_keep_it(workspace, command
     build = ("index", "build", "sample", "--name", "by-command", "--embedder", "none", "--chunk-size", 80)
     assert command_line(*build, "--prefix", "headings")[0] == 0
     assert workspace.store.indexes.get("by-command").config.prefix == "headings"
-    assert "--prefix headings" in damage.build_command(workspace, workspace.store.indexes.get("by-command"))
+    assert command_line("index", "build", "sample", "--name", "by-command", "--fresh")[0] == 0, "a rebuild keeps it"
+    assert workspace.store.indexes.get("by-command").config.prefix == "headings"
     assert "moon" in command_line(*build, "--prefix", "moon")[2]

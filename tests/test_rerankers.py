@@ -164,7 +164,7 @@ def test_a_reranker_that_does_not_exist(name):
 def test_every_reranker_is_whole():
     for name, spec in rerankers.RERANKERS.items():
         assert rerankers.parsed(name) == (name, "")
-        assert spec.description.endswith(".")
+        assert spec.explanation.endswith(".")
         assert spec.depth > 0
 
 
@@ -296,7 +296,7 @@ def test_what_cannot_be_reranked_is_refused_before_anything_is_stored(workspace)
     with pytest.raises(UsageError, match=r"no folder '\./nowhere'"):
         running.run(workspace, "r", config(workspace, reranker="maxsim:./nowhere"))
     for depth in (0, 1001):
-        with pytest.raises(UsageError, match=f"depth to rerank is from 1 to 1,000: {depth} is not"):
+        with pytest.raises(UsageError, match=f"Chunks to rerank is from 1 to 1,000: {depth} is not"):
             choices.check_run(config(workspace, rerank_depth=depth))
     assert not workspace.store.runs.all()
     named = config(workspace, index=index, retriever="bm25", reranker=f"maxsim:{weights.PACKAGED}")

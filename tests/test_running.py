@@ -149,7 +149,7 @@ def test_replies_are_shown_without_the_key_and_stored_unchanged(workspace):
     key = "pump was replaced"  # occurs in every answer, as if the server echoed it
     shown = Workspace(workspace.settings.model_copy(update={"openai_api_key": SecretStr(key)}))
     assert key in repr(judgements.judgement_of(workspace, run).evaluated)
-    assert key not in "".join(map(repr, (j.answer for j in judgements.judgement_of(shown, run).evaluated.values())))
+    assert key not in "".join(map(repr, (j.recording for j in judgements.judgement_of(shown, run).evaluated.values())))
     assert all(key not in call.raw for j in judgements.judgement_of(shown, run).evaluated.values() for call in j.calls)
     assert key in repr(shown.store.judgements.all(run.id))
 

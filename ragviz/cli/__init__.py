@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -37,6 +36,7 @@ from ragviz.cli.questions import questions_app
 from ragviz.cli.runs import runs_app
 from ragviz.cli.settings import prices_app, settings_app
 from ragviz.core.errors import InputError, RagvizError, UsageError
+from ragviz.core.installation import dashboard_folder
 
 OF_QUESTIONS = (versions, drill, health, verification)
 """Files that add their commands to `ragviz questions` when they are imported."""
@@ -68,10 +68,8 @@ def main() -> None:
 @app.command("app")
 def open_app(port: Annotated[int, typer.Option(help="Port on 127.0.0.1.", min=1, max=65535)] = 8501) -> None:
     """Open the dashboard; a signal that ends this command ends it."""
-    package = Path(__file__).resolve().parent.parent
-    installed = package / "_app"  # in a clone, its files stand beside the package
-    script = (installed if installed.is_dir() else package.parent) / "app.py"
-    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    script = str(dashboard_folder() / "app.py")
+    command = [sys.executable, "-P", "-m", "streamlit", "run", script, "--server.port", str(port)]
     if sys.platform == "win32":  # which has no exec: a new process would outlive this one's signals
         raise typer.Exit(subprocess.run(command, check=False).returncode)  # noqa: S603
     os.execv(sys.executable, command)  # noqa: S606 - the server is this process: signals reach it, no child stays behind

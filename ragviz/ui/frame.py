@@ -12,6 +12,7 @@ from streamlit.runtime.scriptrunner import RerunException
 
 from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
+from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import STYLE, plain, without_middle
 from ragviz.ui import address, cache, job_panel, presentation, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
@@ -89,6 +90,9 @@ def begin() -> Workspace:
 
 def _register() -> Any:
     """Register all pages, and return the requested one."""
+    assets = dashboard_folder() / "assets"  # else the page's icon is fetched from a server of fonts
+    st.set_page_config(page_title="ragviz", page_icon=str(assets / "icon.svg"), layout="wide")
+    st.logo(str(assets / "logo.svg"), icon_image=str(assets / "icon.svg"), size="large")
     pages = {
         section: [
             st.Page(f"pages/{name}.py", title=title, icon=f":material/{icon}:", url_path=name, default=name == "home")
