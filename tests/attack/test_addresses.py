@@ -128,9 +128,8 @@ def test_a_run_through_an_address_with_a_password_keeps_it_nowhere(monkeypatch, 
         document = workspace.store.documents.all(corpus.id)[0].id
         question = Question("q", "What costs 42?", "the pump", ((Span(document, 0, len(text), text),),), "hand")
         workspace.store.questions.put(workspace.store.sets.add(corpus.id, "q").id, [question])
-        run = running.run(
-            workspace, "r", RunConfig("i", "q", "knn", depth=5, k=3, answerer="extractive", metrics=("all",))
-        )
+        answered = RunConfig("i", "q", "knn", depth=5, k=3, answerer="extractive", metrics=("all",))
+        run = running.run(workspace, "r", answered)
         files = exports.export_run(workspace, run)
         assert not [name for name, data in files.items() if SECRET.encode() in data]
         leaks = [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
