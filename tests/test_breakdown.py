@@ -2,7 +2,6 @@
 
 import gc
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +9,7 @@ import pytest
 from ragviz.analysis import comparison_words
 from ragviz.analysis.evaluate import (
     breakdown,
-    breakdown_to_json,
     document_clusters,
-    part_title,
     reference_only_words,
     summarise,
     summarise_scores,
@@ -94,35 +91,6 @@ def test_by_hand(parts):
     assert parts["all", ""].metrics["mrr"].statuses == {"ok": 4, "not_applicable": 1}
 
 
-def test_chosen_metrics_and_parts_are_as_in_the_whole(parts):
-    """Also in their order, worst recall first, whichever metrics are chosen."""
-    summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
-    chosen = breakdown(summary, SCORES, QUESTIONS, DOCUMENTS, names=("completeness",), by=("kind", "document"))
-    assert [(part.by, part.name) for part in chosen] == [key for key in parts if key[0] != "all"]
-    for part in chosen:
-        whole = parts[part.by, part.name]
-        assert (part.questions, part.misses) == (whole.questions, whole.misses)
-        assert part.metrics == {"completeness": whole.metrics["completeness"]}
-
-
-def test_by_type_and_style_by_hand():
-    """In the order in which they are declared; a question of which nobody said the type is in no part by type."""
-    said = [("number", "keywords"), ("fact", ""), ("number", "colleague"), ("unanswerable", "keywords"), ("", "")]
-    questions = [replace(q, type=type_, style=style) for q, (type_, style) in zip(QUESTIONS, said, strict=True)]
-    summary = summarise(RESULTS, questions, k=3, depth=9)
-    parts = breakdown(summary, SCORES, questions, DOCUMENTS, by=("type", "style"))
-    recalls = [(part.by, part_title(part), part.questions, part.metrics["recall@3"].estimate.mean) for part in parts]
-    assert recalls == [
-        ("type", "fact", 1, 0.0),
-        ("type", "number or date", 2, 1.0),
-        ("type", "unanswerable", 1, None),
-        ("style", "as a colleague asks", 1, 1.0),
-        ("style", "keywords", 2, 1.0),
-    ]
-    everything = breakdown(summary, SCORES, questions, DOCUMENTS)
-    assert list(dict.fromkeys(part.by for part in everything)) == ["all", "kind", "type", "style", "document"]
-
-
 def test_a_score_without_a_value_is_counted_and_not_averaged():
     scored = summarise_scores(SCORES, QUESTIONS)["completeness"]
     assert scored.estimate.n == 3
@@ -147,28 +115,6 @@ def test_all_is_what_the_run_s_own_summary_says(parts):
     summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
     everything = parts["all", ""].metrics
     assert {name: everything[name].estimate for name in summary.metrics} == summary.metrics
-
-
-def test_as_json(parts):
-    body = breakdown_to_json(list(parts.values()))
-    assert list(body) == ["by_kind", "by_type", "by_style", "by_document"]
-    assert body["by_type"] == body["by_style"] == []
-    assert [(row["kind"], row["questions"]) for row in body["by_kind"]] == [
-        ("single", 3),
-        ("multi", 1),
-        ("unanswerable", 1),
-    ]
-    [first, _] = body["by_document"]
-    assert (first["document"], first["misses"]) == ("手册.md", 1)
-    assert set(first["metrics"]["completeness"]) == {
-        "mean",
-        "low",
-        "high",
-        "n",
-        "clusters",
-        "design_effect",
-        "statuses",
-    }
 
 
 def test_a_run_without_a_question_that_is_ranked():

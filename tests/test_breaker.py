@@ -2,7 +2,6 @@
 
 import re
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -17,7 +16,7 @@ from ragviz.runs import judgements, running
 from tests import model_server
 from tests.model_server import ModelServer
 from tests.odd_judges import JUDGE_FIELDS
-from tests.test_judging import Memory, Results, make_items, plan_of
+from tests.test_judging import Results, make_items, plan_of
 from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
 
 
@@ -48,20 +47,6 @@ def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fiel
     assert chat_calls(bad) <= 2 * chat_calls(good)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
-@pytest.mark.parametrize("fields", [set(), JUDGE_FIELDS], ids=["nothing", "answers only"])
-def test_a_small_run_costs_at_most_twice_its_calls_too(workspace, server, count, fields, monkeypatch):  # noqa: F811
-    question_set = workspace.store.sets.get("q")
-    questions = workspace.store.questions.all(question_set.id)
-    workspace.store.questions.put(question_set.id, [replace(q, status="rejected") for q in questions[count:]])
-    running.run(workspace, "good", config())
-    normal = chat_calls(server)
-    talk(monkeypatch, fields)
-    with pytest.raises(UselessModel, match=r"^\d+ of \d+ calls.* gave nothing usable: Model"):
-        running.run(workspace, "bad", config(seed=1, judge="other", model="other"))
-    assert chat_calls(server) - normal <= 2 * normal
-
-
 def test_a_model_that_always_fails_is_stopped_too():
     with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
         work.work(make_items(4), plan_of(bad, attempts=3), Results())
@@ -89,15 +74,6 @@ def test_calls_are_counted_by_kind_and_together():
         breaker.count(kind, 0, 4, "no")
     with pytest.raises(UselessModel, match=r"^20 of 20 calls gave"):
         breaker.count("e", 0, 4, "no")
-
-
-def test_resumed_work_is_not_stopped_again():
-    kept = Memory()
-    with pytest.raises(UselessModel):
-        Breaker(kept, "run").count("claims", 0, 20, "no")
-    Breaker(kept, "run").count("claims", 0, 2_000, "no")
-    with pytest.raises(UselessModel):
-        Breaker(kept, "another").count("claims", 0, 20, "no")
 
 
 def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_good(
@@ -151,15 +127,6 @@ def test_questions_by_a_model_that_never_gives_json_stop_and_continue(workspace,
     assert (made.proposed, chat_calls(server) > stopped) == (0, True)
     monkeypatch.setattr(model_server, "complete", good)
     assert make().proposed > 0
-
-
-def test_thirty_of_a_hundred_failures_stop_nothing():
-    """Beside `test_a_faulty_run_has_the_scores_of_an_undisturbed_one`: every reply fails by turns."""
-    with ModelServer() as server:  # noqa: F811
-        server.script.extend(["malformed", "ok", "ok"] * 200)
-        kept = Results()
-        work.work(make_items(12), replace(plan_of(server)), kept)
-    assert len(kept.judged) == 12
 
 
 def test_replies_from_the_cache_are_usable_ones():

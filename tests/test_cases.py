@@ -18,7 +18,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
-from ragviz.runs.cases import FILES, cases, chosen, files, to_json
+from ragviz.runs.cases import cases, chosen, files
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
@@ -105,12 +105,6 @@ def written(run_cases, slices):
     return files(run_cases, slices, NAMES)
 
 
-def test_a_wanted_file_is_that_of_all(run_cases, slices, written):
-    assert tuple(written) == FILES
-    for name in FILES:
-        assert files(run_cases, slices, NAMES, wanted=[name]) == {name: written[name]}
-
-
 def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(written):
     one, several, nothing = table(written["results.csv"])
     assert (one["question_id"], one["question"], one["kind"]) == ("q1", "How long?", "single")
@@ -162,48 +156,6 @@ def test_the_same_as_lines_of_json_with_the_texts_of_the_hits(written):
     assert (several["outcome"], several["rank"], several["question"]) == ("missed", None, SEVERAL.text)
     assert [len(group) for group in several["evidence"]] == [2, 1]
     assert (nothing["outcome"], nothing["metrics"], nothing["hits"]) == ("unanswerable", {}, [])
-
-
-def test_a_file_of_results_read_as_questions_keeps_the_reference_not_the_answer(written):
-    again = read_questions(written["results.jsonl"], "results.jsonl", DOCUMENTS)
-    assert [(q.text, q.answer, q.evidence) for q in again.questions] == [
-        (q.text, q.answer, q.evidence) for q in QUESTIONS
-    ]
-    assert "Column 'reference_answer' was read as the answer." in again.notes
-
-
-def test_answers_and_evaluation_hold_every_question_too(written):
-    answers = table(written["answers.csv"])
-    columns = ("question_id", "rank", "chunk_id", "score", "document", "text", "gold", "answer", "answer_status")
-    answer_cells = ("21 days [2]", "answered")
-    assert [tuple(row[column] for column in columns) for row in answers] == [
-        ("q1", "1", FINES.id, "0.5", "rules/desk.md", FINES.text, "no", *answer_cells),
-        ("q1", "2", LENT.id, "-0.25", "rules/desk.md", LENT.text, "yes", *answer_cells),
-        ("q2", "1", FINES.id, "0.1", "rules/desk.md", FINES.text, "no", "", "failed"),
-        ("q3", "", "", "", "", "", "", "The passages do not tell.", "refused"),
-    ]
-    evaluation = table(written["evaluation.csv"])
-    assert [(row["question_id"], row["rank"], row["kind"]) for row in evaluation] == [
-        ("q1", "2", "single"),
-        ("q2", "miss", "multi"),
-        ("q3", "unanswerable", "unanswerable"),
-    ]
-    assert [(row["precision@2"], row["completeness"]) for row in evaluation] == [("0.5", "0.5"), ("0.0", ""), ("", "")]
-
-
-def test_the_dataset_names_a_chunk_once_and_is_read_as_the_same_questions(written):
-    rows = table(written["dataset.csv"])
-    assert rows[1]["chunk_id"].split() == sorted([LENT.id, KEYS.id])
-    again = read_questions(written["dataset.csv"], "dataset.csv", DOCUMENTS)
-    assert again.notes == ()
-    assert list(again.questions) == QUESTIONS
-    assert [len(group) for group in again.questions[1].evidence] == [2, 1]
-
-
-def test_without_the_evidence_column_chunks_are_the_evidence():
-    data = f"question,chunk_id\nQ?,{LENT.id}\n".encode()
-    [question] = read_questions(data, "dataset.csv", DOCUMENTS).questions
-    assert question.evidence == ((span(DESK_ID, 0, 32),),)
 
 
 def spans_of(document_id, text):
@@ -265,10 +217,3 @@ def test_cases_are_filtered(run_cases):
     assert (ids(document="garage.txt"), ids(find="LONG"), ids(find="passages do")) == (["q2"], ["q1"], ["q3"])
     assert ids(find="钥匙", outcome="found") == []
     assert (ids(question_type="number"), ids(style="keywords"), ids(question_type="fact")) == (["q1"], ["q3"], [])
-
-
-def test_a_run_that_does_not_answer_has_no_answers():
-    summary = summarise(RESULTS, QUESTIONS, k=2, depth=3)
-    run_cases = cases(summary, QUESTIONS, RESULTS, NAMES)
-    assert to_json(run_cases[0], NAMES)["answer"] is None
-    assert table(files(run_cases, [], NAMES)["results.csv"])[0]["answer_status"] == ""

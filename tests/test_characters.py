@@ -19,8 +19,7 @@ from ragviz.metrics.characters import (
     chroma_precision,
     measure_characters,
 )
-from ragviz.metrics.ranking import measure, read
-from ragviz.metrics.registry import METRICS, scores
+from ragviz.metrics.ranking import read
 
 FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)
 
@@ -48,15 +47,6 @@ def test_by_hand():
     assert chroma_union[0] == pytest.approx([0, 50 / 250, 100 / 300, 100 / 300])
 
 
-def test_two_chunkings_can_change_places_between_the_two_readings():
-    """Overlapping chunks hold fewer distinct characters than wide ones, and have a greater total length."""
-    evidence = {"q": ((Span("d", 0, 100),),)}
-    wide = values([retrieved("q", ("d", 0, 150), ("d", 150, 300))], evidence, 2)
-    overlapping = values([retrieved("q", ("d", 0, 200), ("d", 40, 240))], evidence, 2)
-    assert wide[1][0, 1] < overlapping[1][0, 1]  # 100 ÷ 300 and 100 ÷ 240
-    assert wide[3][0, 1] > overlapping[3][0, 1]  # 100 ÷ 300 and 100 ÷ 400
-
-
 def test_groups_add_up_and_of_alternatives_the_best_counts():
     """Group one has two places that say the same, group two one; both places are useful, one of them counts."""
     evidence = {"q": ((Span("d", 0, 10), Span("e", 0, 20)), (Span("d", 50, 80),))}
@@ -71,18 +61,6 @@ def test_stale_evidence_counts_and_is_not_found():
     evidence = {"q": ((Span("d", 0, 10),), (Span("d", 0, 30, stale=True),))}
     recall, precision, *_ = values([retrieved("q", ("d", 0, 10))], evidence, depth=1)
     assert (recall[0, 0], precision[0, 0]) == (0.25, 1)
-
-
-def test_rows_are_those_of_the_rank_table():
-    unanswerable = Retrieved("none", retrieved("", ("d", 0, 9)).ranking, ())
-    results = [unanswerable, retrieved("a", ("d", 0, 10)), retrieved("b")]
-    evidence = {"a": ((Span("d", 0, 5),),), "b": ((Span("d", 0, 5),),)}
-    table = measure_characters(read(results, 2), evidence)
-    assert table.question_ids == measure(read(results, 2)).question_ids == ("a", "b")
-    assert [function(table).tolist() for function in FUNCTIONS] == [[[1, 1], [0, 0]], *[[[0.5, 0.5], [0, 0]]] * 4]
-    measured = scores(measure(read(results, 2)), 2, characters=table)
-    assert measured["character_iou@2"].tolist() == [0.5, 0]
-    assert {name.split("@")[0] for name in measured} == set(METRICS)
 
 
 def test_no_questions():
@@ -103,13 +81,6 @@ def test_an_id_that_names_no_place_is_refused_by_name(chunk_id):
     results = [Retrieved("q", Ranking(ids, (2.0, 1.0)), (("gold",),))]
     with pytest.raises(InputError, match=f"'{chunk_id}'"):
         measure_characters(read(results, 2), {"q": ((Span("d", 0, 1),),)})
-
-
-@pytest.mark.parametrize("chunk_id", ["0123456789abcdef-00000009-00000003", "0123456789abcdef-0000000x-00000003"])
-def test_an_id_of_the_usual_length_that_names_no_place_is_refused_too(chunk_id):
-    results = [Retrieved("q", Ranking((chunk_id,), (1.0,)), (("gold",),))]
-    with pytest.raises(InputError, match=f"'{chunk_id}'"):
-        measure_characters(read(results, 1), {"q": ((Span("d", 0, 1),),)})
 
 
 def test_ids_longer_than_usual_are_read_too():

@@ -13,10 +13,10 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.question import Question
-from ragviz.core.recording import Context, Knows, Recording
+from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, ClaimVerdict
-from ragviz.judging import asker, claims, comparison, context, forecast, planning, step, work
+from ragviz.judging import asker, context, forecast, planning, step, work
 from ragviz.judging.banks import bank_bytes, imported_bank_key
 from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.steps import STEPS
@@ -63,9 +63,6 @@ FACTS = {
     ],
     "zh": [("北阀门于{}年更换，负责人是王芳。", "北阀门是哪一年更换的？", "{}年更换")],
 }
-
-
-ANSWERED = Knows(answers=True)
 
 
 def make_items(count: int) -> list[planning.Item]:
@@ -315,30 +312,6 @@ def test_an_imported_bank_is_for_its_question_alone():
             assert (results.judged[item.question.id].bank.items == bank.items) == own
 
 
-def test_a_dry_run_counts_what_follows_a_reply_that_lacks_something(monkeypatch):
-    items, cache, banks = make_items(3), Memory(), Memory()
-    with ModelServer() as server:
-        work.work(items, plan_of(server, cache=cache, banks=banks), Results())
-        monkeypatch.setattr(context.ContextVerdicts, "missing", lambda *_: ([0], []))
-        estimate = forecast.foresee(items, plan_of(server, cache=cache, banks=banks))
-    assert estimate.questions == 3
-    assert estimate.calls["comparison"] > 0
-
-
-def test_an_endpoint_that_stays_down_ends_the_run_with_its_reason(monkeypatch):
-    monkeypatch.setattr(asker, "PAUSES", (0.05,))
-    with ModelServer(fail=1.0, faults=("503",)) as server:
-        started = time.monotonic()
-        with pytest.raises(ModelError, match="503"):
-            work.work(make_items(4), plan_of(server, attempts=1, patience=0.5), Results())
-        assert time.monotonic() - started < 20
-
-
-def test_a_refused_key_ends_the_run_at_once():
-    with ModelServer(key="right") as server, pytest.raises(ModelError, match="key"):
-        work.work(make_items(4), plan_of(server), Results())
-
-
 def test_a_judge_that_leaves_claims_out_is_asked_for_those_alone(monkeypatch):
     items, results = make_items(1), Results()
     real_request = context.context_request
@@ -364,23 +337,6 @@ def test_a_judge_that_leaves_claims_out_is_asked_for_those_alone(monkeypatch):
     assert results.scores["q0"]["context_recall"].status == "ok"
 
 
-def test_claims_left_out_in_every_attempt_are_a_judge_error(monkeypatch):
-    items, results = make_items(2), Results()
-    real = comparison.read_comparison
-    monkeypatch.setattr(
-        comparison,
-        "read_comparison",
-        lambda reply, *rest: real(reply.model_copy(update={"answer_claims": []}), *rest),
-    )
-    with ModelServer() as server:
-        work.work(items, plan_of(server), results)
-    score = results.scores["q0"]["completeness"]
-    assert (score.status, score.value) == ("judge_error", None)
-    assert "left out 1 of the claims" in score.reason
-    assert results.scores["q0"]["faithfulness"].status == "ok"
-    assert results.times["q0"] == work.ROUNDS
-
-
 def test_a_budget_stops_the_run_and_more_of_it_ends_it():
     items, cache, banks, results = make_items(12), Memory(), Memory(), Results()
     with ModelServer() as server:
@@ -401,18 +357,6 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
         assert both > before
         work.work(items, plan_of(server), Results())
         assert server.counts.calls == 2 * both  # nothing was paid twice
-
-
-def test_progress_moves_before_the_first_question_is_through():
-    items, reports = make_items(3), []
-    with ModelServer(latency=0.4) as server:
-        work.work(items, plan_of(server, concurrency=1), Results(), lambda *report: reports.append(report))
-    assert reports[0] == (0, None, "", "Loading libraries")
-    assert reports[1] == (0, 3 * 8, "steps", "Answering and judging")  # seven calls, and the scores
-    first = next(place for place, (*_, message) in enumerate(reports) if message == "Embedding answers")
-    assert len({done for done, *_ in reports[1:first]}) >= 4
-    assert [done for done, *_ in reports] == sorted(done for done, *_ in reports)
-    assert reports[-1] == (24, 24, "steps", "Answering and judging")
 
 
 def test_without_a_judge_progress_is_counted_in_questions_that_are_stored():
@@ -468,22 +412,6 @@ def test_chunks_cannot_close_the_data_nor_speak_to_the_judge():
     assert evil not in request.messages[0]["content"]
 
 
-def test_prompts_are_in_the_language_of_what_is_judged():
-    english = claims.claims_request("Wann?", "It was replaced in 1998.")
-    chinese = claims.claims_request("When?", "北阀门于2021年更换。")
-    assert english.messages[0]["content"].startswith("You take a text apart")
-    assert chinese.messages[0]["content"].startswith("你的任务是")
-
-
-def test_without_a_judge_there_are_only_counterparts():
-    items, results = make_items(3), Results()
-    config = RunConfig("i", "q", answerer="extractive", metrics=chosen(("all",), judge=False, knows=ANSWERED))
-    work.work(items, choices.plan_of(config, config.metrics, Memory(), embedder=Bags()), results)
-    assert set(results.scores["q0"]) == set(config.metrics) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
-    assert results.scores["q0"]["extractive_questeval_recall"].value == 1
-    assert results.judged["q0"].recording.origin == "extractive"
-
-
 def test_a_scheduler_does_steps_in_order_and_earliest_first():
     done = []
     lock = threading.Lock()
@@ -495,11 +423,3 @@ def test_a_scheduler_does_steps_in_order_and_earliest_first():
     with Scheduler(3, {"a": [], "b": ["a"], "c": ["a", "b"]}, do, workers=1) as scheduler:
         assert [place for place in scheduler.finished(1.0) if place is not None] == [0, 1, 2]
     assert done == [(place, step) for place in range(3) for step in "abc"]
-
-
-def test_a_scheduler_raises_what_a_step_raised():
-    def do(place, step):
-        raise ValueError(step)
-
-    with pytest.raises(ValueError, match="a"), Scheduler(2, {"a": []}, do, workers=2) as scheduler:
-        list(scheduler.finished(0.1))

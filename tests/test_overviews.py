@@ -12,7 +12,7 @@ import pytest
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
-from ragviz.runs import judgements, overviews, running, summaries
+from ragviz.runs import judgements, overviews, summaries
 from ragviz.stats.clusters import Clusters
 from ragviz.store.stored_judgements import StoredJudgements
 from ragviz.store.stored_rankings import StoredRankings
@@ -57,12 +57,6 @@ def test_a_stored_overview_follows_its_run_and_that_of_an_unfinished_run_is_not_
     unfinished = workspace.store.runs.add("unfinished", run.corpus_id, run.config, "f", run.provenance)
     assert summaries.overview(workspace, unfinished).questions == 0
     assert not stored_now(workspace, unfinished)
-
-
-def test_the_overview_of_a_run_is_stored_when_the_run_ends(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    config = workspace.store.runs.get("words").config
-    assert stored_now(workspace, running.run(workspace, "another", config))
 
 
 def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(

@@ -114,15 +114,6 @@ def test_what_changed_is_asked_anew(change: dict[str, Any]):
         assert len(asked(server)) == 2
 
 
-def test_a_chunk_with_another_text_is_asked_anew(monkeypatch: pytest.MonkeyPatch):
-    shared = pool.Memory()
-    with ModelServer() as server:
-        judged(server, "ab", shared)
-        monkeypatch.setitem(TEXTS, "b", "Harlow replaced it for 301 euros.")  # at the same place of its document
-        judged(server, "ab", shared)
-        assert asked(server)[1:] == [([TEXTS["a"]], [TEXTS["b"]])]
-
-
 def replies_with(judge: Callable[[str], dict[str, Any]]) -> list[tuple[set[str], Callable[[str], dict[str, Any]]]]:
     """What the server replies, with another judge of passages."""
     return [(fields, judge if fields == {"claims", "passages"} else make) for fields, make in model_server.REPLIES]

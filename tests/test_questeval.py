@@ -14,15 +14,11 @@ from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
 from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
-from ragviz.judging import quest_prompts
 from ragviz.judging.banks import read_banks
 from ragviz.judging.extractive_questeval import extractive_answers, extractive_bank
 from ragviz.judging.quest_prompts import (
     ANSWERS_PROMPTS,
-    MOST,
     AnswersReply,
-    BankReply,
-    KeyQuestion,
     ReadAnswer,
     answers_request,
     bank_questions,
@@ -67,11 +63,6 @@ def test_both_denominators_and_what_the_reference_does_not_answer():
     assert measured.recall_over_questions == pytest.approx(2 / 5)
     assert measured.precision_over_questions == pytest.approx(5 / 3 / 5)
     assert measured.quality == pytest.approx(0.2)
-
-
-def test_a_wrong_answer_is_answered():
-    measured = measure(bank_of("1931"), ["Paris"])
-    assert (measured.recall, measured.precision, measured.f1) == (1.0, 0.0, (0.0,))
 
 
 def test_nothing_answered_and_nothing_answerable():
@@ -124,11 +115,6 @@ def test_chinese_answers_are_compared_by_jiebas_words():
     """南京市|长江大桥 against 长江大桥: 1 of 2, 1 of 1."""
     measured = measure(bank_of("长江大桥", "１９６８年", language="zh"), ["南京市长江大桥", "1968年。"])
     assert measured.f1 == (pytest.approx(2 / 3), 1.0)
-
-
-def test_answers_are_as_many_as_questions():
-    with pytest.raises(ValueError, match="shorter"):
-        measure(bank_of("1931", "Paris"), ["1931"])
 
 
 # The public evaluation's numbers
@@ -212,17 +198,6 @@ def test_crud_equals_a_second_computation_on_banks(file, items, kinds):
     assert len(set(numbers)) > kinds  # they are not all 0 or 1
 
 
-@pytest.mark.parametrize("file", [OWN, pytest.param(PUBLIC, marks=public)], ids=["own", "public"])
-def test_measured_against_themselves_banks_are_whole(file):
-    banks = read_banks(file.read_bytes()).banks.values()
-    assert banks
-    for bank in banks:
-        answers = [item.answer for item in bank.items]
-        measured = measure(bank, answers)
-        assert (measured.recall, measured.precision) == ((1.0, 1.0) if any(answers) else (None, None))
-        assert crud(answers, answers) == ((1.0, 1.0) if any(answers) else (0.0, 0.0))
-
-
 # Banks that others made
 
 
@@ -300,39 +275,11 @@ def test_bad_banks_are_refused_with_the_next_step(data, message):
     assert "Give one JSON object in UTF-8" in str(error.value)
 
 
-def test_what_cannot_be_stored_is_taken_out():
-    banks = read_banks(b'{"\\ud800": {"question": ["When \\udfff?"], "answers": ["1931"]}}').banks
-    assert banks["?"].items[0].question == "When ??"
-
-
 # A bank by a model
 
 
 def size(request):
     return sum(len(message["content"]) for message in request.messages)
-
-
-QUESTIONS = {
-    "en": "Which company did the city of Moscow charge with the repair of the tower?",
-    "zh": "上海市体育局联合美团、大众点评发放的体育消费券覆盖了多少家本地运动门店？",
-}
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_prompts_are_short(language):
-    text = {"en": "x", "zh": "文"}[language] * 300
-    questions = dict(enumerate([QUESTIONS[language]] * 10))
-    assert size(answers_request(text, questions, language)) < 2500
-    assert size(bank_request("", language)) < 2000
-    assert size(bank_request(text, language)) == size(bank_request("", language)) + 300
-
-
-def test_prompts_are_in_the_language_of_the_text():
-    for make in (lambda spoken: bank_request("1931", spoken), lambda spoken: answers_request("x", {0: "x?"}, spoken)):
-        prompts = {spoken: make(spoken).messages[0]["content"] for spoken in ("en", "zh", "de", "und")}
-        assert prompts["en"].startswith("You ")
-        assert prompts["zh"].startswith("你要")
-        assert prompts["de"] == prompts["und"] == prompts["en"]
 
 
 @given(st.text(max_size=60), st.text(max_size=30))
@@ -352,14 +299,6 @@ def test_data_cannot_close_its_fence(text, question):
     assert [json.loads(line) for line in reference[1:2]] == [hostile]
     assert len(reference) == 3
     assert reference[2] == reference[0].replace("<", "</")
-
-
-def test_reply_of_a_bank_is_cut_to_what_it_may_be():
-    pairs = [(" the  key ", "When\nwas it?"), ("other", "when was IT?"), ("k", " "), ("", "Why?")]
-    pairs += [(f"k{n}", f"Question {n}?") for n in range(20)]
-    pairs_read = bank_questions(BankReply(key_questions=[KeyQuestion(key=k, question=q) for k, q in pairs]))
-    assert pairs_read[:3] == [("the key", "When was it?"), ("", "Why?"), ("k0", "Question 0?")]
-    assert len(pairs_read) == MOST == 12
 
 
 def reply_of(*entries):
@@ -386,11 +325,6 @@ def test_answers_are_read_by_number():
 def test_a_later_entry_fills_a_miss():
     assert read_answers(reply_of((1, True, " "), (1, True, "first")), 1) == ({0: "first"}, [])
     assert read_answers(reply_of((1, False, ""), (1, True, "first")), 1) == ({0: None}, [])
-
-
-def test_only_what_was_asked_again_is_read():
-    assert read_answers(reply_of((4, True, "d"), (1, True, "a")), [3, 5]) == ({3: "d"}, [5])
-    assert read_answers(reply_of(), 0) == ({}, [])
 
 
 @pytest.fixture
@@ -443,15 +377,6 @@ def test_asking_again_asks_only_what_was_missed(server):
     assert missed == [7]
 
 
-def test_what_the_text_does_not_mention_is_unanswerable(server):
-    reply = client_of(server).ask(answers_request(TOWER, {0: "Who likes bananas?"}, "en")).parsed
-    assert read_answers(reply, 1) == ({0: None}, [])
-
-
-def test_versions_of_the_prompts():
-    assert set(quest_prompts.VERSIONS) == {"bank", "questeval"}
-
-
 # Without a model
 
 
@@ -480,48 +405,6 @@ def test_a_question_does_not_show_its_answer_elsewhere_in_the_sentence():
     question_of = {item.answer: item.question for item in bank.items}
     assert question_of["Moscow"] == "____ is older than Petersburg, but ____ and the Moscowers disagree."
     assert [item.answer for item in bank.items].count("Moscow") == 1
-
-
-def test_a_reference_that_is_only_its_answer_is_asked_plainly():
-    assert extractive_bank("1922", "en").items == (BankItem("1922", "What is the answer?", "1922"),)
-    assert extractive_bank("1922年。", "zh").items == (BankItem("1922年", "答案是什么？", "1922年"),)
-    assert extractive_bank("", "en").items == extractive_bank("。", "zh").items == ()
-
-
-def test_when_there_are_too_many_noun_phrases_go_first_and_the_order_stays():
-    text = "The engineer met the mayor in 1922. The committee paid 500 dollars to the workers in Moscow."
-    whole = [item.answer for item in extractive_bank(text, "en").items]
-    assert {"engineer", "mayor", "1922", "committee", "500 dollars", "workers", "Moscow"} == set(whole)
-    assert [item.answer for item in extractive_bank(text, "en", 4).items] == [
-        "engineer",
-        "1922",
-        "500 dollars",
-        "Moscow",
-    ]
-    assert [item.answer for item in extractive_bank(text, "en", 2).items] == ["1922", "500 dollars"]
-    long = " ".join(f"The year {year} was good." for year in range(1900, 1930))
-    assert len(extractive_bank(long, "en").items) == MOST
-
-
-def test_long_sentences_are_shown_around_the_blank():
-    words = " ".join(f"word{n}" for n in range(100))
-    for text, language in (
-        (f"It {words} in 1922 and {words}.", "en"),
-        ("很长" * 200 + "在1922年" + "很长" * 200, "zh"),
-    ):
-        items = [item for item in extractive_bank(text, language, 99).items if item.answer in ("1922", "1922年")]
-        question = items[0].question
-        assert question.startswith("… ")
-        assert question.endswith(" …")
-        assert 300 < len(question) < 340
-        pieces = set(question.replace("…", "").replace(".", "").split())
-        assert language == "zh" or pieces <= set(text.split()) | {"____"}  # no word is cut
-
-
-def test_markup_is_not_asked():
-    bank = extractive_bank("Set [`pool_size`](https://example.org/docs) to **50%** of the memory.", "en")
-    assert all("*" not in item.question and "example.org" not in item.question for item in bank.items)
-    assert "50%" in [item.answer for item in bank.items]
 
 
 @pytest.mark.parametrize(
@@ -617,9 +500,3 @@ def test_the_reference_answers_every_question_of_its_bank(language, data):
     )
     measured = measure(bank, extractive_answers(bank, text))
     assert (measured.recall, measured.precision) == ((1.0, 1.0) if answers else (None, None))
-
-
-def test_banks_nested_without_end_are_one_sentence():
-    deep = "[" * 200_000 + "]" * 200_000
-    with pytest.raises(InputError, match="nested more than 100 deep"):
-        read_banks(f'{{"a": {{"question": {deep}, "answers": []}}}}'.encode())

@@ -14,9 +14,8 @@ from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.questeval import Row
 from ragviz.runs import running
-from ragviz.ui import questeval_tab
 from ragviz.ui.kit.saving import csv_file
-from ragviz.ui.questeval_tab import counts_by, frame_of, sentence, table_of
+from ragviz.ui.questeval_tab import counts_by, frame_of, table_of
 from ragviz.workspace import open_workspace
 from tests.test_inspect import home, judged, text_of  # noqa: F401 - fixtures among them
 from tests.test_pages import address, bare, built, checked, show, words  # noqa: F401 - fixtures among them
@@ -72,20 +71,6 @@ def test_counts_by_kind_and_document():
     assert list(by_kind.loc["multi", columns]) == [2, 2, 0, 2]
 
 
-def said(rows):
-    frame = frame_of(rows)
-    return sentence(frame, counts_by(frame, "documents"))
-
-
-def test_the_sentence():
-    assert said(ROWS) == (
-        "The generated answers answer 2 of the 5 questions that their references answer (40%); where both answer, "
-        "token F1 is 0.75 on average. Most is missed of a.md: 3 of 4."
-    )
-    assert said(ROWS[2:3]).startswith("No question about a reference can be answered from it")
-    assert "F1" not in said(ROWS[1:2])
-
-
 def test_the_csv_file_holds_the_rows_in_their_order():
     read = list(csv.DictReader(io.StringIO(csv_file(table_of(frame_of(ROWS))).decode("utf-8-sig"))))
     assert [cells["RAGQuestEval question"] for cells in read] == list(frame_of(ROWS)["asked"])
@@ -125,15 +110,6 @@ def test_tiles_tables_and_rows_of_a_run(home: Path) -> None:  # noqa: F811
     by = grid(app, "Missed")
     assert list(by["Missed"]) == [1, 1], "its kind and its document"
     assert "The generated answers answer 1 of the 2 questions that their references answer" in text_of(app)
-
-
-def test_a_table_holds_a_page_of_rows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setattr(questeval_tab, "PAGE", 2)
-    first, second = (
-        list(grid(show("results", run="told", tab="RAGQuestEval", **more))["RAGQuestEval question"])
-        for more in ({}, {"rows": "2"})
-    )
-    assert (first, second) == (["Which colour?", "How many?"], ["Who?"])
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from ragviz.core import errors
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import BudgetReached, Cancelled, ModelError, SearchError, UsageError, UselessModel
+from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
@@ -24,9 +24,8 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.models.chat import EMBED_BATCH
 from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, exports, judgements, measurements, running, verdicts
+from ragviz.runs import comparisons, judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace
-from tests import model_server
 from tests.model_server import ModelServer
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
@@ -122,26 +121,6 @@ def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_change
     notes = comparisons.compare_runs(workspace, [run, workspace.store.runs.get("embedder")]).notes
     assert any("differ in metric embedder" in note for note in notes)
     assert not any("endpoint" in note for note in notes)
-
-
-def test_a_later_run_counts_the_calls_of_the_banks_it_found(workspace, server):
-    first = judgements.judgement_of(workspace, running.run(workspace, "r", config()))
-    again = judgements.judgement_of(workspace, running.run(workspace, "again", config()))
-    assert again.usage.calls == first.usage.calls == sum("messages" in body for body in server.bodies)
-    assert again.usage.completion_tokens == first.usage.completion_tokens
-    assert again.paid[0] == 0
-    assert "this run paid 0 calls" in judgements.cost_words(again)
-
-
-def test_calls_are_counted_without_a_price_and_those_of_failed_steps_too(workspace, server, monkeypatch):
-    monkeypatch.setattr(model_server, "complete", lambda body: "nothing of use")
-    with pytest.raises(UselessModel):
-        running.run(workspace, "r", config())
-    run = running.run(workspace, "r", config())  # regardless
-    judgement = judgements.judgement_of(workspace, run)
-    assert judgement.usage.calls == 0
-    assert judgement.paid[0] >= sum("messages" in body for body in server.bodies) > 0  # embedding is paid too
-    assert f"this run paid {judgement.paid[0]:,} calls" in judgements.cost_words(judgement)
 
 
 def test_replies_are_shown_without_the_key_and_stored_unchanged(workspace):
@@ -332,25 +311,6 @@ def test_a_second_process_at_the_same_run_is_refused(workspace, server):
     assert workspace.store.runs.get("r").status == "done"
 
 
-def test_an_interrupted_run_shows_only_what_it_has(workspace, server):
-    def stop(done, total, unit, message=""):
-        if message.startswith("Answering") and workspace.store.judgements.failed(workspace.store.runs.get("r").id):
-            raise Cancelled("Stopped.")
-
-    server.latency = 0.2
-    with pytest.raises(Cancelled):
-        running.run(workspace, "r", config(), progress=stop)
-    server.latency = 0.0
-    run = workspace.store.runs.get("r")
-    judgement = judgements.judgement_of(workspace, run)
-    assert set(judgement.causes) == set(judgement.evaluated)
-    assert 1 <= len(judgement.evaluated) < len(ROWS)
-    with pytest.raises(UsageError, match="was interrupted"):
-        running.rejudge(workspace, run)
-    running.run(workspace, "r", config())
-    assert len(judgements.judgement_of(workspace, workspace.store.runs.get("r")).causes) == len(ROWS)
-
-
 @pytest.fixture
 def ragviz(workspace, command_line):
     """Call the command line in this process: what it printed, when it ends with `code`."""
@@ -405,12 +365,6 @@ def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
     assert "no metric 'charm'" in ragviz(*command[:-1], "charm", "--name", "n", code=2)
 
 
-def test_piped_tables_are_not_truncated(ragviz):
-    lines = ragviz("questions", "show", "q").splitlines()
-    for row in ROWS:
-        assert any(row["id"] in line and row["question"] in line for line in lines)
-
-
 def test_a_budget_limits_embeddings_and_what_it_paid_is_cached(workspace, server):
     """Vectors that were paid are in the cache, though the budget refused the next call."""
     workspace.set_prices({"loopback": (0.0, 0.0), "bags": (1000.0, 0.0)})
@@ -461,27 +415,3 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     assert "by gold alone" in words
     assert "context recall@1" in words
     assert verdicts.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
-
-
-def test_a_chunk_that_is_not_gold_but_answers_is_told(workspace, server, ragviz):
-    """A second document states the same: its chunk supports the whole reference, and is no evidence."""
-    corpus = workspace.store.corpora.get("pumps")
-    corpora.add_file(workspace, corpus, "copy.txt", b"In the log: the north pump was replaced in 1990 by Harlow.")
-    indexing.build_index(
-        workspace, corpus, "two", IndexConfig(chunk_size=40, embedder="openai:bags", chunker="sentences")
-    )
-    choices = config(k=5, answerer="none", metrics=("context_recall",), judge="loopback")
-    run = running.run(workspace, "r", replace(choices, index="two"))
-    [result] = [each for each in workspace.store.rankings.all(run.id) if each.question_id == "q-north"]
-    question = next(each for each in workspace.store.rankings.questions(run.id) if each.id == "q-north")
-    told = verdicts.supporting(workspace, run, [question])["q-north"]
-    gold = {i for group in result.gold for i in group}
-    supporting = {i for i, supports in told.items() if supports}
-    assert len(supporting - gold) == 1
-    ranks = {i: rank for rank, i in enumerate(result.ranking.ids, start=1)}
-    [copy] = supporting - gold
-    k = min(ranks[i] for i in supporting)
-    found = verdicts.pooled_of(workspace, run, k)
-    assert (copy in {each.chunk_id for each in found.found}) == (ranks[copy] < min(ranks[i] for i in gold))
-    case = next(each for each in exports.cases_of(workspace, run, 5) if each.question.id == "q-north")
-    assert case.judged[copy]

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,14 +11,13 @@ from pyarrow import parquet
 
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit
 from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.runs import exports, imports, judgements, table_files, tables
+from ragviz.runs import exports, imports, table_files, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
 from ragviz.targets import ragchecker
@@ -204,15 +202,6 @@ def test_every_format_holds_the_same_values(name, contents):
     assert from_csv(files["csv"], columns) == expected
 
 
-def test_types_of_an_empty_parquet_file_are_those_of_a_full_one():
-    types = [
-        parquet.read_schema(io.BytesIO(table_files.written(name, tables.rows(name, contents), "parquet")))
-        for contents in (CONTENTS, Contents([], [], {}))
-        for name in TABLES
-    ]
-    assert types[: len(TABLES)] == types[len(TABLES) :]
-
-
 def test_formulas_are_neutralised_in_csv_alone():
     rows = tables.rows("questions", CONTENTS)
     assert b"'=1+1" in table_files.written("questions", rows, "csv")
@@ -226,14 +215,6 @@ def test_formulas_are_neutralised_in_csv_alone():
     assert ",-0.75," in passages, "a negative number is a number"
 
 
-def test_what_no_file_can_hold_is_replaced():
-    broken = replace(ASKED, text="caf\ud800é\0")
-    rows = tables.rows("questions", Contents([replace(CASES[0], question=broken)], [], {}))
-    for file_format in table_files.FORMATS:
-        assert table_files.written("questions", rows, file_format)
-    assert rows[0][1] == "caf?é\ufffd"
-
-
 @pytest.fixture
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
@@ -244,33 +225,6 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def imported(workspace: Workspace) -> Run:
     corpus = workspace.store.corpora.add("c")
     return imports.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
-
-
-def test_an_imported_run(workspace, imported):
-    """RAGChecker's verdicts, by hand: 2 claims × (2 passages + reference), 3 claims × (2 passages + answer)."""
-    contents = exports.contents_of(workspace, imported)
-    claims = dicts("claims", contents)
-    assert Counter((row["claim_of"], row["checked_against"]) for row in claims) == {
-        ("answer", "passage"): 4, ("answer", "reference"): 2, ("reference", "passage"): 6, ("reference", "answer"): 3,
-    }  # fmt: skip
-    assert Counter(row["verdict"] for row in claims) == {"supported": 5, "contradicted": 2, "absent": 8}
-    assert [row["text"] for row in dicts("passages", contents)] == ["Dogs stay outside.", "1998: Harlow."]
-    assert {row["outcome"] for row in dicts("questions", contents)} == {"not ranked"}
-    values = {row["metric"]: row["value"] for row in dicts("scores", contents)}
-    stored = judgements.judgement_of(workspace, imported).scores
-    assert values == {name: by_question["7"].value for name, by_question in stored.items()}
-    asked = [(row["key"], row["answerable_by"]) for row in dicts("questeval", contents)]
-    assert asked == [("1998", "both"), ("Harlow", "reference"), ("40", "reference")], "“In 1998 by Miller.” answers one"
-    assert dicts("calls", contents) == []
-    files = exports.export_tables(workspace, imported, file_format="parquet")
-    assert set(files) == {f"{name}.parquet" for name in TABLES}
-
-
-def test_wrong_names_are_refused(workspace, imported):
-    with pytest.raises(UsageError, match="no table 'claim' of a run: choose of questions,"):
-        exports.export_tables(workspace, imported, ["claim"])
-    with pytest.raises(UsageError, match="no format 'xlsx': choose one of csv, jsonl, parquet"):
-        exports.export_tables(workspace, imported, file_format="xlsx")
 
 
 def test_the_command_line_writes_tables_beside_the_files(command_line, workspace, imported, tmp_path):
@@ -289,14 +243,3 @@ def test_the_command_line_writes_tables_beside_the_files(command_line, workspace
     code, err = export("wrong", "--format", "xlsx")
     assert (code, "no format 'xlsx'" in err) == (2, True)
     assert not (tmp_path / "wrong").exists()
-
-
-def test_the_library_has_them_as_frames(workspace, imported):
-    import ragviz
-
-    run = ragviz.open(workspace.settings.home).open_run("r")
-    claims = run.table("claims")
-    assert len(claims) == 15
-    assert (str(claims["claim"].dtype), claims["passage"].isna().sum()) == ("Int64", 5)
-    assert run.table("calls").empty
-    assert str(run.table("calls")["cost"].dtype) == "Float64"

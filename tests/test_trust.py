@@ -11,10 +11,8 @@ import pytest
 from ragviz import cli
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError, UselessModel
-from ragviz.core.question import Question
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.judging import controls, steps
@@ -189,36 +187,6 @@ def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, s
         assert after.metrics[name].estimate.mean == fresh.metrics[name].estimate.mean, name
 
 
-def test_control_calls_are_estimated_and_few(workspace, server):
-    estimate = running.foresee(workspace, config())
-    assert estimate.calls["controls"] == 4  # one of each kind, for 5 % of 72 calls are fewer
-    running.run(workspace, "r", config())
-    assert running.foresee(workspace, config()).cached == running.foresee(workspace, config()).total
-    without = running.foresee(workspace, config(metrics=("token_f1",)))
-    assert "controls" not in without.calls
-
-
-def make_questions(count: int) -> list[Question]:
-    return [
-        Question(
-            f"q{n}", f"When was the {n}th gauge of station {n} read?", f"Gauge {n} was read in {1000 + n}.",
-            ((Span("d", 0, 9, f"Gauge {n} of station {n} was read in {1000 + n} by Harlow."),),), "hand",
-        )
-        for n in range(count)
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("count", [1, 9, 40, 100, 400])
-def test_controls_are_at_most_a_twentieth_of_the_calls(count):
-    steps = {"answer", "bank", "reference", "claims", "context", "comparison", "questeval"}
-    made = controls.make(make_questions(count), steps)
-    calls = 8 * count
-    assert len(made) <= max(4, 0.05 * calls)
-    assert len(made) <= 4 * controls.MOST
-    assert {each.kind for each in made} == set(controls.STEP_OF) - ({"other"} if count == 1 else set())
-    assert [each.request for each in made] == [each.request for each in controls.make(make_questions(count), steps)]
-
-
 def test_a_number_is_changed_to_one_that_the_passage_does_not_hold():
     passage = "Gauge 12 was read in 1998, 2001 and 2004."
     assert controls._with_another_number("Gauge 12 was read in 1998", passage) == "Gauge 12 was read in 2002"
@@ -262,17 +230,6 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
         workspace.store.runs.get("nope")
 
 
-def test_coverage_counts_scores_per_metric(workspace, monkeypatch):
-    odd_judges.install(monkeypatch, "empty")
-    judgement = judgements.judgement_of(workspace, run_regardless(workspace))
-    words = judgements.coverage_words(judgement, 9)
-    assert words.startswith("0 of 9 scored")
-    odd_judges.install(monkeypatch, "good")
-    running.rejudge(workspace, workspace.store.runs.get("r"))
-    words = judgements.coverage_words(judgements.judgement_of(workspace, workspace.store.runs.get("r")), 9)
-    assert words == "0 to 8 of 9 scored, fewest by Factual recall"  # no claim of these answers is right as a whole
-
-
 def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, monkeypatch):
     """A judge that agrees with everything, of answers that are about something else."""
     odd_judges.install(monkeypatch, "agreeable")
@@ -294,10 +251,6 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
     assert "no word of the answer occurs in its passages" in doubts[0].words
     assert "contradicted scores" in ragviz("results", "r")
     assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(doubts)
-
-
-def test_right_answers_raise_no_doubt(workspace):
-    assert judgements.judgement_of(workspace, running.run(workspace, "r", config())).doubts == ()
 
 
 def test_the_export_has_the_judges_accuracy_beside_judged_means(workspace):

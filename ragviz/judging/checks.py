@@ -99,13 +99,9 @@ def plain(text: str) -> bool:
     >>> plain("1998"), plain("The passages do not tell when."), plain("抱歉，文中没有提到。"), plain("Why?"), plain("…")
     (True, False, False, False, False)
     """
-    return any(_states(text[start:end]) for start, end in segmentation.sentences(text, language.detect(text)))
-
-
-def _states(sentence: str) -> bool:
-    if not any(character.isalnum() for character in sentence) or sentence.rstrip("\"'”’」』）) ")[-1:] in ("?", "？"):
-        return False
-    return not refuses(sentence)
+    sentences = (text[start:end] for start, end in segmentation.sentences(text, language.detect(text)))
+    worded = (each for each in sentences if any(character.isalnum() for character in each))
+    return any(each.rstrip("\"'”’」』）) ")[-1:] not in ("?", "？") and not refuses(each) for each in worded)
 
 
 def refuses(sentence: str) -> bool:
@@ -185,14 +181,13 @@ def answers_problem(answers: Sequence[tuple[str, str | None]], text: str, *, own
     if own and all(answer is None for _, answer in answers) and len(units(text)) > FEW and plain(text):
         return "a reply that finds no answer in the very text that the questions were made from"
     pairs = [(question, answer) for question, answer in answers if answer is not None]
-    odd = [answer for question, answer in pairs if not _is_from_text(question, answer, text)]
+    odd = [
+        answer
+        for question, answer in pairs
+        if not (_bare(answer) in _YES_OR_NO and _YES_NO.search(question))
+        and not (_shares(answer, text) or _holds(text, answer))
+    ]
     return _complaint(odd, len(pairs), "answers that the text does not hold")
-
-
-def _is_from_text(question: str, answer: str, text: str) -> bool:
-    if _bare(answer) in _YES_OR_NO and _YES_NO.search(question):
-        return True
-    return _shares(answer, text) or _holds(text, answer)
 
 
 def _holds(text: str, phrase: str) -> bool:

@@ -168,11 +168,6 @@ def _claim_for_each_sentence(item: Item) -> list[ClaimReply]:
     return [ClaimReply(text=text, sentence=int(number)) for number, text in sentences.items()]
 
 
-def _claims_placeholder(item: Item) -> ClaimsReply:
-    questions = [item.question.query] * ASKED_BACK
-    return ClaimsReply(claims=_claim_for_each_sentence(item), questions=questions, noncommittal=False)
-
-
 def most_claim_numbers(item: Item) -> range:
     """Return at least as many numbers as there are claims, for a dry run: verdicts on missing claims are ignored."""
     answer = item.question.answer
@@ -190,7 +185,11 @@ STEP = Step(
     "Claims of the answer",
     _ask_claims,
     _enter,
-    placeholders={ClaimsReply: _claims_placeholder},
+    placeholders={
+        ClaimsReply: lambda item: ClaimsReply(
+            claims=_claim_for_each_sentence(item), questions=[item.question.query] * ASKED_BACK, noncommittal=False
+        )
+    },
     needs=("answer",),
     version=VERSION,
 )

@@ -178,27 +178,25 @@ def verdicts_of(control: Control, reply: Completion[Any] | ModelError) -> list[C
     return control.read(reply.parsed, "")
 
 
-def _same(question: Question, _: Sequence[Question]) -> Control:
-    return _comparison("same", question, question.answer, same=True)
-
-
 def _other(question: Question, questions: Sequence[Question]) -> Control | None:
     """Make the reference of the question that shares least with this one its answer; None when all are the same."""
     units = checks.units(question.answer)
-    others = [q for q in questions if q.answer.strip() and _language(q) == _language(question) and _differ(q, question)]
+    own, lang = _bare(question.answer), _language(question)
+    others = [q for q in questions if q.answer.strip() and _language(q) == lang]
+    others = [q for q in others if (bare := _bare(q.answer)) not in own and own not in bare]
     if not others:
         return None
     other = min(others, key=lambda q: (len(units & checks.units(q.answer)), digest("control", q.id, question.id)))
     return _comparison("other", question, other.answer, same=False)
 
 
-def _differ(one: Question, other: Question) -> bool:
-    first, second = _bare(one.answer), _bare(other.answer)
-    return first not in second and second not in first
-
-
 def _bare(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _told(kind: str, question: Question, rows: Sequence[tuple[str, str, str]]) -> list[ControlVerdict]:
+    """Return the verdicts on what was asked, given with what was expected and told."""
+    return [ControlVerdict(kind, question.id, *row, right=row[1] == row[2]) for row in rows]
 
 
 def _comparison(kind: str, question: Question, answer: str, *, same: bool) -> Control:
@@ -240,18 +238,10 @@ def _passage(question: Question, questions: Sequence[Question]) -> Control | Non
 
     def read(reply: context.ContextReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a claim taken from a passage", "supported", 0), (what, "not supported", 1))
-        if reply is None:
-            return [
-                ControlVerdict("passage", question.id, claim_kind, expected, trouble, right=False)
-                for claim_kind, expected, _ in pairs
-            ]
-        rows = context.read_context(reply, 2, [passage], context.ContextVerdicts()).claims
-        verdicts = []
-        for claim_kind, expected, place in pairs:
-            follows = context.follows(rows[place]) if place in rows else None
-            verdict = "no verdict" if follows is None else "supported" if follows else "not supported"
-            verdicts.append(ControlVerdict("passage", question.id, claim_kind, expected, verdict, verdict == expected))
-        return verdicts
+        rows = context.read_context(reply, 2, [passage], context.ContextVerdicts()).claims if reply else {}
+        said = {place: "supported" if context.follows(row) else "not supported" for place, row in rows.items()}
+        told = ((asked, expected, said.get(place, "no verdict")) for asked, expected, place in pairs)
+        return _told("passage", question, [(*each[:2], each[2] if reply else trouble) for each in told])
 
     request = context.context_request(question.query, question.answer, {0: claim, 1: changed}, [passage])
     return Control("passage", question, request, read)
@@ -292,17 +282,10 @@ def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
 
     def read(reply: quest_prompts.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a question answered in the text", "answerable", 0), ("an unanswerable question", "unanswerable", 1))
-        if reply is None:
-            return [
-                ControlVerdict("unanswerable", question.id, what, expected, trouble, right=False)
-                for what, expected, _ in pairs
-            ]
-        answers = quest_prompts.read_answers(reply, texts)[0]
-        verdicts = []
-        for what, expected, place in pairs:
-            verdict = "no verdict" if place not in answers else "answerable" if answers[place] else "unanswerable"
-            verdicts.append(ControlVerdict("unanswerable", question.id, what, expected, verdict, verdict == expected))
-        return verdicts
+        answers = quest_prompts.read_answers(reply, texts)[0] if reply else {}
+        said = {place: "answerable" if answer else "unanswerable" for place, answer in answers.items()}
+        told = ((asked, expected, said.get(place, "no verdict")) for asked, expected, place in pairs)
+        return _told("unanswerable", question, [(*each[:2], each[2] if reply else trouble) for each in told])
 
     return Control("unanswerable", question, quest_prompts.answers_request(passage, texts, lang), read)
 
@@ -319,7 +302,7 @@ def _unrelated(passage: str, lang: str, questions: Sequence[Question]) -> str:
 
 
 MAKERS: dict[str, Callable[[Question, Sequence[Question]], Control | None]] = {
-    "same": _same,
+    "same": lambda question, _: _comparison("same", question, question.answer, same=True),
     "other": _other,
     "passage": _passage,
     "unanswerable": _unanswerable,

@@ -195,7 +195,8 @@ class Known:
         """
         told_by = {digest(call.step, call.raw, length=32): call for call in calls}
         paid, shift = tuple(told_by), len(self.answer.texts)
-        new = {(self.about_calls, key): _call_body(call) for key, call in told_by.items()}
+        bodies = {key: {"call": [getattr(call, name) for name in Call.__slots__]} for key, call in told_by.items()}
+        new = {(self.about_calls, key): json.dumps(body, ensure_ascii=False) for key, body in bodies.items()}
         self.useful |= {place: useful[place] for place in self.unjudged(asked.places)}
         for claims, first in ((self.answer, 0), (self.reference, shift)):
             own = {n - first: rows[n] for n in asked.claims if first <= n < first + len(claims.texts)}
@@ -205,7 +206,11 @@ class Known:
                 for column, place in enumerate(asked.places):
                     if place not in claims.rows:
                         claims.calls[place] = paid
-                        claims.rows[place] = tuple(_alone(own[n][column]) for n in range(len(claims.texts)))
+                        # One that supports only together with others says nothing alone.
+                        said = (own[n][column] for n in range(len(claims.texts)))
+                        claims.rows[place] = tuple(
+                            v if v.verdict != "together" else ClaimVerdict("absent") for v in said
+                        )
                         new[claims.about, self.keys[place]] = self._body(claims, place)
             if own and len({self.keys[place] for place in asked.places}) > 1:
                 together = _together(own, [self.keys[place] for place in asked.places], paid)
@@ -290,15 +295,6 @@ def read_set(body: Mapping[str, Any]) -> Together:
     """Return what was asked about a set of chunks, as the pool keeps it."""
     found = {int(number): needed for number, needed in body["found"].items()}
     return Together(frozenset(body["chunks"]), frozenset(body["numbers"]), found, tuple(body["calls"]))
-
-
-def _alone(verdict: ClaimVerdict) -> ClaimVerdict:
-    """Return what one chunk says alone: one that supports only together with others says nothing."""
-    return ClaimVerdict("absent") if verdict.verdict == "together" else verdict
-
-
-def _call_body(call: Call) -> str:
-    return json.dumps({"call": [getattr(call, name) for name in Call.__slots__]}, ensure_ascii=False)
 
 
 def _together(rows: Mapping[int, Sequence[ClaimVerdict]], keys: Sequence[str], calls: tuple[str, ...]) -> Together:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ragviz.analysis import diagnose, doubts, evaluate, losses
 from ragviz.analysis.abstention import Abstention, abstention
+from ragviz.analysis.doubts import Doubt
 from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
@@ -18,6 +19,7 @@ from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls
+from ragviz.judging.controls import Controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
@@ -49,7 +51,7 @@ class Checked:
 
     run: str
     problems: tuple[str, ...]
-    controls: controls.Controls | None
+    controls: Controls | None
 
     @property
     def passed(self) -> bool:
@@ -161,10 +163,10 @@ class Judgement:
     abstention: Abstention
     usage: Usage
     paid: tuple[int, float]
-    controls: controls.Controls | None
+    controls: Controls | None
     priced: int
     unpriced: int
-    doubts: tuple[doubts.Doubt, ...]
+    doubts: tuple[Doubt, ...]
     claims: bool
 
     @property

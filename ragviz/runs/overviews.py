@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.abstention import Abstention
-from ragviz.analysis.diagnose import Ruling
-from ragviz.analysis.doubts import Doubt
-from ragviz.analysis.evaluate import Scored, Summary
+from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.sides import Column, column
 from ragviz.core.call import Estimate
 from ragviz.core.question import Question
@@ -23,6 +21,9 @@ from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import numbered
 from ragviz.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,13 @@ def _read(
     return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current)
 
 
+@cache
+def _judgement_type() -> TypeAdapter[Judgement]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Judgement)
+
+
 def to_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON, for `from_json`; numbers that are NaN stay so."""
     summary, judgement = overview.summary, overview.judgement
@@ -99,23 +107,10 @@ def to_json(overview: Overview) -> dict[str, Any]:
         "metrics": {name: asdict(estimate) for name, estimate in summary.metrics.items()},
         "curves": {name: [column.tolist() for column in band] for name, band in summary.curves.items()},
     }
-    records = {
-        "metrics": {
-            name: {"estimate": asdict(scored.estimate), "statuses": dict(scored.statuses)}
-            for name, scored in judgement.metrics.items()
-        },
-        "rulings": {question_id: astuple(ruling) for question_id, ruling in judgement.rulings.items()},
-        "abstention": asdict(judgement.abstention),
-        "usage": asdict(judgement.usage),
-        "doubts": [asdict(doubt) for doubt in judgement.doubts],
-    }
     return {
         "questions": overview.questions,
         "summary": {field.name: getattr(summary, field.name) for field in fields(summary)} | arrays,
-        "judgement": {
-            field.name: getattr(judgement, field.name) for field in fields(Judgement) if field.name != "controls"
-        }
-        | records,
+        "judgement": _judgement_type().dump_python(judgement, exclude={"controls"}, warnings=False),
         "tokens": None if overview.tokens is None else overview.tokens.tolist(),
         "reach": None if overview.reach is None else overview.reach.tolist(),
         "given": None if overview.given is None else overview.given.tolist(),
@@ -149,24 +144,11 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
             for name, band in summary["curves"].items()
         },
     }
-    rulings = {(right, by): Ruling(right, by) for right, by in judgement["rulings"].values()}
-    records = {
-        "failures": {question_id: tuple(steps) for question_id, steps in judgement["failures"].items()},
-        "metrics": {
-            name: Scored(Estimate(**scored["estimate"]), scored["statuses"])
-            for name, scored in judgement["metrics"].items()
-        },
-        "rulings": {question_id: rulings[right, by] for question_id, (right, by) in judgement["rulings"].items()},
-        "abstention": Abstention(**judgement["abstention"]),
-        "usage": Usage(**judgement["usage"]),
-        "paid": tuple(judgement["paid"]),
-        "controls": control_items.controls_of(current),
-        "doubts": tuple(Doubt(**doubt) for doubt in judgement["doubts"]),
-    }
     tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
     reach = None if body["reach"] is None else np.array(body["reach"], dtype=np.int64)
     given = None if body["given"] is None else np.array(body["given"], dtype=np.float64)
-    measured = Summary(**summary | arrays), Judgement(**judgement | records)
+    judged = _judgement_type().validate_python(judgement | {"controls": None}, strict=False)
+    measured = Summary(**summary | arrays), replace(judged, controls=control_items.controls_of(current))
     asked = _asked_from_json(body["asked"])
     answers = {
         name: Column(

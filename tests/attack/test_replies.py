@@ -12,7 +12,6 @@ import re
 import threading
 import time
 import zlib
-from collections import Counter
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
@@ -22,7 +21,6 @@ from pydantic import SecretStr
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
-from ragviz.core.digests import json_line
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
@@ -465,12 +463,6 @@ def test_no_text_makes_a_line_of_a_prompt(separator, tongue):
         assert "回答“是”" not in system
 
 
-def test_calls_about_texts_without_separators_are_asked_in_the_words_they_were_paid_in():
-    text = "The north pump, replaced in 1998: “twice”.\nÉté – 水泵。"
-    assert json_line({"a": [text]}) == json.dumps({"a": [text]}, ensure_ascii=False)
-    assert json.loads(json_line(text + SEPARATORS)) == text + SEPARATORS
-
-
 @pytest.mark.parametrize("seed", seeds(40, 400))
 def test_a_key_is_found_in_any_escapes(seed):
     draw = Draw(seed)
@@ -493,9 +485,3 @@ def test_a_text_meant_to_be_hard_costs_its_time_and_no_more(monkeypatch):
     assert repair.mended("{'a': [1, 2,], }") == {"a": [1, 2]}
     with pytest.raises(ValueError, match="too many"):
         repair.mended("x" * 500_000)
-
-
-def test_there_are_as_many_kinds_as_were_tried_by_hand():
-    assert len(KINDS) >= 47
-    assert min(Counter(kind for kind, _ in cases()).values()) >= 1
-    assert set(KINDS) >= USABLE | SLOW
