@@ -109,12 +109,12 @@ def test_fusing_all_at_once_is_fusing_each(constant):
     """To the last bit: order, ties by chunk id, scores; also of empty rankings and beyond the end."""
     random = np.random.default_rng(constant)
     first, second = random_rankings(random, 80, 25), random_rankings(random, 80, 30)
-    held = fusion.candidates(first, second)
+    stored = fusion.candidates(first, second)
     for depth in (1, 10, 70):
-        chunks, scores = fusion.fused(held, constant, depth)
+        chunks, scores = fusion.fused(stored, constant, depth)
         for row, pair in enumerate(zip(first, second, strict=True)):
             one = fuse(pair, depth, constant)
-            assert tuple(held.ids[number] for number in chunks[row] if number >= 0) == one.ids
+            assert tuple(stored.ids[number] for number in chunks[row] if number >= 0) == one.ids
             assert tuple(scores[row][np.isfinite(scores[row])].tolist()) == one.scores
 
 
@@ -137,41 +137,41 @@ def cases(seed: int, n: int = 120, ties: bool = True) -> Cases:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_curve_by_a_loop_over_thresholds(seed):
-    held = cases(seed)
+    stored = cases(seed)
     rows = []
-    for threshold in sorted(set(held.confidence[held.answered]), reverse=True):
-        admitted = [i for i in range(120) if held.answered[i] and held.confidence[i] >= threshold]
-        rows.append((threshold, len(admitted) / 120, sum(bool(held.wrong[i]) for i in admitted) / len(admitted)))
-    for column, expected in zip(risk_coverage.steps(held), zip(*rows, strict=True), strict=True):
+    for threshold in sorted(set(stored.confidence[stored.answered]), reverse=True):
+        admitted = [i for i in range(120) if stored.answered[i] and stored.confidence[i] >= threshold]
+        rows.append((threshold, len(admitted) / 120, sum(bool(stored.wrong[i]) for i in admitted) / len(admitted)))
+    for column, expected in zip(risk_coverage.steps(stored), zip(*rows, strict=True), strict=True):
         assert column == pytest.approx(expected)
     by_threshold = {threshold: risk for threshold, _, risk in rows}
-    own = [by_threshold[value] for value in held.confidence[held.answered]]
-    drawn = risk_coverage.curve(held, samples=200)
+    own = [by_threshold[value] for value in stored.confidence[stored.answered]]
+    drawn = risk_coverage.curve(stored, samples=200)
     assert drawn.aurc.mean == pytest.approx(np.mean(own))
     assert drawn.best <= drawn.aurc.mean
     assert drawn.aurc.low < drawn.aurc.mean < drawn.aurc.high
-    assert drawn.whole == pytest.approx(held.wrong[held.answered].mean())
+    assert drawn.whole == pytest.approx(stored.wrong[stored.answered].mean())
     assert np.all(drawn.low <= drawn.risk)
     assert np.all(drawn.risk <= drawn.high)
     for most in (0.0, 0.1, 0.2, 0.5):
         allowed = [threshold for threshold, _, risk in rows if risk <= most]
-        assert risk_coverage.chosen(held, most) == (min(allowed) if allowed else None)
+        assert risk_coverage.chosen(stored, most) == (min(allowed) if allowed else None)
 
 
 def test_the_resampled_ends_are_those_of_a_bootstrap_one_by_one():
-    held = cases(7, ties=True)
-    drawn = risk_coverage.curve(held, samples=2000)
-    random, labels = np.random.default_rng(99), held.clusters.labels
-    members = [np.flatnonzero(labels == label) for label in range(held.clusters.count)]
+    stored = cases(7, ties=True)
+    drawn = risk_coverage.curve(stored, samples=2000)
+    random, labels = np.random.default_rng(99), stored.clusters.labels
+    members = [np.flatnonzero(labels == label) for label in range(stored.clusters.count)]
     risks, areas = [], []
     place = len(drawn.thresholds) // 2
     for _ in range(1000):
         rows = np.concatenate([members[i] for i in random.integers(0, len(members), len(members))])
-        answered = rows[held.answered[rows]]
-        admitted = answered[held.confidence[answered] >= drawn.thresholds[place]]
-        risks.append(held.wrong[admitted].mean())
-        areas.append(risk_coverage.aurc(held.confidence[answered], held.wrong[answered]))
-    tail = risk_coverage._tail(held.clusters)
+        answered = rows[stored.answered[rows]]
+        admitted = answered[stored.confidence[answered] >= drawn.thresholds[place]]
+        risks.append(stored.wrong[admitted].mean())
+        areas.append(risk_coverage.aurc(stored.confidence[answered], stored.wrong[answered]))
+    tail = risk_coverage._tail(stored.clusters)
     assert [drawn.low[place], drawn.high[place]] == pytest.approx(np.quantile(risks, [tail, 1 - tail]), abs=0.03)
     assert [drawn.aurc.low, drawn.aurc.high] == pytest.approx(np.quantile(areas, [tail, 1 - tail]), abs=0.03)
 
@@ -270,8 +270,8 @@ RUNS = {
 }
 
 
-def held_of(workspace: Workspace, name: str) -> what_ifs.Held:
-    return what_ifs.held_of(workspace, workspace.store.runs.get(name))
+def stored_of(workspace: Workspace, name: str) -> what_ifs.StoredRankings:
+    return what_ifs.stored_of(workspace, workspace.store.runs.get(name))
 
 
 def own_means(workspace: Workspace, name: str) -> dict[str, float]:
@@ -280,7 +280,7 @@ def own_means(workspace: Workspace, name: str) -> dict[str, float]:
 
 
 def test_another_k_is_a_run_with_that_k(made):
-    effects = what_ifs.effects(held_of(made, "near"), Choices(7))
+    effects = what_ifs.effects(stored_of(made, "near"), Choices(7))
     expected, own = own_means(made, "near-7"), own_means(made, "near")
     for name in ("recall", "precision", "f1", "mrr"):
         assert effects[name].other.mean == pytest.approx(expected[name])
@@ -291,35 +291,35 @@ def test_another_k_is_a_run_with_that_k(made):
 
 def test_another_constant_is_a_run_with_that_constant(made):
     """Both rankings are searched for once; every constant is then the ranking that a run stored, to the last bit."""
-    held = held_of(made, "hybrid")
-    assert held.held is None
+    stored = stored_of(made, "hybrid")
+    assert stored.candidates is None
     with pytest.raises(UsageError, match="not stored to depth 100: search for them first"):
-        what_ifs.reading_at(held, 5)
+        what_ifs.reading_at(stored, 5)
     done = searched_again.search_again(made, made.store.runs.get("hybrid"), "components")
-    assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)
-    held = held_of(made, "hybrid")
-    assert (held.unequal, held_of(made, "hybrid-5").unequal) == (0, 0)  # kept for every run of these questions
+    assert (done["questions"], done["embedded"]) == (len(stored.rankings.results), 0)
+    stored = stored_of(made, "hybrid")
+    assert (stored.unequal, stored_of(made, "hybrid-5").unequal) == (0, 0)  # kept for every run of these questions
     for name, constant, k in (("hybrid-5", 5, 3), ("hybrid-0", 0, 6)):
-        rankings, scores = fusion.rankings(held.held, constant, held.rankings)
+        rankings, scores = fusion.rankings(stored.candidates, constant, stored.rankings)
         chunk_ids = np.array([*rankings.number, ""], dtype=object)[rankings.chunks]
         for row, result in enumerate(r for r in made.store.rankings.all(made.store.runs.get(name).id) if r.gold):
             assert tuple(filter(None, chunk_ids[row])) == result.ranking.ids
             assert tuple(scores[row][np.isfinite(scores[row])]) == result.ranking.scores
-        effects, expected = what_ifs.effects(held, Choices(k), constant), own_means(made, name)
+        effects, expected = what_ifs.effects(stored, Choices(k), constant), own_means(made, name)
         for metric in ("recall", "precision", "f1", "mrr"):
             assert effects[metric].other.mean == pytest.approx(expected[metric])
-    assert what_ifs.effects(held, Choices(3), 0)["mrr"].difference.mean != 0
+    assert what_ifs.effects(stored, Choices(3), 0)["mrr"].difference.mean != 0
 
 
 def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
-    held = held_of(made, "answered")
-    read, run = what_ifs.reading_at(held, None), made.store.runs.get("answered-150")
+    stored = stored_of(made, "answered")
+    read, run = what_ifs.reading_at(stored, None), made.store.runs.get("answered-150")
     kept = dict(zip(read.table.question_ids, what_if.kept(read, Choices(6, None, 150)).tolist(), strict=True))
     evaluated = made.store.judgements.all(run.id)
     whole = {i: [c for c in each.recording.read if c not in each.recording.cut] for i, each in evaluated.items()}
     assert {i: len(whole[i]) for i in kept} == kept
     assert 0 < sum(kept.values()) < 6 * len(kept)
-    effects = what_ifs.effects(held, Choices(6, None, 150))
+    effects = what_ifs.effects(stored, Choices(6, None, 150))
     results = {r.question_id: r for r in made.store.rankings.all(run.id) if r.gold}
     recall = [np.mean([bool(set(group) & set(whole[i])) for group in r.gold]) for i, r in results.items()]
     assert effects["recall"].other.mean == pytest.approx(np.mean(recall))
@@ -330,12 +330,12 @@ def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
 def test_component_rankings_are_those_of_runs_that_are_deep_enough(made, monkeypatch):
     monkeypatch.setattr(searched_again, "_key", lambda *_: "nothing is kept")
     run = made.store.runs.get("hybrid")
-    assert held_of(made, "hybrid").held is None
+    assert stored_of(made, "hybrid").candidates is None
     for name in ("knn", "bm25"):
         running.run(made, f"deep-{name}", RunConfig("i", "q", retriever=name, depth=100))
-    held = held_of(made, "hybrid")
-    assert held.held is not None
-    assert held.unequal == 0
+    stored = stored_of(made, "hybrid")
+    assert stored.candidates is not None
+    assert stored.unequal == 0
     for name in ("knn", "bm25"):
         made.store.runs.delete(made.store.runs.get(f"deep-{name}").id)
     assert searched_again.refusal(made, run, "components") == ""
@@ -346,7 +346,7 @@ def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
     pairs = what_ifs.pairs_of(made, run)
     judgement = judgements.judgement_of(made, run)
     risk = what_ifs.risk_of(made, run, judgement, 3, "top", pairs)
-    ranks = ranking.ranks(held_of(made, "near").own.table)
+    ranks = ranking.ranks(stored_of(made, "near").own.table)
     unanswerable = sum(question.kind == "unanswerable" for question, _ in pairs)
     assert unanswerable > 0
     assert risk.cases.answered.all()
@@ -404,10 +404,10 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     run = running.run(made, f"forgetful-{name}", RunConfig("i", "q", retriever=retriever, depth=30))
     if retriever == "knn":  # the segments were merged since, and the new graph forgets nothing
         monkeypatch.setattr(Workspace, "index", lambda self, info: opened(self, info))
-    held, pairs = held_of(made, run.name), what_ifs.pairs_of(made, run)
-    assert what_ifs.losses(made, held, pairs, 3) is None
+    stored, pairs = stored_of(made, run.name), what_ifs.pairs_of(made, run)
+    assert what_ifs.losses(made, stored, pairs, 3) is None
     done = searched_again.search_again(made, run, "exact")
-    assert (done["questions"], done["embedded"]) == (len(held.rankings.results), 0)  # all vectors were cached
+    assert (done["questions"], done["embedded"]) == (len(stored.rankings.results), 0)  # all vectors were cached
     questions = [question for question, _ in pairs if question.evidence]
     found = searched_again.exact_of(made, run, questions)
     exactly = [result for result in made.store.rankings.all(made.store.runs.get(name).id) if result.gold]
@@ -417,7 +417,7 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
         remembered = [s for i, s in zip(each.ids, each.scores, strict=True) if not forgotten(i)]
         counts = [sum(s >= each.scores[k - 1] - 1e-6 for s in remembered[:k]) for k in range(1, 11)]
         assert found.near[row, :10].tolist() == counts
-    compared, asked = what_ifs.losses(made, held, pairs, 3)
+    compared, asked = what_ifs.losses(made, stored, pairs, 3)
 
     def by_rankings(results):
         return {r.question_id for r in results if all(set(group) & set(r.ranking.ids[:3]) for group in r.gold)}
@@ -444,18 +444,18 @@ def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
     assert searched_again.index_of(made, run) is not None  # the same chunks and vectors
     indexing.build_index(made, corpus, "changing", IndexConfig(embedder="openai:bags", chunk_size=50))
     assert "was built anew with other chunks" in searched_again.refusal(made, run, "components")
-    held = what_ifs.held_of(made, run)
-    assert (held.index, held.own.tokens) == (None, None)
+    stored = what_ifs.stored_of(made, run)
+    assert (stored.index, stored.own.tokens) == (None, None)
     with pytest.raises(UsageError, match="budget cannot be tried"):
-        what_ifs.chosen_from(held, 3, None, 100)
+        what_ifs.chosen_from(stored, 3, None, 100)
     made.store.runs.delete(run.id)
 
 
 def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     """The sides of the set's split, where the run asked both; the numbers by a loop over the questions of a side."""
-    held = made.store.sets.get("q")
-    sides = splits.sides_of(made.store.questions.all(held.id), "stratified", 0.5, 1)
-    made.store.sets.put_split(held.id, Split("stratified", 0.5, 1), sides)
+    stored = made.store.sets.get("q")
+    sides = splits.sides_of(made.store.questions.all(stored.id), "stratified", 0.5, 1)
+    made.store.sets.put_split(stored.id, Split("stratified", 0.5, 1), sides)
     run = made.store.runs.get("near")
     pairs = what_ifs.pairs_of(made, run)
     risk = what_ifs.risk_of(made, run, judgements.judgement_of(made, run), 10, "top", pairs)
@@ -482,7 +482,7 @@ def test_the_command_line_prints_the_same_numbers(made, command_line, monkeypatc
         code, out, _ = command_line("what-if", "near", "-k", 7, "--threshold", 0.3, "--risk", 0.5, "--json")
         assert code == 0
         body = json.loads(out)
-        expected = what_ifs.effects(held_of(made, "near"), Choices(7, 0.3))
+        expected = what_ifs.effects(stored_of(made, "near"), Choices(7, 0.3))
         for name, effect in expected.items():
             assert body["metrics"][name]["other"]["mean"] == pytest.approx(effect.other.mean)
             assert body["metrics"][name]["difference"]["low"] == pytest.approx(effect.difference.low)

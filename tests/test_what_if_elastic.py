@@ -42,19 +42,19 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             done = searched_again.search_again(workspace, run, "exact")
             assert done["embedded"] == 0
             pairs = what_if.pairs_of(workspace, run)
-            held = what_if.held_of(workspace, run, pairs)
+            stored = what_if.stored_of(workspace, run, pairs)
             questions = [question for question, _ in pairs if question.evidence]
             found = searched_again.exact_of(workspace, run, questions)
             assert found is not None
             exactly = [result.ranking for result in workspace.store.rankings.all(flat.id) if result.gold]
             for ours, theirs in zip(found.rankings, exactly, strict=True):
                 assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
-            known = what_if.losses(workspace, held, pairs, 3)
+            known = what_if.losses(workspace, stored, pairs, 3)
             assert known is not None
             compared, asked = known
             recalls = [
                 len(set(own.ranking.ids[:3]) & set(theirs.ids[:3])) / 3
-                for own, theirs in zip(held.rankings.results, exactly, strict=True)
+                for own, theirs in zip(stored.rankings.results, exactly, strict=True)
             ]
             assert compared.agreement.mean >= sum(recalls) / len(recalls) - 1e-9  # equally near chunks count too
             assert compared.agreement.mean < 1  # the graph is poor

@@ -66,7 +66,7 @@ def _numbers(rankings: Sequence[Ranking], number: dict[str, int]) -> Ints:
     return numbers
 
 
-def fused(held: Candidates, constant: int, depth: int) -> tuple[Ints, Floats]:
+def fused(both: Candidates, constant: int, depth: int) -> tuple[Ints, Floats]:
     """Return the numbers of the fused rankings' chunks and their scores, (n, depth): -1 and -inf past the end.
 
     The same to the last bit as `retrieval.retrievers.fuse`: Σ 1 ÷ (constant + rank), ties by chunk id.
@@ -77,29 +77,29 @@ def fused(held: Candidates, constant: int, depth: int) -> tuple[Ints, Floats]:
     """
     if constant < 0:
         raise UsageError(f"The constant of reciprocal rank fusion is {constant}; use 0 or more, 60 is usual.")
-    scores = 1 / (constant + held.first) + 1 / (constant + held.second)
-    scores[held.chunks < 0] = -np.inf
+    scores = 1 / (constant + both.first) + 1 / (constant + both.second)
+    scores[both.chunks < 0] = -np.inf
     order = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
-    chunks, best = np.take_along_axis(held.chunks, order, axis=1), np.take_along_axis(scores, order, axis=1)
+    chunks, best = np.take_along_axis(both.chunks, order, axis=1), np.take_along_axis(scores, order, axis=1)
     if (missing := depth - chunks.shape[1]) > 0:
         chunks = np.pad(chunks, ((0, 0), (0, missing)), constant_values=-1)
         best = np.pad(best, ((0, 0), (0, missing)), constant_values=-np.inf)
     return chunks, best
 
 
-def rankings(held: Candidates, constant: int, own: Rankings) -> tuple[Rankings, Floats]:
+def rankings(both: Candidates, constant: int, own: Rankings) -> tuple[Rankings, Floats]:
     """Fuse for the questions of the rankings that a run stored, `own`, to the same depth; with the scores."""
-    chunks, scores = fused(held, constant, own.depth)
-    number = {chunk_id: place for place, chunk_id in enumerate(held.ids)}
+    chunks, scores = fused(both, constant, own.depth)
+    number = {chunk_id: place for place, chunk_id in enumerate(both.ids)}
     return ranking.numbered(own.results, own.unranked, number, chunks), scores
 
 
-def unequal(held: Candidates, constant: int, results: Sequence[Retrieved], depth: int) -> int:
+def unequal(both: Candidates, constant: int, results: Sequence[Retrieved], depth: int) -> int:
     """Count the questions whose stored ranking is not what fusing at `constant` gives.
 
     None, unless a search of the same index does not always give the same ranking.
     """
-    chunks, _ = fused(held, constant, depth)
-    names = np.array([*held.ids, ""], dtype=object)[chunks]
+    chunks, _ = fused(both, constant, depth)
+    names = np.array([*both.ids, ""], dtype=object)[chunks]
     stored = [(*each.ranking.ids[:depth], *[""] * (depth - len(each.ranking.ids))) for each in results]
     return sum(tuple(row) != ids for row, ids in zip(names.tolist(), stored, strict=True))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -13,10 +16,9 @@ from ragviz.cli.lazy import what_if as what_ifs
 from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ragviz.analysis.risk_coverage import Confidence
-    from ragviz.runs.what_if import Tried
+    from ragviz.analysis.approximation import Losses
+    from ragviz.analysis.risk_coverage import Confidence, Curve
+    from ragviz.runs.what_if import Risk
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
 
@@ -44,33 +46,69 @@ def what_if(
     run = workspace.store.runs.get(run_name)
     what_ifs.check_threshold(run, threshold)
     pairs = what_ifs.pairs_of(workspace, run)
-    held = what_ifs.held_of(workspace, run, pairs)
-    if constant is not None and constant != run.config.rrf_constant and held.held is None:
+    stored = what_ifs.stored_of(workspace, run, pairs)
+    if constant is not None and constant != run.config.rrf_constant and stored.candidates is None:
         console.perform(workspace, run_verbs.search_again(workspace, run, "components"))
-        held = what_ifs.held_of(workspace, run, pairs)
+        stored = what_ifs.stored_of(workspace, run, pairs)
     if exact:
         console.perform(workspace, run_verbs.search_again(workspace, run, "exact"))
     own = what_ifs.own_choices(run)
-    choices = what_ifs.chosen_from(held, k, threshold, own.budget if budget is None else budget)
+    choices = what_ifs.chosen_from(stored, k, threshold, own.budget if budget is None else budget)
     judgement = judgements.judgement_of(workspace, run)
-    tried = what_ifs.tried(workspace, held, pairs, judgement, choices, constant=constant, by=by, most=risk)
-    console.show(what_ifs.to_json(tried), as_json, lambda: _draw(tried))
+    effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
+    cases, curve, picked = what_ifs.risk_of(workspace, run, judgement, choices.k, by, pairs), None, None
+    try:
+        curve = risk_coverage.curve(cases.cases, seed=run.config.seed)
+        picked = what_ifs.chosen(cases, risk, seed=run.config.seed)
+    except UsageError as error:
+        notes["risk_coverage"] = str(error)
+    losses = what_ifs.losses(workspace, stored, pairs, choices.k)
+    if losses is None:
+        refused = searched_again.refusal(workspace, run, "exact")
+        notes["exact"] = refused or "Not searched exactly yet: give --exact."
+    fused = run.config.rrf_constant if run.config.retriever == "hybrid" else None
+    body = {
+        "run": run.name,
+        "own": asdict(own) | {"rrf_constant": fused},
+        "choices": asdict(choices) | {"rrf_constant": constant},
+        "n": len(stored.rankings.results),
+        "metrics": {name: asdict(effect) for name, effect in effects.items()},
+        "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked and asdict(picked)},
+        "exact": None if losses is None else _losses(*losses),
+        "notes": notes,
+    }
+
+    def draw() -> None:
+        told = [what_if_words.choices_words(stored, choices, constant)]
+        console.out.print(console.printable(told.pop()), highlight=False)
+        columns = ("metric", "the run", "what if", "difference [95 %]")
+        console.table(columns, [(TITLES[name], *what_if_words.cells(name, each)) for name, each in effects.items()])
+        if curve is not None and picked is not None:
+            told += [what_if_words.curve_words(cases, curve), what_if_words.chosen_words(picked, curve)]
+        told += [what_if_words.losses_words(losses[0])] if losses is not None else []
+        for words in (*told, *notes.values()):
+            console.out.print(console.printable(words), highlight=False)
+
+    console.show(body, as_json, draw)
 
 
-def _draw(tried: Tried) -> None:
-    console.out.print(
-        console.printable(what_if_words.choices_words(tried.held, tried.choices, tried.constant)), highlight=False
-    )
-    columns = ("metric", "the run", "what if", "difference [95 %]")
-    console.table(columns, [(TITLES[name], *what_if_words.cells(name, each)) for name, each in tried.effects.items()])
-    for words in _sentences(tried):
-        console.out.print(console.printable(words), highlight=False)
+def _risk(of: Risk, curve: Curve) -> dict[str, Any]:
+    """Return the risk–coverage curve as JSON; a number that is not finite is null."""
+    names = ("thresholds", "coverage", "risk", "low", "high")
+    columns = {name: getattr(curve, name).tolist() for name in names}
+    return {
+        "judged": of.judged,
+        "n": curve.n,
+        "answered": curve.answered,
+        "left_out": of.left_out,
+        "unanswerable": of.unanswerable,
+        "aurc": asdict(curve.aurc),
+        "risk_of_all": curve.whole,
+        "best_aurc": curve.best,
+        "curve": {name: [x if math.isfinite(x) else None for x in values] for name, values in columns.items()},
+    }
 
 
-def _sentences(tried: Tried) -> Iterator[str]:
-    if tried.curve is not None and tried.chosen is not None:
-        yield what_if_words.curve_words(tried.risk, tried.curve)
-        yield what_if_words.chosen_words(tried.chosen, tried.curve)
-    if tried.losses is not None:
-        yield what_if_words.losses_words(tried.losses[0])
-    yield from tried.notes.values()
+def _losses(compared: Losses, ids: Sequence[str]) -> dict[str, Any]:
+    found = {name: [i for i, is_so in zip(ids, mask, strict=True) if is_so] for name, mask in compared.found.items()}
+    return {"k": compared.k, "agreement": asdict(compared.agreement), **found}

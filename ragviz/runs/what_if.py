@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragviz.analysis import approximation, evaluate, fusion, risk_coverage
 from ragviz.analysis import what_if as reading_off
@@ -35,10 +33,10 @@ Pairs = Sequence[tuple[Question, Retrieved]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class StoredRankings:
     """What is read of a run once, for any choices: its rankings, those of its questions with evidence in `own`.
 
-    `index` is the run's index where its chunks are still those that the run searched. `held` are the candidates of the
+    `index` is the run's index where its chunks are still those that the run searched. `candidates` are those of the
     fusion, None where both rankings are not known; `unequal` counts the questions whose stored ranking differs from
     what fusing them at the run's own constant gives.
     """
@@ -49,11 +47,11 @@ class Held:
     clusters: Clusters
     index: IndexInfo | None
     sizes: Mapping[str, int] | None
-    held: Candidates | None
+    candidates: Candidates | None
     unequal: int
 
 
-def held_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> Held:
+def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> StoredRankings:
     """Read a run and what is known of its component rankings; nothing is searched. `pairs` are read unless given.
 
     Raises:
@@ -70,10 +68,12 @@ def held_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) -> H
     sizes = contexts.sizes_of(workspace, index) if index is not None else None
     own = reading_off.reading(rankings, reading_off.stored_scores(rankings), sizes)
     both = searched_again.components(workspace, current, questions)
-    held = fusion.candidates(*both) if both is not None else None
-    config = current.config
-    unequal = fusion.unequal(held, config.rrf_constant, rankings.results, config.depth) if held is not None else 0
-    return Held(current, rankings, own, evaluate.document_clusters(questions), index, sizes, held, unequal)
+    candidates, unequal, config = None, 0, current.config
+    if both is not None:
+        candidates = fusion.candidates(*both)
+        unequal = fusion.unequal(candidates, config.rrf_constant, rankings.results, config.depth)
+    clusters = evaluate.document_clusters(questions)
+    return StoredRankings(current, rankings, own, clusters, index, sizes, candidates, unequal)
 
 
 def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
@@ -88,37 +88,37 @@ def own_choices(current: Run) -> Choices:
     return Choices(config.k, None, config.context_tokens if config.knows.answers else None)
 
 
-def reading_at(held: Held, constant: int | None) -> Reading:
+def reading_at(stored: StoredRankings, constant: int | None) -> Reading:
     """Return the rankings at a constant of the fusion, the run's own for None.
 
     Raises:
         UsageError: both rankings that are fused are not known.
 
     """
-    if constant is None or constant == held.run.config.rrf_constant:
-        return held.own
-    if held.held is None:
+    if constant is None or constant == stored.run.config.rrf_constant:
+        return stored.own
+    if stored.candidates is None:
         raise UsageError(
-            f"Both rankings that run '{held.run.name}' fuses are not stored to depth "
-            f"{searched_again.reach(held.run)}: search for them first."
+            f"Both rankings that run '{stored.run.name}' fuses are not stored to depth "
+            f"{searched_again.reach(stored.run)}: search for them first."
         )
-    rankings, scores = fusion.rankings(held.held, constant, held.rankings)
-    return reading_off.reading(rankings, scores, held.sizes)
+    rankings, scores = fusion.rankings(stored.candidates, constant, stored.rankings)
+    return reading_off.reading(rankings, scores, stored.sizes)
 
 
 def effects(
-    held: Held, choices: Choices, constant: int | None = None, read: Reading | None = None
+    stored: StoredRankings, choices: Choices, constant: int | None = None, read: Reading | None = None
 ) -> dict[str, Effect]:
     """Compare the run's own choices with others; `read` are the rankings at `constant` where they are there already.
 
     Where the tokens of the chunks are not known, a budget of the run is left out of its own numbers.
     """
-    own = own_choices(held.run)
-    if held.own.tokens is None:
+    own = own_choices(stored.run)
+    if stored.own.tokens is None:
         own = Choices(own.k)
-    before = reading_off.measure(held.own, own)
-    after = reading_off.measure(reading_at(held, constant) if read is None else read, choices)
-    return reading_off.effects(before, after, held.clusters, seed=held.run.config.seed)
+    before = reading_off.measure(stored.own, own)
+    after = reading_off.measure(reading_at(stored, constant) if read is None else read, choices)
+    return reading_off.effects(before, after, stored.clusters, seed=stored.run.config.seed)
 
 
 def score_words(current: Run) -> tuple[bool, str]:
@@ -264,129 +264,34 @@ def chosen(risk: Risk, most: float, *, seed: int = 0) -> Chosen:
 # Approximate and exact search
 
 
-def losses(workspace: Workspace, held: Held, pairs: Pairs, k: int) -> tuple[Losses, tuple[str, ...]] | None:
+def losses(workspace: Workspace, stored: StoredRankings, pairs: Pairs, k: int) -> tuple[Losses, tuple[str, ...]] | None:
     """Compare the search of a run with exact search, with the ids of its questions; None where there was none yet."""
-    ranked = {result.question_id for result in held.rankings.results}
+    ranked = {result.question_id for result in stored.rankings.results}
     questions = [question for question, _ in pairs if question.id in ranked]
-    found = searched_again.exact_of(workspace, held.run, questions)
+    found = searched_again.exact_of(workspace, stored.run, questions)
     if found is None:
         return None
-    results = held.rankings.results
+    results = stored.rankings.results
     exactly = [
         Retrieved(own.question_id, new, own.gold, own.grades) for own, new in zip(results, found.rankings, strict=True)
     ]
-    depth, seed = held.run.config.depth, held.run.config.seed
+    depth, seed = stored.run.config.depth, stored.run.config.seed
     exact_ranks = ranking.ranks(ranking.measure(ranking.read(exactly, depth)))
-    own_ranks = ranking.ranks(held.own.table)
-    compared = approximation.losses(own_ranks, exact_ranks, found.near, k, held.clusters, seed=seed)
-    return compared, held.own.table.question_ids
+    own_ranks = ranking.ranks(stored.own.table)
+    compared = approximation.losses(own_ranks, exact_ranks, found.near, k, stored.clusters, seed=seed)
+    return compared, stored.own.table.question_ids
 
 
-# All of it
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tried:
-    """A run with other choices, and all that is read off beside; a part that is None has its reason in `notes`."""
-
-    held: Held
-    choices: Choices
-    constant: int | None
-    effects: Mapping[str, Effect]
-    risk: Risk
-    curve: risk_coverage.Curve | None
-    chosen: Chosen | None
-    losses: tuple[Losses, tuple[str, ...]] | None
-    notes: Mapping[str, str]
-
-
-def tried(
-    workspace: Workspace,
-    held: Held,
-    pairs: Pairs,
-    judgement: Judgement,
-    choices: Choices,
-    *,
-    constant: int | None = None,
-    by: Confidence = "top",
-    most: float = 0.1,
-) -> Tried:
-    """Read everything off; raises UsageError for choices that cannot be tried."""
-    run, notes = held.run, {}
-    risk = risk_of(workspace, run, judgement, choices.k, by, pairs)
-    curve, picked = None, None
-    try:
-        curve = risk_coverage.curve(risk.cases, seed=run.config.seed)
-        picked = chosen(risk, most, seed=run.config.seed)
-    except UsageError as error:
-        notes["risk_coverage"] = str(error)
-    compared = losses(workspace, held, pairs, choices.k)
-    if compared is None:
-        told = "Not searched exactly yet: give --exact."
-        notes["exact"] = searched_again.refusal(workspace, run, "exact") or told
-    effects_ = effects(held, choices, constant)
-    return Tried(held, choices, constant, effects_, risk, curve, picked, compared, notes)
-
-
-def chosen_from(held: Held, k: int | None, threshold: float | None, budget: int | None) -> Choices:
+def chosen_from(stored: StoredRankings, k: int | None, threshold: float | None, budget: int | None) -> Choices:
     """Return choices of which None is the run's own; a budget that the run had, and that cannot be tried, is left out.
 
     Raises:
         UsageError: these rankings cannot tell of them.
 
     """
-    own = own_choices(held.run)
-    if held.own.tokens is None and budget == own.budget:
+    own = own_choices(stored.run)
+    if stored.own.tokens is None and budget == own.budget:
         budget = None
     choices = Choices(own.k if k is None else k, threshold, budget)
-    reading_off.check(held.own, choices)
+    reading_off.check(stored.own, choices)
     return choices
-
-
-# JSON
-
-
-def to_json(all_of: Tried) -> dict[str, Any]:
-    """Return all of it as the command line prints it."""
-    held, config = all_of.held, all_of.held.run.config
-    own = own_choices(held.run)
-    return {
-        "run": held.run.name,
-        "own": asdict(own) | {"rrf_constant": config.rrf_constant if config.retriever == "hybrid" else None},
-        "choices": asdict(all_of.choices) | {"rrf_constant": all_of.constant},
-        "n": len(held.rankings.results),
-        "metrics": {name: asdict(effect) for name, effect in all_of.effects.items()},
-        "risk_coverage": None if all_of.curve is None else _risk_json(all_of.risk, all_of.curve, all_of.chosen),
-        "exact": None if all_of.losses is None else _losses_json(*all_of.losses),
-        "notes": dict(all_of.notes),
-    }
-
-
-def _risk_json(risk: Risk, curve: risk_coverage.Curve, picked: Chosen | None) -> dict[str, Any]:
-    names = ("thresholds", "coverage", "risk", "low", "high")
-    return {
-        "judged": risk.judged,
-        "n": curve.n,
-        "answered": curve.answered,
-        "left_out": risk.left_out,
-        "unanswerable": risk.unanswerable,
-        "aurc": asdict(curve.aurc),
-        "risk_of_all": curve.whole,
-        "best_aurc": curve.best,
-        "curve": {name: _finite(getattr(curve, name)) for name in names},
-        "chosen": None if picked is None else asdict(picked),
-    }
-
-
-def _finite(values: NDArray[np.float64]) -> list[float | None]:
-    """Return numbers as JSON has them: one that is not finite is null."""
-    return [value if np.isfinite(value) else None for value in values.tolist()]
-
-
-def _losses_json(compared: Losses, ids: tuple[str, ...]) -> dict[str, Any]:
-    names = np.array(ids, dtype=object)
-    return {
-        "k": compared.k,
-        "agreement": asdict(compared.agreement),
-        **{outcome: names[mask].tolist() for outcome, mask in compared.found.items()},
-    }

@@ -6,12 +6,12 @@ from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.what_if import Choices, Effect
 from ragviz.runs import what_if
-from ragviz.runs.what_if import Chosen, Held, Risk
+from ragviz.runs.what_if import Chosen, Risk, StoredRankings
 
 
-def choices_words(held: Held, choices: Choices, constant: int | None) -> str:
+def choices_words(stored: StoredRankings, choices: Choices, constant: int | None) -> str:
     """Say what is compared, in a sentence."""
-    own, config = what_if.own_choices(held.run), held.run.config
+    own, config = what_if.own_choices(stored.run), stored.run.config
 
     def said(of: Choices, fused: int | None) -> str:
         parts = [f"k = {of.k}"]
@@ -21,7 +21,7 @@ def choices_words(held: Held, choices: Choices, constant: int | None) -> str:
         return ", ".join(parts)
 
     new = config.rrf_constant if constant is None else constant
-    n = len(held.rankings.results)
+    n = len(stored.rankings.results)
     return (
         f"{said(choices, new)} against the run's own {said(own, config.rrf_constant)}; {n:,} questions with evidence."
     )

@@ -13,15 +13,15 @@ from ragviz.core.run_info import Run
 from ragviz.runs import searched_again
 from ragviz.runs import what_if as what_ifs
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if import Held, Risk
+from ragviz.runs.what_if import Risk, StoredRankings
 from ragviz.ui import cache
 from ragviz.ui.cache import State
 
 
-def held(run: Run) -> Held:
+def stored(run: Run) -> StoredRankings:
     """Return what is read of a run for any choices; shared by all sessions, so never to be changed."""
     of = _state(run)
-    return _held(of, _kept(of))
+    return _stored(of, _kept(of))
 
 
 def reading(run: Run, constant: int) -> Reading:
@@ -86,19 +86,19 @@ def _pairs(run: Run) -> what_ifs.Pairs:
 
 
 @st.cache_resource(show_spinner="Reading the rankings", max_entries=8)
-def _held(of: State, kept: frozenset[str]) -> Held:
+def _stored(of: State, kept: frozenset[str]) -> StoredRankings:
     run = _run(of)
-    return what_ifs.held_of(cache.workspace(), run, _pairs(run))
+    return what_ifs.stored_of(cache.workspace(), run, _pairs(run))
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _reading(of: State, kept: frozenset[str], constant: int) -> Reading:
-    return what_ifs.reading_at(_held(of, kept), constant)
+    return what_ifs.reading_at(_stored(of, kept), constant)
 
 
 @st.cache_data(show_spinner=False, max_entries=256)
 def _effects(of: State, kept: frozenset[str], choices: Choices, constant: int) -> dict[str, Effect]:
-    return what_ifs.effects(_held(of, kept), choices, constant, _reading(of, kept, constant))
+    return what_ifs.effects(_stored(of, kept), choices, constant, _reading(of, kept, constant))
 
 
 @st.cache_resource(show_spinner="Measuring risk against coverage", max_entries=16)
@@ -113,7 +113,7 @@ def _risk(of: State, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _losses(of: State, kept: frozenset[str], k: int) -> tuple[Losses, tuple[str, ...]] | None:
-    return what_ifs.losses(cache.workspace(), _held(of, kept), _pairs(_run(of)), k)
+    return what_ifs.losses(cache.workspace(), _stored(of, kept), _pairs(_run(of)), k)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

@@ -13,7 +13,7 @@ from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.runs import measurements, what_if, what_if_words
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if import Held
+from ragviz.runs.what_if import StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, what_if_cache, what_if_views, wording
@@ -43,19 +43,19 @@ def draw(run: Run, k: int) -> None:
     if unranked := measurements.unranked_words(run):
         st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
         return
-    held = what_if_cache.held(run)
-    if not held.rankings.results:
+    stored = what_if_cache.stored(run)
+    if not stored.rankings.results:
         st.markdown(
             "None of the questions of this run has evidence: no ranking can be measured. Add evidence on the page "
             "Questions."
         )
     else:
         with notices.errors_shown():
-            chosen = _choices(run, held)
+            chosen = _choices(run, stored)
             k = chosen if st.query_params.get("if-k") else k
     with notices.errors_shown():
         what_if_views.risk(run, k)
-    if held.rankings.results:
+    if stored.rankings.results:
         with notices.errors_shown():
             what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
 
@@ -63,21 +63,21 @@ def draw(run: Run, k: int) -> None:
 # Other choices
 
 
-def _choices(run: Run, held: Held) -> int:
+def _choices(run: Run, stored: StoredRankings) -> int:
     """Draw the sliders and what they would give; return the k that is chosen."""
     heading.section("Other choices, on the stored rankings")
     with st.grid(4, min_column_width=190):
         k = _k_slider(run)
-        constant = _constant_slider(run, held)
+        constant = _constant_slider(run, stored)
         read = what_if_cache.reading(run, constant)
         threshold = _threshold_slider(run, read)
-        budget = _budget_slider(run, held)
+        budget = _budget_slider(run, stored)
     choices = Choices(k, threshold, budget)
     effects = what_if_cache.effects(run, choices, constant)
     with st.grid(5, min_column_width=130):
         for name, effect in effects.items():
             _tile(name, effect)
-    _below(run, held, choices, constant)
+    _below(run, stored, choices, constant)
     return k
 
 
@@ -90,7 +90,7 @@ def _k_slider(run: Run) -> int:
     return value
 
 
-def _constant_slider(run: Run, held: Held) -> int:
+def _constant_slider(run: Run, stored: StoredRankings) -> int:
     """Return the constant of the fusion; where both rankings are not known, the run's, with the button that finds them.
 
     A run that fuses nothing has no such choice.
@@ -98,7 +98,7 @@ def _constant_slider(run: Run, held: Held) -> int:
     own = run.config.rrf_constant
     with st.container():
         refused = what_if_cache.refusal(run, "components")
-        if held.held is None:
+        if stored.candidates is None:
             if not refused:
                 st.caption("RRF constant: both rankings that are fused are needed.")
                 search_button(run, "components", "Search for both rankings")
@@ -138,12 +138,12 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
     return value if value > low else None
 
 
-def _budget_slider(run: Run, held: Held) -> int | None:
+def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
     """Return the tokens that the chunks kept may have, None for no limit."""
     own = what_if.own_choices(run).budget
     default = NO_BUDGET if own is None else str(own)
     with st.container():
-        if held.own.tokens is None:
+        if stored.own.tokens is None:
             st.caption(
                 "Context budget: the tokens of the chunks are not known, as the index was built anew or deleted. Make "
                 "the run again."
@@ -170,14 +170,14 @@ def _tile(name: str, effect: Effect) -> None:
     tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
 
 
-def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
+def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) -> None:
     own = what_if.own_choices(run)
-    if held.own.tokens is None:
+    if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried
     as_run = choices == own and constant == run.config.rrf_constant
     words = ["These are the run's own choices: move a slider to see others."]
     if not as_run:
-        words = [f"{what_if_words.choices_words(held, choices, constant)} Differences are paired by question (95 %)."]
+        words = [f"{what_if_words.choices_words(stored, choices, constant)} Differences are paired by question (95 %)."]
     comparable, about_scores = what_if.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
@@ -186,10 +186,10 @@ def _below(run: Run, held: Held, choices: Choices, constant: int) -> None:
             f"The budget takes chunks away from {wording.counted(cut, 'question')}; one that is shortened to fit "
             "counts as not read."
         )
-    if held.unequal:
+    if stored.unequal:
         words.append(
-            f"{wording.counted(held.unequal, 'ranking')} of the run differ from what fusing gives now: its index does "
-            "not always find the same."
+            f"{wording.counted(stored.unequal, 'ranking')} of the run differ from what fusing gives now: its index "
+            "does not always find the same."
         )
     untaken = _untaken(run, choices)
     if not as_run:
