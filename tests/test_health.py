@@ -236,8 +236,8 @@ def test_near_duplicates_by_cached_vectors_of_questions_about_one_chunk():
     assert not found("duplicates", material_of(first, other_words, gold=gold, vectors=apart))
 
 
-def test_pairs_of_near_questions_are_found_and_time_grows_with_the_questions():
-    """Against all pairs: those with Jaccard of 0.8 or more are among the pairs that are compared."""
+def test_all_pairs_of_near_questions_are_compared_and_few_others():
+    """Against all pairs: those with Jaccard of 0.7 or more are among the pairs that are compared."""
     chance = random.Random(5)
     vocabulary = [f"word{n}" for n in range(3000)]
     words = [chance.sample(vocabulary, 8) for _ in range(300)]
@@ -252,17 +252,8 @@ def test_pairs_of_near_questions_are_found_and_time_grows_with_the_questions():
         if len(sets_of[a] & sets_of[b]) / len(sets_of[a] | sets_of[b]) >= 0.7
     }
     assert len(near) >= 60
-    assert len(near & compared) >= 0.93 * len(near)
+    assert near <= compared
     assert len(compared) < 0.02 * len(words) ** 2
-
-    def seconds(count):
-        large = material_of(*(question(n, " ".join(chance.sample(vocabulary, 8))) for n in range(count)))
-        gc.disable()
-        began = time.process_time()
-        duplicates.duplicates(large)
-        return time.process_time() - began
-
-    assert seconds(4000) < 24 * max(seconds(500), 0.02)  # eight times the questions; their pairs would be 64
 
 
 @pytest.mark.parametrize(

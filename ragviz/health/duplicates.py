@@ -1,19 +1,14 @@
 """Questions that are asked twice: in the same words, or nearly.
 
-Near ones are found by MinHash over content words (Broder 1997), banded so that only pairs that may be near are
-compared, and among questions about the same chunk by their embeddings: the time grows with the questions, not with
-their pairs.
+Near ones are looked for among the nearest by content words, and among questions about the same chunk or with the same
+answer.
 """
 
 from __future__ import annotations
 
 import unicodedata
-import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ragviz.core.question import Question
 from ragviz.health.findings import Finding, Found
@@ -28,10 +23,11 @@ SAME = (0.6, 0.8)
 """The same two bars where the answers are the same and the evidence overlaps: other words can only ask the same."""
 ALIKE = 0.5
 """Weighted Jaccard of their answers from which they ask for the same, where their evidence is not the same."""
-HASHES, BANDS = 64, 16
-"""Hashes of a question, and the bands of four into which they fall: a pair of Jaccard 0.6 is found with 89 %."""
+FARTHEST = 0.5
+"""Cosine of the words of two questions below which they are not compared."""
 NEIGHBOURS = 10
-"""Questions of one bucket with which each is compared at most."""
+"""Nearest questions, or next ones with the same chunk or answer, with which each is compared."""
+_BLOCK = 500
 
 
 def duplicates(material: Material) -> Found:
@@ -139,10 +135,9 @@ def _other_numbers(left: str, right: str) -> bool:
 def pairs(material: Material) -> set[tuple[int, int]]:
     """Return the places of questions that may be near.
 
-    They share a band of hashes, a gold chunk, or a document and the words of their answer.
+    They are near by their words, or share a gold chunk, or a document and the words of their answer.
     """
-    words = [subject.words for subject in material.subjects]
-    found = set(_bucketed(_bands(words)))
+    found = set(_near([subject.words for subject in material.subjects]))
     by_chunk = (
         (chunk, n) for n, s in enumerate(material.subjects) if s.id in material.vectors for chunk in s.gold_chunks
     )
@@ -155,30 +150,22 @@ def pairs(material: Material) -> set[tuple[int, int]]:
     return found | set(_bucketed(by_chunk)) | set(_bucketed(by_answer))
 
 
-def _bands(words: Sequence[frozenset[str]]) -> Iterator[tuple[Hashable, int]]:
-    """Yield the bands of each question's MinHash with its place; a question without words has none."""
-    random = np.random.default_rng(20)
-    factors = random.integers(1, 2**63, HASHES, dtype=np.uint64) | np.uint64(1)
-    offsets = random.integers(0, 2**63, HASHES, dtype=np.uint64)
-    known: dict[str, NDArray[np.uint64]] = {}
-    rows = HASHES // BANDS
-    for place, own in enumerate(words):
-        if not own:
-            continue
-        for word in own:
-            if word not in known:
-                known[word] = _mixed(np.uint64(zlib.crc32(word.encode("utf-8", "surrogatepass"))), factors, offsets)
-        least = np.minimum.reduce([known[word] for word in own])
-        yield from (((band, least[band * rows : (band + 1) * rows].tobytes()), place) for band in range(BANDS))
+def _near(words: Sequence[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Yield each question with those nearest to it by the cosine of tf–idf, as places, the smaller first."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.neighbors import NearestNeighbors
 
-
-def _mixed(value: np.uint64, factors: NDArray[np.uint64], offsets: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the hashes of a word: multiply and shift, twice, so that the order of the hashes is independent."""
-    with np.errstate(over="ignore"):
-        mixed = value * factors + offsets
-        mixed ^= mixed >> np.uint64(31)
-        mixed *= np.uint64(0x9E3779B97F4A7C15)
-        return mixed ^ (mixed >> np.uint64(29))
+    rows = [place for place, own in enumerate(words) if own]
+    if len(rows) < 2:
+        return
+    vectors = TfidfVectorizer(analyzer=sorted, binary=True).fit_transform([words[place] for place in rows])
+    nearest = NearestNeighbors(n_neighbors=min(NEIGHBOURS + 1, len(rows)), metric="cosine").fit(vectors)
+    for start in range(0, len(rows), _BLOCK):
+        far, places = nearest.kneighbors(vectors[start : start + _BLOCK])
+        for row, (distances, others) in enumerate(zip(far, places, strict=True), start):
+            for distance, other in zip(distances, others.tolist(), strict=True):
+                if other != row and distance < 1 - FARTHEST:
+                    yield min(rows[row], rows[other]), max(rows[row], rows[other])
 
 
 def _bucketed(keyed: Iterable[tuple[Hashable, int]]) -> Iterator[tuple[int, int]]:
@@ -186,10 +173,6 @@ def _bucketed(keyed: Iterable[tuple[Hashable, int]]) -> Iterator[tuple[int, int]
     buckets: dict[Hashable, list[int]] = {}
     for key, place in keyed:
         buckets.setdefault(key, []).append(place)
-    for places in _large(buckets):
+    for places in buckets.values():
         for at, left in enumerate(places):
             yield from ((left, right) for right in places[at + 1 : at + 1 + NEIGHBOURS] if left != right)
-
-
-def _large(buckets: Mapping[Hashable, list[int]]) -> Iterator[list[int]]:
-    return (places for places in buckets.values() if len(places) > 1)
