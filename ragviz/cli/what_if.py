@@ -11,7 +11,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, what_if_words
+from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, searched_again, what_if_words
 from ragviz.cli.lazy import what_if as what_ifs
 from ragviz.core.errors import UsageError
 
