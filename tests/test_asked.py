@@ -20,7 +20,7 @@ from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import demand, log_clusters
-from ragviz.health.held import _threshold
+from ragviz.health.answerability import _threshold
 from ragviz.index import indexing
 from ragviz.questions import asked
 from ragviz.questions.asked import Asked, Log

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from ragviz.analysis.requirements import held, no_worse, parsed
+from ragviz.analysis.requirements import checked, no_worse, parsed
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
@@ -48,7 +48,7 @@ from tests.test_running import DOCUMENT, ROWS
     ],
 )
 def test_a_requirement_is_decided_by_its_interval_and_else_by_the_estimate(written, standing, passed):
-    outcome = held(parsed(written, 1), Estimate(0.83, 0.74, 0.90, 80, 12))
+    outcome = checked(parsed(written, 1), Estimate(0.83, 0.74, 0.90, 80, 12))
     assert (outcome.standing, outcome.passed) == (standing, passed)
     assert "0.830 [0.740, 0.900], n = 80 in 12 clusters of documents" in outcome.message
     assert ("by the estimate" in outcome.message) == (standing == "undecided")
@@ -58,10 +58,10 @@ def test_what_is_undecided_can_pass_or_fail_whatever_the_estimate():
     estimate = Estimate(0.83, 0.74, 0.90, 80)
     for limit in (0.8, 0.85):
         requirement = parsed(f"recall@3>={limit}", 3)
-        assert held(requirement, estimate, "pass").passed
-        assert not held(requirement, estimate, "fail").passed
-    assert held(parsed("recall@3>=0.7", 3), estimate, "fail").passed
-    assert not held(parsed("recall@3>=0.95", 3), estimate, "pass").passed
+        assert checked(requirement, estimate, "pass").passed
+        assert not checked(requirement, estimate, "fail").passed
+    assert checked(parsed("recall@3>=0.7", 3), estimate, "fail").passed
+    assert not checked(parsed("recall@3>=0.95", 3), estimate, "pass").passed
 
 
 def shifted(loss, spread, n=400, documents=100):
@@ -230,7 +230,7 @@ def test_every_k_that_is_required_is_measured_and_compared(home):
 
 
 def test_junit_holds_no_character_that_xml_forbids(home):
-    outcome = held(parsed("recall@3>=0.9", 3), Estimate(0.1, 0.0, 0.2, 8))
+    outcome = checked(parsed("recall@3>=0.9", 3), Estimate(0.1, 0.0, 0.2, 8))
     odd = "a\x00b\x1b[31m<script>]]>&\ud800\ufffe北"
     made = Acceptance(odd, judgements.Checked(odd, (), None), (replace(outcome, name=odd, message=odd),), (odd,))
     case = next(ElementTree.fromstring(junit(made)).iter("testcase"))

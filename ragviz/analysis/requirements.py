@@ -124,7 +124,7 @@ def measured(requirement: Requirement, means: Mapping[str, Estimate], run: str) 
     )
 
 
-def held(requirement: Requirement, estimate: Estimate, undecided: Undecided = "estimate") -> Outcome:
+def checked(requirement: Requirement, estimate: Estimate, undecided: Undecided = "estimate") -> Outcome:
     """Check a measured mean: met when its whole 95 % interval is within the limit, not met when all of it is beyond."""
     mean, low, high = (number or 0.0 for number in (estimate.mean, estimate.low, estimate.high))
     worst, best = (low, high) if requirement.sign.startswith(">") else (high, low)

@@ -20,8 +20,8 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
-from ragviz.health import held, log_clusters
-from ragviz.health.held import FEWEST, Threshold
+from ragviz.health import answerability, log_clusters
+from ragviz.health.answerability import FEWEST, Threshold
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import asked
@@ -141,7 +141,7 @@ def examine(
     questions = [question for question in workspace.store.questions.all(question_set.id) if question.asked]
     vectors = Vectors(workspace, question_set, index, progress)
     clusters = log_clusters.clusters_of(log, questions, vectors, alike, progress)
-    threshold, by = held.hold(workspace, index, clusters, questions, vectors, progress)
+    threshold, by = answerability.find(workspace, index, clusters, questions, vectors, progress)
     listed, others = clusters[:KEPT], clusters[KEPT:]
     notes = [*log.notes, *_notes(log, clusters, vectors, by, threshold)]
     return Demand(

@@ -77,7 +77,7 @@ def check(workspace: Workspace, current: Run, demands: Demands | None = None) ->
     outcomes = [_reliable(reliability)]
     for requirement in required:
         estimate = requirements.measured(requirement, means, current.name)
-        outcomes.append(requirements.held(requirement, estimate, demands.undecided or "estimate"))
+        outcomes.append(requirements.checked(requirement, estimate, demands.undecided or "estimate"))
     against, notes = _against(workspace, current, demands, required)
     chosen = measurements.chosen_words(current)
     notes = list(dict.fromkeys([*([f"{current.name}: {chosen}"] if chosen else []), *notes]))

@@ -58,7 +58,7 @@ Scored = list[tuple[float, str]]
 """For each text, how well the best chunk fits, and its id."""
 
 
-def hold(
+def find(
     workspace: Workspace,
     index: IndexInfo | None,
     clusters: Sequence[OpenCluster],
