@@ -177,22 +177,12 @@ def about(
     meaning = (CLOSED_BOOK if knows.closed_book else CAUSES).get(cause, CAUSES[cause])
     if outcome := {"not_retrieved": "missed" if depth else "", "below_k": "below k" if k else ""}.get(cause):
         return replace(meaning, title=outcomes.title(outcome, k, depth))
-    return _of_kind(
-        replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims and not knows.closed_book else meaning,
-        cause,
-        knows,
-        of,
-    )
-
-
-def _of_kind(meaning: Cause, cause: str, knows: Knows, of: str) -> Cause:
-    """Say of one question what holds for its kind."""
     if (of, cause) in OF_KIND and (of == "unanswerable" or not knows.closed_book):
-        explanation, next_step = OF_KIND[of, cause]
-        return Cause(meaning.title, explanation, next_step)
-    return (
-        replace(meaning, explanation=_WITH_EVIDENCE) if of and cause == "wrong" and not knows.closed_book else meaning
-    )
+        return Cause(meaning.title, *OF_KIND[of, cause])
+    if cause == "wrong" and not knows.closed_book:
+        meaning = replace(meaning, next_step=CLAIMS) if claims else meaning
+        meaning = replace(meaning, explanation=_WITH_EVIDENCE) if of else meaning
+    return meaning
 
 
 REFERENCE_ONLY = Cause(
@@ -293,7 +283,9 @@ def cause(
     the index did not hold when the run was made.
     """
     if question.kind == "unanswerable":
-        return _of_unanswerable(answer)
+        if answer is None or answer.status == "refused":
+            return "fine"
+        return "wrong" if answer.status == "answered" and answer.answer.strip() else "not_answered"
     if question.kind == "reference" and (answer is None or knows.gold_read):
         return ""
     if right:
@@ -308,12 +300,6 @@ def cause(
     if right is None:
         return "judge_failed" if judge_failed else "fine"
     return "wrong"
-
-
-def _of_unanswerable(answer: Recording | None) -> str:
-    if answer is None or answer.status == "refused":
-        return "fine"
-    return "wrong" if answer.status == "answered" and answer.answer.strip() else "not_answered"
 
 
 def _stages(
@@ -348,28 +334,21 @@ def _split(spans: Sequence[Span], gold: Sequence[str], first: Sequence[str]) -> 
     """Whether none of the spans with a gold chunk among the first k is whole in a chunk or in the first k."""
     chunks, top = _places(gold), _places(first)
     retrieved = [place for place in top if place in chunks]
-    reached = [span for span in spans if not span.stale and any(_overlap(span, place) for place in retrieved)]
+    reached = [span for span in spans if not span.stale and any(_overlaps(span, place) for place in retrieved)]
     return bool(reached) and not any(_is_whole(span, chunks, top) for span in reached)
 
 
 def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool:
     """Whether a gold chunk holds the span, or the first k together do; a long span or a document need not be whole."""
-    longest = max(end - start for document_id, start, end in gold if document_id == span.document_id)
-    long = span.end - span.start > LONG * longest or _is_document(span, gold)
-    return long or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
-
-
-def _is_document(span: Span, gold: Sequence[Range]) -> bool:
-    """Whether the evidence is a document, from its first character on, of which each gold chunk is a part.
-
-    Judgements of whole documents (BEIR, TREC) say which document is relevant, not where in it: any chunk of it counts.
-    """
     own = [place for place in gold if place[0] == span.document_id]
+    long = span.end - span.start > LONG * max(end - start for _, start, end in own)
+    # Judgements of whole documents (BEIR, TREC) do not say where in one the evidence is: any chunk of it counts.
     inside = all(span.start <= start and end <= span.end for _, start, end in own)
-    return span.start == 0 and len(own) > 1 and inside and _covered(span, own)
+    document = span.start == 0 and len(own) > 1 and inside and _covered(span, own)
+    return long or document or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
 
 
-def _overlap(span: Span, place: Range) -> bool:
+def _overlaps(span: Span, place: Range) -> bool:
     document_id, start, end = place
     return document_id == span.document_id and start < span.end and span.start < end
 

@@ -146,9 +146,13 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
     total, worst = losses.blamed.total(), losses.greatest
     others = " with evidence" if losses.apart else ""
     if not total:
-        return _nothing_lost(measured, others), ""
+        if not measured.answered:
+            return f"Nothing is lost in retrieval at k = {measured.k}.", ""
+        unjudged = measured.answers is not None and measured.answers.unjudged
+        return "" if unjudged else f"No question{others} was lost." if others else "Nothing was lost.", ""
     if total < PATTERN:
-        return f"Only {_questions(total, others)} lost, too few to blame one stage: look at each.", ""
+        are = f"question{others} is" if total == 1 else f"questions{others} are"
+        return f"Only {total:,} {are} lost, too few to blame one stage: look at each.", ""
     cause = worst[0]
     most, advice = losses.blamed[cause], _advice(cause, measured, config)
     loss = "" if measured.answered or measured.answers is None else " in retrieval"
@@ -160,51 +164,29 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
     return f"{stage} ({most:,} of {total:,} lost{others}): {advice}.", cause
 
 
-def _nothing_lost(measured: Measured, others: str) -> str:
-    if not measured.answered:
-        return f"Nothing is lost in retrieval at k = {measured.k}."
-    if measured.answers is not None and measured.answers.unjudged:
-        return ""
-    return f"No question{others} was lost." if others else "Nothing was lost."
-
-
-def _questions(count: int, which: str) -> str:
-    return f"{count:,} question{which} is" if count == 1 else f"{count:,} questions{which} are"
-
-
 def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     """Return the next step against a cause that this run does not take already."""
+    retriever = "hybrid" if measured.embedder else "hybrid, on an index with an embedder"
+    if config.retriever == "hybrid":
+        retriever = "another embedder, or other chunks"
+    look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
+    better = "a model" if config.by_rule else "a better model"
+    model = "connect a model" if config.by_rule else "try a better model"
+    if not measured.claims and not config.judge and not config.by_rule:
+        model = "have a model judge them"
     if cause == "below_k":
-        return ", or ".join(filter(None, [f"try {_other_retriever(measured, config)}", _larger_k(measured, config)]))
+        return ", or ".join(filter(None, [f"try {retriever}", _larger_k(measured, config)]))
     if cause == "not_retrieved":
-        return f"try {_other_retriever(measured, config)}"
+        return f"try {retriever}"
     return {
         "not_indexed": "update the index, and make the run again",
         "not_parsed": "see on the documents page how the files were read, and update the index",
         "split": "try larger chunks, or an overlap",
         "cut_by_budget": "raise the context budget, or make the chunks smaller",
-        "not_answered": f"look at the questions it abstained on; {_better_model(config)} may see the evidence",
-        "wrong": _against_incorrect(measured, config),
+        "not_answered": f"look at the questions it abstained on; {better} may see the evidence",
+        "wrong": f"{look}, or {model}",
         "judge_failed": "judge again what failed",
     }[cause]
-
-
-def _better_model(config: RunConfig) -> str:
-    return "a model" if config.by_rule else "a better model"
-
-
-def _against_incorrect(measured: Measured, config: RunConfig) -> str:
-    """Claims are looked at where they were judged, a better model is tried where one answered."""
-    look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
-    if not measured.claims and not config.judge and not config.by_rule:
-        return f"{look}, or have a model judge them"
-    return f"{look}, or {'connect a model' if config.by_rule else 'try a better model'}"
-
-
-def _other_retriever(measured: Measured, config: RunConfig) -> str:
-    if config.retriever == "hybrid":
-        return "another embedder, or other chunks"
-    return "hybrid" if measured.embedder else "hybrid, on an index with an embedder"
 
 
 def _larger_k(measured: Measured, config: RunConfig) -> str:
