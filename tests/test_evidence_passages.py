@@ -12,7 +12,7 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.generation import evidence_passages, pipeline, rejection, verification, verified_by_rules, verifying
+from ragviz.generation import evidence_passages, rejection, verification, verified_by_rules, verifying
 from ragviz.generation.verification import Context
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
@@ -192,43 +192,6 @@ def test_a_passage_is_needed_whose_part_of_the_answer_stands_in_no_other(passage
 
 
 # Which version holds
-
-POLICIES = {
-    "en": {
-        f"leave-{year}.md": f"# Leave policy {year}\n\n## Parental leave\n\nThe parental leave is {weeks} weeks.\n\n"
-        f"The daily meal allowance is {dollars} dollars.\n\nThe office opens at {hour} o'clock.\n"
-        for year, weeks, dollars, hour in ((2023, 10, 25, 8), (2024, 12, 30, 9))
-    },
-    "zh": {
-        f"请假制度{year}.md": f"# 请假制度 {year}年\n\n## 年假\n\n年假的天数为{days}。\n\n每日餐费补贴为{fee}元。\n"
-        for year, days, fee in ((2023, "十天", 25), (2024, "十二天", 30))
-    },
-}
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_a_question_which_version_holds_is_kept_and_one_with_a_needless_passage_is_not(workspace, server, knows, lang):  # noqa: F811
-    documents = indexed(workspace, POLICIES[lang])
-    made = pipeline.generate_questions(workspace, "town", "v", kinds={"version": 20})
-    kept = workspace.store.questions.all(workspace.store.sets.get("v").id)
-    assert made.rejected == 0
-    assert len(kept) >= 2
-    assert {q.verified_by for q in kept} == {"rules"}
-    [asked] = [q for q in kept if "30" in q.answer]
-    assert " ，" not in asked.text
-    knows(asked.text, ["30"], asked.answer)
-    assert checked(workspace, asked, by="model")[0].verified_by == "loopback"
-    old, new = documents.values()
-    other = "The parental leave is 10 weeks." if lang == "en" else "年假的天数为十天。"
-    beside = quoting(old, other).evidence
-    needless = replace(asked, id="needless", evidence=(asked.evidence[0], *beside), parts=())
-    twice = [line for line in new.text.splitlines() if "30" in line]
-    same = replace(asked, id="same", evidence=(asked.evidence[0], *quoting(new, *twice).evidence), parts=())
-    for by in ("rules", "model"):
-        [rejected] = checked(workspace, needless, by=by)
-        assert rejected.reason.startswith("can be answered without passage 2"), by
-        assert rejected.status == "rejected"
-        assert len(context_of(workspace, same).passages) == 1, "one sentence, however often it is quoted"
 
 
 def test_the_same_of_two_years_needs_one_passage(workspace, server, knows):  # noqa: F811

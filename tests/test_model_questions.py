@@ -10,8 +10,7 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.question import QuestionStyle, QuestionType
-from ragviz.generation import model_questions, question_prompts
-from ragviz.generation.makers import TYPES_OF
+from ragviz.generation import makers, model_questions, question_prompts
 from ragviz.generation.model_questions import (
     ClaimReply,
     FollowUpReply,
@@ -252,7 +251,7 @@ def test_a_question_is_of_the_type_and_style_that_was_asked_for(kind, style, tex
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("style", get_args(QuestionStyle))
-@pytest.mark.parametrize("kind", ["", *TYPES_OF["model"]])
+@pytest.mark.parametrize("kind", ["", *makers.TYPES_OF["model"]])
 def test_every_type_and_style_has_instructions_of_its_own_in_both_languages(kind, style, lang):
     count = max(1, TYPES[kind].most) if kind else 1
     text = question_prompts.system(lang, "passages-1", kind, style, count, "fr" if style == "other-language" else lang)

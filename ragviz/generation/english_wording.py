@@ -95,7 +95,7 @@ _AFTER_VERB = frozenset(_AFTER_VERB_LISTED.split())
 _NOUNS_TOO_LISTED = (
     "access book build call change check copy cut design display download draw export fix fork format grant hire"
     " import limit link list load log mark measure mount name order pass pay place plan plot print push record"
-    " report request return review search share sign start stop store style switch test train transfer turn"
+    " report request return review search share sign start stop store style switch test train transfer trigger turn"
     " update upgrade upload view visit watch work wrap"
 )
 _NOUNS_TOO = frozenset(_NOUNS_TOO_LISTED.split())
@@ -365,7 +365,9 @@ def named(title: str) -> str:
     if not inside or any(word.tag in ("VBZ", "VBP", "VBD", "MD") for word in inside):
         return ""
     first = inside[0]
-    if first.tag == "VBG" and len(inside) > 1 and inside[1].tag not in ("CC", "IN", ","):
+    if first.tag == "VBG" and len(inside) > 1 and inside[1].tag == "IN":
+        return "doing"
+    if first.tag == "VBG" and len(inside) > 1 and inside[1].tag not in ("CC", ","):
         follows = inside[1].text.lower() in _AFTER_VERB
         is_compound = len(inside) == 2 and inside[1].text.lower() in _MANAGED
         if is_compound:
