@@ -30,7 +30,6 @@ from ragviz.retrieval import search
 from ragviz.runs import running
 from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.ui import cache
-from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace
 from tests.conftest import CommandResult
 from tests.model_server import ModelServer
@@ -499,9 +498,10 @@ def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, m
 def question_of_deletion() -> None:
     from ragviz.index import deletion
     from ragviz.ui import cache
+    from ragviz.ui.kit import notices as dialogs
 
     workspace = cache.workspace()
     for info in workspace.store.indexes.all():
         delete = deletion.delete_index
         ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
-        notices.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), notices.leaving([info]), ticked)  # noqa: B023
+        dialogs.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), dialogs.leaving([info]), ticked)  # noqa: B023
