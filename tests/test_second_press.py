@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from ragviz.core.job import Job
-from ragviz.jobs import ACTIVE
+from ragviz.jobs.queue import ACTIVE
 from ragviz.store.opening import open_store
 from tests.test_browser import (
     Line,
