@@ -1,7 +1,5 @@
 """Comparisons by hand: pairing, words, corrections, and what they warn of."""
 
-import gc
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -124,14 +122,6 @@ def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
     )
     three = compare([knn, bm25, hybrid])
     assert sentence(three, ["recall"]) == f"bm25 equals knn on Recall@3 for each of 40 questions; {beats}."
-
-
-def test_small_differences_keep_a_digit():
-    flips = [1] * 995 + [0] * 5
-    text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)]), ["recall"])
-    assert text.startswith("b is equivalent to a on Recall@3 within ±0.02: +0.008 [+0.00")
-    text = sentence(compare([side("a", [0] * 8 + flips[8:]), side("b", flips)], minimum_effect=0.001), ["recall"])
-    assert text.startswith("b beats a on Recall@3: +0.008 [+0.00")
 
 
 def test_only_common_answerable_questions_are_paired_and_it_is_noted():
@@ -385,15 +375,6 @@ def test_what_cannot_be_compared_is_refused():
         compare([side("a", [1]), side("b", [1])], k=11)
 
 
-def test_thousands_of_questions_take_seconds():
-    random = np.random.default_rng(0)
-    runs = [side(name, random.integers(0, 11, 5000)) for name in "abc"]
-    gc.disable()
-    began = time.process_time()
-    compare(runs)
-    assert time.process_time() - began < 5  # 0.7 s alone
-
-
 def with_scores(name, values, *, version="1", metric="completeness", **config):
     """A run with a score of its answer to q0, q1 …; None where there is no score."""
     plain = side(name, [1] * len(values), **config)
@@ -518,13 +499,3 @@ def test_a_metric_is_named_with_or_without_its_k():
     for wrong in ("recall@5", "faithfulness"):
         with pytest.raises(NotFoundError, match=f"'{wrong}' is not compared"):
             metric_of(comparison, wrong)
-
-
-def test_the_sentence_speaks_of_answers_too():
-    a, b = answered("a", [0.0] * 20), answered("b", [1.0] * 18 + [0.0] * 2)
-    said = sentence(compare([a, b]))
-    assert said.startswith("b equals a on Recall@3 for each of 20 questions; b equals a on MRR")
-    assert "b beats a on Completeness: +0.90 [+0." in said
-    unranked = [replace(run, results=[replace(r, gold=()) for r in run.results]) for run in (a, b)]
-    assert sentence(compare(unranked)).startswith("Rankings are not compared: there is no question")
-    assert "b beats a on Completeness: +0.90" in sentence(compare(unranked))

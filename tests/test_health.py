@@ -1,10 +1,8 @@
 """Checks of a question set: each with a case that it must catch and one that it must leave; effects by hand."""
 
-import gc
 import json
 import random
 import re
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +10,6 @@ import pytest
 
 from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
-from ragviz.core.call import Estimate
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
@@ -33,7 +30,7 @@ from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject
 from ragviz.health.words import Weights, computed, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange, staleness
-from ragviz.runs import measurements, running
+from ragviz.runs import running
 from ragviz.text.numerals import numbers, stated_numbers
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
@@ -570,11 +567,6 @@ def test_the_effect_on_the_score_by_hand():
     assert effects.words(effects.effect(recall, {"q0", "q1", "q2", "q3"})) == "no question is left"
 
 
-def test_a_change_of_one_question_in_hundreds_is_seen_in_the_words():
-    before, after = Estimate(0.715, 0.65, 0.78, 90), Estimate(0.716, 0.65, 0.78, 89)
-    assert effects.words(effects.Effect("r", "recall@5", before, after, 1)) == "0.716 [0.650, 0.780] n = 89 (+0.001)"
-
-
 # A set in a store
 
 
@@ -631,14 +623,6 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     again = examination.examine(workspace, store.sets.get("asked"))
     store.questions.put(asked.id, [replace(store.questions.all(asked.id)[0], answer="In 2021")])
     assert not examination.is_current(workspace, store.sets.get("asked"), index, again)
-
-
-def test_shares_of_places_that_overlap_are_said_to_overlap():
-    prose, lists = contents.Places("prose", 3, 0.36, 4), contents.Places("lists", 2, 0.55, 1)
-    held = contents.Contents(5, 1, (), 9, 3, places=(prose, lists))
-    assert contents.places_words(held) == "prose 36 % of the text: 4 questions · lists 55 % of the text: 1 question"
-    defined = replace(held, places=(prose, lists, contents.Places("definitions", 2, 0.22, 0)))
-    assert contents.places_words(defined).endswith("0 questions (kinds overlap: a definition may stand in a list)")
 
 
 def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):
@@ -785,44 +769,6 @@ def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):
     assert (code, "choose one of copies" in err) == (2, True)
 
 
-def test_the_command_line_says_what_is_not_known_and_counts_what_is_in_quarantine(
-    workspace_with_set, command_line, monkeypatch
-):
-    """All three questions are found at k = 1 by words; two of them after the second of one text is in quarantine."""
-    workspace = workspace_with_set
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    monkeypatch.setenv("COLUMNS", "300")
-    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3, answerer="extractive")
-    running.run(workspace, "words", config)
-    command_line("questions", "health", "asked", "--quarantine", "duplicates")
-    _, out, _ = command_line("questions", "health", "asked", "--json")
-    rows = {row["check"]: row for row in json.loads(out)["checks"]}
-    recall, answers = rows["duplicates"]["effects"]
-    assert (recall["metric"], recall["before"]["n"], recall["after"]["n"], recall["removed"]) == ("recall@1", 3, 2, 1)
-    metric = answers["metric"]
-    scores = measurements.scores_of(workspace, workspace.store.runs.get("words"))[metric]
-    values = {i: each.value for i, each in scores.items() if each.value is not None}
-    assert answers["before"]["mean"] == pytest.approx(sum(values.values()) / len(values))
-    assert answers["after"]["n"] == len(values.keys() - {"again"}) > 0
-    _, out, _ = command_line("questions", "health", "asked")
-    lines = {key: next(line for line in out.splitlines() if line.split()[:1] == [key]) for key in CHECKS}
-    assert "not known" in lines["closed-book"]
-    assert "unchanged" in lines["stale"]
-    assert "n = 2" in lines["duplicates"]
-    assert lines["duplicates"].split()[-1] == "1"
-
-
-def test_what_a_set_notices_is_said_of_the_metric_that_heads_its_checks(workspace_with_set):
-    """The newest run was made with k = 3, the other one with k = 1: recall@3 is spoken of, as in its headline."""
-    workspace = workspace_with_set
-    config = RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3)
-    running.run(workspace, "one", config)
-    newest = running.run(workspace, "three", replace(config, k=3))
-    asked = workspace.store.sets.get("asked")
-    [recall] = effects.headlines(workspace, newest, measurements.summary_of(workspace, newest))
-    assert contents.sensitivity(workspace, material.runs_of(workspace, asked))[1] == recall.metric == "recall@3"
-
-
 def test_a_closed_book_run_is_read(workspace_with_set):
     """What a model answered rightly with context "none", it knew; other runs of the set tell what was found."""
     workspace = workspace_with_set
@@ -883,41 +829,3 @@ def test_generated_sets_do_not_decide_between_generators():
     assert synthetic.banner([config, replace(config, k=9)], made) == "", "the same model answers"
     assert synthetic.banner([config, RunConfig("i", "q")], made) == "", "one run does not answer"
     assert synthetic.banner([config, other], own + made[:2]) == "", "half of them were written by people"
-
-
-def test_all_checks_together_take_time_in_proportion_to_the_questions():
-    """With five questions a document, three runs, and every other question of two passages."""
-    chance = random.Random(7)
-    vocabulary = [f"word{n}" for n in range(2000)]
-
-    def words_of(count):
-        return " ".join(chance.sample(vocabulary, count))
-
-    def read(count):
-        asked = [
-            question(n, words_of(7), words_of(2), *(words_of(20) for _ in range(1 + n % 2)), type="fact")
-            for n in range(count)
-        ]
-        gold = [
-            tuple((f"{n // 5:016d}-{place:08d}-{place + 9:08d}",) for place in range(1 + n % 2)) for n in range(count)
-        ]
-        areas = tuple(Area(f"d{n}", 900, tuple(q.id for q in asked[5 * n : 5 * n + 5])) for n in range(count // 5))
-        runs = tuple(Outcomes(f"r{n}", 3, {q.id: chance.random() < 0.5 for q in asked}) for n in range(3))
-        ids = [Chunk.make_id(f"{n:016d}", 100, 190) for n in range(count)]
-        rivals = {q.id: tuple(chance.sample(ids, min(10, count))) for q in asked}
-        texts = {chunk_id: words_of(20) for chunk_id in ids}
-        return material_of(
-            *asked, gold=gold, documents=areas, sections=areas, outcomes=runs, rivals=rivals,
-            texts=lambda wanted: [texts.get(i, "") for i in wanted],
-        )  # fmt: skip
-
-    def seconds(large):
-        gc.disable()
-        began = time.process_time()
-        for check in CHECKS.values():
-            check.find(large)
-        return time.process_time() - began
-
-    small, large = read(150), read(1200)
-    seconds(small)
-    assert seconds(large) < 24 * max(seconds(small), 0.02)  # eight times the questions; their square would be 64

@@ -427,22 +427,6 @@ def test_waterfall_names_a_cause_it_does_not_know():
         waterfall(["fine", "lost"])
 
 
-def test_every_cause_has_a_text_for_people():
-    assert all(
-        text and text[0].isupper()
-        for about in CAUSES.values()
-        for text in (about.title, about.explanation, about.next_step)
-    )
-
-
-def test_without_passages_no_text_says_that_any_were_handed_over():
-    steps = diagnose.waterfall(["not_answered", "fine"], CLOSED)
-    assert [(s.title, s.count) for s in steps if s.count][1] == ("Abstained", 1)
-    for name in diagnose.CLOSED_BOOK:
-        assert "evidence was handed over" not in diagnose.about(name, CLOSED).explanation
-    assert diagnose.about("below_k", CLOSED) == diagnose.CAUSES["below_k"] == diagnose.about("below_k")
-
-
 def test_the_worst_question_first_by_hand():
     """Lost ones by stage, a missing score worst of all; then one without a cause; then the right ones."""
     by_hand = [  # id, cause, score, rank

@@ -1,8 +1,6 @@
 """What-if on stored rankings: numbers worked by hand, second implementations, and runs that are really made."""
 
-import gc
 import json
-import time
 
 import numpy as np
 import pytest
@@ -23,7 +21,7 @@ from ragviz.questions import exchange, splits
 from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import judgements, measurements, running, searched_again
 from ragviz.runs import what_if as what_ifs
-from ragviz.stats.clusters import apart, clusters_of, numbered
+from ragviz.stats.clusters import apart, numbered
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -211,31 +209,6 @@ def test_losses_of_the_embedder_and_of_the_index_by_hand():
         approximation.losses([1, 0, 2, 0], [1, 2, 0], near, 2, apart(4))
     with pytest.raises(UsageError, match="k = 3 is not within the depth"):
         approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 3, apart(4))
-
-
-# Speed
-
-
-def test_ten_thousand_questions_are_read_off_in_less_than_a_second():
-    random = np.random.default_rng(0)
-    n, depth = 10_000, 50
-    names = [f"{i:06}" for i in range(20_000)]
-    chunks = random.integers(0, 20_000, (n, 1)) + np.arange(depth)
-    results = [
-        Retrieved(
-            str(row),
-            Ranking(tuple(names[i % 20_000] for i in ids), tuple(np.linspace(1, 0, depth))),
-            ((names[ids[row % 60 % 50] % 20_000],),),
-        )
-        for row, ids in enumerate(chunks.tolist())
-    ]
-    read = read_off(results, depth, dict.fromkeys(names, 200))
-    clusters = clusters_of([{row % 500} for row in range(n)])
-    own = what_if.measure(read, Choices(3))
-    gc.disable()
-    began = time.process_time()
-    what_if.effects(own, what_if.measure(read, Choices(7, 0.5, 900)), clusters)
-    assert time.process_time() - began < 2  # of two cores, one of them busy; alone 0.3 s
 
 
 # Against runs that are really made

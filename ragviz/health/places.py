@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 
 from ragviz.core.document import Document
 from ragviz.core.question import Question, QuestionType
-from ragviz.generation.sections import sections
 from ragviz.generation.structure import structure
-from ragviz.health.altered_index import Chunks
 from ragviz.index.headings import headings, verbatim
 
 Range = tuple[int, int]
@@ -19,49 +17,26 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of places: what they are called, what one is, and the type of questions that asks for it, "" for none."""
+    """A kind of places: what they are called, and the type of questions that asks for it, "" for none."""
 
     title: str
-    one: str
     asked_by: QuestionType = ""
 
 
 KINDS: Mapping[str, Kind] = {
-    "prose": Kind("prose", "paragraph"),
-    "tables": Kind("tables", "table", "table"),
-    "lists": Kind("lists", "list", "list"),
-    "key_values": Kind("key–value lines", "key–value line"),
-    "definitions": Kind("definitions", "definition", "definition"),
-    "code": Kind("code", "block of code"),
-    "images": Kind("images", "image"),
+    "prose": Kind("prose"),
+    "tables": Kind("tables", "table"),
+    "lists": Kind("lists", "list"),
+    "key_values": Kind("key–value lines"),
+    "definitions": Kind("definitions", "definition"),
+    "code": Kind("code"),
+    "images": Kind("images"),
 }
 """Kinds of places in documents. Headings are none: they are part of what they head."""
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)|<img\b[^>]*>|!\[\[[^\]\n]*\]\]", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 _TEXT = re.compile(r"[^\W_]")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the corpus: its dimension ("place", "document"), name, chunks, and the questions about it by number.
-
-    `share` is its share of the characters of all documents, None where that is not counted.
-    """
-
-    by: str
-    name: str
-    chunks: int
-    questions: tuple[int, ...]
-    share: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sections:
-    """How many sections with chunks the documents have, and how many of them are asked about."""
-
-    total: int
-    asked: int
 
 
 def kinds_in(document: Document) -> dict[str, list[Range]]:
@@ -143,28 +118,6 @@ class Kinds:
     def share(self, name: str) -> float:
         """Return the share of all characters that stand in places of a kind; 0 without any text."""
         return self.asked[name].characters / self.characters if self.characters else 0.0
-
-
-def parts(documents: Iterable[Document], chunks: Chunks, questions: Sequence[Question]) -> tuple[list[Part], Sections]:
-    """Return the kinds of places and the documents with their questions, and what is asked of the sections."""
-    rows_of: dict[str, list[Range]] = {}
-    for document_id, place in zip(chunks.documents, chunks.spans, strict=True):
-        rows_of.setdefault(document_id, []).append(place)
-    kinds, holding = Kinds(questions), dict.fromkeys(KINDS, 0)
-    by_document, total, known = [], 0, 0
-    for document in documents:
-        cut, mine = rows_of.get(document.id, []), kinds.evidence(document.id)
-        by_document.append(Part("document", document.name, len(cut), tuple(dict.fromkeys(n for n, _ in mine))))
-        for name, places in kinds.read(document).items():
-            holding[name] += sum(inside(places, each) > 0 for each in cut)
-        own = [(each.start, each.end) for each in sections(document)]
-        total += sum(inside(merged(cut), each) > 0 for each in own)
-        known += sum(inside(merged(place for _, place in mine), each) > 0 for each in own)
-    found = [
-        Part("place", kind.title, holding[name], tuple(sorted(kinds.asked[name].questions)), kinds.share(name))
-        for name, kind in KINDS.items()
-    ]
-    return found + by_document, Sections(total, known)
 
 
 def merged(places: Iterable[Range]) -> list[Range]:
