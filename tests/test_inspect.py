@@ -353,7 +353,7 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
     def shuffled(store: object, run_id: str, **_: object) -> dict[str, dict[str, Score]]:
         return {"token_f1": {i: by_question[i] for i in random.permutation(list(by_question))}}
 
-    monkeypatch.setattr(type(workspace.store), "scores", shuffled)
+    monkeypatch.setattr(type(workspace.store.judgements), "scores", shuffled)
     expected = judgements.judgement_of(workspace, run).metrics["token_f1"].estimate
     assert (expected.n, 0 < (expected.low or 0) < (expected.high or 0) < 1) == (len(by_question), True)
     of_runs = summaries.stored(workspace, run).estimates["token_f1"]

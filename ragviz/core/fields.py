@@ -113,6 +113,8 @@ class Field:
         if self.type is str:
             return self.checked("" if text.strip() == "none" and "none" not in self.known() else text.strip())
         try:
+            if not text.isascii() or "_" in text:  # Python reads "٣" and "1_0" too
+                raise ValueError
             number = self.type(text)
         except ValueError:
             raise UsageError(f"'{text}' is not a {'whole ' * (self.type is int)}number.") from None

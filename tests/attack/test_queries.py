@@ -19,10 +19,10 @@ from tests.test_pages import MARKED, PAGES, address, built, home, visit  # noqa:
 
 READ = {  # the parameters that each page reads, beside `corpus` and those of links from it
     "documents": "document at part index tab",
-    "index": "index query tab chunker size overlap embedder similarity backend es-type es-m es-ef",
+    "index": "index query tab chunker chunk_size overlap embedder similarity backend es-type es-m es-ef",
     "questions": "set status find question edit in-table tab index side type style reviewer older newer asked",
     "health": "set index check question tab earlier later chunk",
-    "run": "index set run preset retriever constant k reranker budget",
+    "run": "index set run preset retriever rrf_constant k reranker context_tokens",
     "results": "run k per rank document kind type style by outcome cause find metric question tab rescued broken if-k "
     "if-constant if-threshold if-budget confidence present step",
     "inspect": "run runs k question claim tab bank answerable f1 of side other rank document kind outcome cause find "
@@ -88,7 +88,7 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("index", {}, "index", [*OTHERS, "foreign"]),
     ("index", {}, "tab", OTHERS),
     ("index", FORM, "chunker", OTHERS),
-    ("index", FORM, "size", NUMBERS),
+    ("index", FORM, "chunk_size", NUMBERS),
     ("index", FORM, "overlap", [text for text in NUMBERS if text != "0"]),
     ("index", FORM, "embedder", ["9" * 5000, "x" * 20_000]),
     ("index", FORM, "similarity", OTHERS),
@@ -106,10 +106,10 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("run", {}, "set", [*OTHERS, "foreign"]),
     ("run", {}, "preset", [*OTHERS, "foreign"]),
     ("run", {}, "retriever", OTHERS),
-    ("run", {}, "constant", [text for text in NUMBERS if text != "0"]),
+    ("run", {}, "rrf_constant", [text for text in NUMBERS if text != "0"]),
     ("run", {}, "k", NUMBERS),
     ("run", {}, "reranker", OTHERS),
-    ("run", {}, "budget", NUMBERS),
+    ("run", {}, "context_tokens", NUMBERS),
     ("results", {}, "run", [*OTHERS, "foreign"]),
     ("results", RUN, "k", NUMBERS),
     ("results", RUN, "per", OTHERS),
