@@ -548,7 +548,7 @@ def judged(server: Server, measured: dict[str, Any]) -> dict[str, Any]:
         *(*options, "--name", "words", "--answerer", "extractive"),
         *("--metrics", "extractive_questeval_recall,token_f1"),
     )
-    names = "faithfulness,context_recall,completeness,conciseness,equivalence,questeval_recall,token_f1"
+    names = "faithfulness,context_recall,completeness,conciseness_direct,equivalence,questeval_recall,token_f1"
     with ModelServer() as model:
         results: dict[str, Any] = server.ragviz(
             *(*options, "--name", "judged", "--answerer", "model", "--metrics", names),

@@ -23,7 +23,7 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import NotFoundError
 from ragviz.core.fields import Field
-from ragviz.core.job import Job
+from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.core.split import Split
@@ -244,7 +244,16 @@ def test_an_unknown_corpus_is_told(home: Path) -> None:
 # Home
 
 
-ROOMS = b"# Rooms\n\n| Room | Seats |\n|---|---|\n| East hall | 12 |\n| West hall | 30 |\n| North hall | 18 |\n"
+ROOMS = b"""# Rooms of the branch
+
+## Booking
+
+A room is booked at least two days ahead in the calendar. The receptionist confirms each booking within four hours.
+
+## Seats
+
+The East hall has 12 seats. The West hall has 30 seats, and the North hall has 18 of them.
+"""
 
 
 def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Path) -> None:
@@ -252,63 +261,37 @@ def test_a_finished_generation_says_how_many_questions_and_why_not_all(home: Pat
     corpus = workspace.store.corpora.add("rooms")
     corpora.add_file(workspace, corpus, "rooms.md", ROOMS)
     indexing.build_index(workspace, corpus, "rooms", IndexConfig(chunk_size=60))
-    arguments = {"index": "rooms", "name": "made", "kinds": {"table": 2, "version": 3}, "generator": "extractive"}
+    arguments = {"index": "rooms", "name": "made", "kinds": {"section": 2, "definition": 3}, "generator": "extractive"}
     job = worker.perform(workspace, workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments).id)
-    assert (job.result["proposed"], job.result["limit"], job.result["short"]) == (2, 5, {"version": 3})
+    assert (job.result["proposed"], job.result["limit"]) == (2, 5)
     shown = words(show("questions", corpus="rooms", set="made"))
     assert "2 questions generated into made" in shown
-    assert "2 of 5 planned questions exist; missing are 3 which version holds" in shown
-    assert "nothing more there for the kind “which version holds” (3)" in shown
+    assert "2 usable of 5: the documents hold no more" in shown
     told = show("questions", corpus="rooms", set="made", tab="Generate")
     assert "2 of 5 planned questions exist" in words(told)
-    [notes] = [each for each in told.expander if "missing are" in words(each)]
-    assert notes.label == ":orange[▲] 2 of 5 planned questions exist", "the reasons are folded away"
     assert "generated into made" not in words(show("questions", corpus="rooms", set="made", tab="Write"))
-    cells = next(table.value for table in told.dataframe if "Why" in table.value)
-    assert list(cells[["Document", "Kind", "Missing"]].iloc[0]) == ["rooms.md", "which version holds", 3]
-    job = workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments | {"kinds": {"table": 2}})
+    job = workspace.store.jobs.add("questions", "Generate made", corpus.id, arguments | {"kinds": {"section": 2}})
     assert worker.perform(workspace, job.id).result["proposed"] == 0, "two exist already"
     app = show("questions", corpus="rooms", set="made")
-    assert "missing are" not in words(app)
+    assert "2 usable of" not in words(app)
     assert any(b.label == "Next: make a run" for b in app.button)
     workspace.store.sets.add(corpus.id, "other")
-    assert "generated into made" not in words(show("questions", corpus="rooms", set="other")), (
-        "it is no outcome of this"
-    )
+    other = words(show("questions", corpus="rooms", set="other"))
+    assert "generated into made" not in other, "it is no outcome of this"
     app.button(key="close-generated").click()
     assert "generated into" not in words(checked(app.run()))
 
 
-def test_as_many_questions_are_suggested_as_the_index_has_chunks(home: Path) -> None:
-    workspace = open_workspace()
-    corpora.add_file(workspace, workspace.store.corpora.add("brief"), "brief.md", b"Pump 1 moves water.")
-    brief = workspace.store.corpora.get("brief")
-    indexing.build_index(workspace, brief, "tiny", IndexConfig(chunk_size=20, overlap=5))
-    chunks = workspace.store.indexes.get("tiny").chunks
-    assert chunks < 50 < workspace.store.indexes.get("small").chunks
-
-    def suggested(**params: str) -> tuple[int, int]:
-        app = show("questions", tab="Generate", **params)
-        kinds = [n.value for n in app.number_input if (n.key or "").startswith("kind-")]
-        return int(next(n for n in app.number_input if n.label == "Number of questions").value), int(sum(kinds))
-
-    assert (suggested(index="tiny"), suggested(index="small")) == ((chunks, chunks), (50, 50))
-
-
-def test_quotas_by_kind_and_style_are_those_of_the_job(home: Path) -> None:
+def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     app = show("questions", tab="Generate", index="small")
-    fields = {n.label: n for n in app.number_input}
-    assert fields["In another language"].disabled, "only a model can"
-    assert "“extractive” cannot" in fields["In another language"].help
-    fields["Bridge"].set_value(17)
-    fields["Keywords"].set_value(50)
-    usual = {n.label: int(n.value) for n in app.number_input if (n.key or "").startswith("kind-")}
+    app.button_group(key="generate-kinds-extractive").set_value(["fact", "table"])
+    app.button_group(key="generate-styles-extractive").set_value(["colleague", "keywords"])
+    app.number_input(key="generate-limit").set_value(17)
     next(b for b in app.button if b.label == "Generate").click()
     checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    assert (job.arguments["limit"], job.arguments["styles"]) == (None, {"colleague": 100, "keywords": 50})
-    assert job.arguments["kinds"]["bridge"] == 17
-    assert job.arguments["kinds"]["fact"] == usual["Fact"]
+    arguments = open_workspace().store.jobs.all()[0].arguments
+    assert (arguments["limit"], arguments["styles"]) == (17, {"colleague": 1, "keywords": 1})
+    assert arguments["kinds"] == {"fact": None, "table": None}
 
 
 def test_the_plan_is_shown_before_anything_is_made(home: Path) -> None:
@@ -477,7 +460,7 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     tiles = {m.label: m.value for m in app.metric}
     assert int(tiles["Chunks"]) >= 1
     assert "cut even" in words(app)
-    app.number_input(key="size").set_value(16)
+    app.number_input(key="chunk_size").set_value(16)
     app.number_input(key="overlap").set_value(4)
     checked(app.run())
     assert int({m.label: m.value for m in app.metric}["Chunks"]) > int(tiles["Chunks"])
@@ -521,7 +504,7 @@ def test_a_prefix_is_chosen_previewed_and_built(home: Path) -> None:
 
 def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
     app = show("index", tab="New index")
-    app.number_input(key="size").set_value(400)
+    app.number_input(key="chunk_size").set_value(400)
     app.run()
     assert any("longer than the 254 tokens" in box.value for box in app.warning)
 
@@ -656,7 +639,7 @@ def test_the_form_of_a_run_says_what_differs_from_its_preset(home: Path) -> None
     app = show("run", index="large")
     assert "Changed from" not in words(app)
     next(box for box in app.number_input if box.label == "Depth").set_value(60)
-    assert "Changed from Defaults: depth." in words(checked(app.run()))
+    assert "Changed from Defaults: Depth." in words(checked(app.run()))
 
 
 def test_a_question_is_edited(home: Path) -> None:
@@ -689,9 +672,8 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     with ModelServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         app = show("questions", tab="Generate")
-        for kind in app.number_input:
-            if (kind.key or "").startswith("kind-model-"):
-                kind.set_value(3 if kind.label == "Fact" else 0)
+        app.button_group(key="generate-kinds-model").set_value(["fact"])
+        app.number_input(key="generate-limit").set_value(3)
         next(b for b in app.button if b.label == "Show the plan").click()
         checked(app.run())
         calls = next(m for m in app.metric if m.label == "Model calls")
@@ -706,7 +688,7 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
     job = open_workspace().store.jobs.all()[0]
-    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["kinds"]) == ("model", 1.5, {"fact": 3})
+    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["kinds"]) == ("model", 1.5, {"fact": None})
 
 
 def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:
@@ -834,7 +816,7 @@ def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
     assert asked.options == ["All · 10", "Validation · 5", "Test · 5"]
     asked.set_value("test")
     checked(app.run())
-    assert "Changed from Defaults: questions asked." in words(app)
+    assert "Changed from Defaults: Questions asked." in words(app)
     assert "test: 5 of 10 questions." in words(app)
     assert next(each for each in app.text_input if each.label == "Name").value == "small-knn-test"
     workspace = open_workspace()
@@ -926,7 +908,7 @@ def test_one_click_makes_a_run(home: Path) -> None:
 
 def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> None:
     app = show("run")
-    reranker = next(s for s in app.selectbox if s.label == "Reranker")
+    reranker = next(s for s in app.segmented_control if s.label == "Reranker")
     assert reranker.options == ["None", *(name for name, spec in rerankers.RERANKERS.items() if not spec.asks)]
     reranker.set_value("maxsim")
     checked(app.run())
@@ -1063,29 +1045,30 @@ def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch
     app.button(key="replay-missing").click()
     checked(app.run())
     run = open_workspace().store.runs.get("words")
-    assert submitted == [("replay-missing", "replay", "Replay words", run.corpus_id, {"run": run.id})]
+    choices = {"run": run.id, "build": False, "combine": None, "rerankers": [], "budget": None}
+    assert submitted == [("replay-missing", NewJob("replay", "Replay words", run.corpus_id, choices))]
     assert "tokens to embed" in words(app)  # what building would take is said before it starts
     app.button(key="replay-build").click()
     checked(app.run())
-    building = ("replay-build", "replay", "Replay words", run.corpus_id, {"run": run.id, "build": True})
-    assert submitted[1:] == [building]
+    building = NewJob("replay", "Replay words", run.corpus_id, choices | {"build": True})
+    assert submitted[1:] == [("replay-build", building)]
 
 
 def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     run = workspace.store.runs.get("words")
     replays.replay(workspace, run)
-    submitted: list[tuple[object, ...]] = []
+    submitted: list[tuple[str, NewJob]] = []
     monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
     app = show("results", run="words", k="1")
     button = next(b for b in app.button if b.key and b.key.startswith("rescue-make-retriever="))
     button.click()
     checked(app.run())
     retriever = button.key.rpartition("=")[2]
-    (pressed, kind, title, corpus_id, arguments) = submitted[0]
-    assert (pressed, kind, title, corpus_id) == (button.key, "run", f"Run words-{retriever}", run.corpus_id)
-    assert arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
-    assert arguments["name"] == f"words-{retriever}"
+    (pressed, job) = submitted[0]
+    assert (pressed, job.kind, job.title, job.corpus_id) == (button.key, "run", f"Run words-{retriever}", run.corpus_id)
+    assert job.arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
+    assert job.arguments["name"] == f"words-{retriever}"
 
 
 def test_a_change_fills_in_the_run_page(home: Path) -> None:

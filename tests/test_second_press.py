@@ -84,13 +84,8 @@ BUTTONS = {
 def shown_page(server: Server, page: Page, kind: str, size: str) -> str:  # noqa: F811
     """Open the page with choices that no test has used; return the label of its button."""
     label, params = BUTTONS[kind]
-    page.goto(server.address(kind, corpus="notes", **params, **({"chunk_size": size} if kind == "index" else {})))
+    page.goto(server.address(kind, corpus="notes", **params, **{"k" if kind == "run" else "chunk_size": size}))
     drawn(page)
-    if kind == "run":
-        depth = page.get_by_role("spinbutton", name="Depth")
-        depth.fill(size)
-        depth.press("Enter")
-        drawn(page)
     expect(page.get_by_role("button", name=label, exact=True)).to_be_enabled()
     return label
 

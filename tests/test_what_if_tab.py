@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis.what_if import METRICS, Choices
 from ragviz.core.configuration import RunConfig
+from ragviz.core.job import NewJob
 from ragviz.runs import running, searched_again, what_if, what_if_words
 from ragviz.ui import job_panel, what_if_tab
 from ragviz.workspace import open_workspace
@@ -129,7 +130,7 @@ def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypat
     app.button(key="search-components").click()
     checked(app.run())
     part = {"run": run.id, "part": "components"}
-    assert submitted == [("search-components", "search", "Search again for both", run.corpus_id, part)]
+    assert submitted == [("search-components", NewJob("search", "Search again for both", run.corpus_id, part))]
     searched_again.search_again(workspace, run, "components")  # what the job does
     checked(app.run())
     assert "search-components" not in [button.key for button in app.button]
@@ -137,7 +138,7 @@ def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypat
     checked(app.run())
     assert address(app)["if-constant"] == "0"
     assert tiles(app) == expected("both", Choices(3), 0)
-    assert made_by(app) == {"preset": "both", "index": "small", "set": "asked", "k": "3", "constant": "0"}
+    assert made_by(app) == {"preset": "both", "index": "small", "set": "asked", "k": "3", "rrf_constant": "0"}
     page = show("run", **made_by(app))
     assert {field.label: field.value for field in page.number_input}["RRF constant"] == 0
     assert "Changed from both: RRF constant." in words(page)
@@ -162,7 +163,7 @@ def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyP
     app.button(key="search-exact").click()
     checked(app.run())
     assert submitted == [
-        ("search-exact", "search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"}),
+        ("search-exact", NewJob("search", "Search again for near", run.corpus_id, {"run": run.id, "part": "exact"})),
     ]
     searched_again.search_again(workspace, run, "exact")  # what the job does
     checked(app.run())

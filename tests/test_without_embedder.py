@@ -108,8 +108,7 @@ def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, cor
     info = workspace.store.indexes.get("words")
     workspace.index(info).drop()
     assert "removed" in damage.damage(workspace, info)
-    assert "--embedder none" in damage.build_command(workspace, info)
-    with pytest.raises(SearchError, match="--embedder none"):
+    with pytest.raises(SearchError, match="ragviz index build pumps --name words"):
         search.search(workspace, info, "east pump", "bm25", 3)
     indexing.build_index(workspace, corpus, "words", config)
     assert damage.damage(workspace, workspace.store.indexes.get("words")) == ""
@@ -158,11 +157,6 @@ def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, confi
     assert (plain.chunks, plain.tokens) == (full.chunks, full.tokens) == (8, full.tokens)
     assert (plain.seconds, full.seconds, unknown.seconds) == (0, full.tokens / 50, None)
     assert full.size - plain.size == 8 * preview.DIMS * 4
-
-
-def test_configurations_with_an_embedder_keep_their_hashes():
-    assert IndexConfig().hash() == "3280d2d0851ca114"
-    assert IndexConfig(embedder="").hash() != IndexConfig().hash()
 
 
 # The command line
@@ -223,10 +217,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
     submitted: list[IndexConfig] = []
-    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda *args: submitted.append(IndexConfig(**args[4]["config"])))
+    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda _, job: submitted.append(IndexConfig(**job.arguments["config"])))
     app = show("index", tab="New index")
     choice = app.selectbox(key="embedder")
-    assert choice.options == ["all-MiniLM-L6-v2", "None (BM25 only)"]
+    assert choice.options == ["all-MiniLM-L6-v2", "No embedder"]
     assert "Embedding" in {m.label for m in app.metric}
     checked(choice.set_value("none").run())
     assert address(app)["embedder"] == "none"

@@ -132,6 +132,7 @@ def _keyed(name: str, value: Any, suffix: str | None, read: Any, what: str) -> d
 
 
 def _title(field: Field, name: str) -> str:
-    """Return a choice as a button shows it: names of registries as they are written, others with a capital."""
+    """Return a choice as a button shows it: a name as it is written, words with a capital."""
     title = field.titles.get(name, name)
-    return title if isinstance(field.choices, str) and name != "none" else title[:1].upper() + title[1:]
+    named = title == name != "none" and (isinstance(field.choices, str) or not field.choices)
+    return title if named else title[:1].upper() + title[1:]
