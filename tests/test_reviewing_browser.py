@@ -46,9 +46,9 @@ def status(server: Server, question: str) -> str:  # noqa: F811
 def test_questions_are_decided_on_by_keys(server: Server, page: Page) -> None:  # noqa: F811
     page.goto(server.address("questions", set="asked", tab="Review"))
     drawn(page)
-    for key, place in (("a", 2), ("x", 3)):
+    for key, following in (("a", 2), ("x", 3)):
         page.keyboard.press(key)
-        expect(page.get_by_text(f"{place} of 12 · ")).to_be_visible()
+        expect(page.get_by_role("strong").filter(has_text=f"How much does pump {following} move?")).to_be_visible()
         drawn(page)
     assert [status(server, question) for question in ("q01", "q02", "q03")] == ["accepted", "rejected", "proposed"]
 
