@@ -39,7 +39,7 @@ def create_corpus() -> None:
                 if not name.strip():
                     raise UsageError("Give the corpus a name first.")
                 created = store.corpora.add(name)
-                address.put(corpus=created.name, document=None)
+                address.put(corpus=created.name, document=None, new=None)
                 st.rerun()
 
 
@@ -397,7 +397,7 @@ def text(document: Document, index: IndexInfo | None) -> None:
 
 
 corpus = frame.current_corpus()
-if corpus is None:
+if corpus is None or st.query_params.get("new") == "1":
     heading.header("Documents", "The texts to be searched. A corpus is a named set of documents.")
     create_corpus()
     st.caption(f"Its files are added next: {parsing.FORMATS}.")

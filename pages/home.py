@@ -118,7 +118,8 @@ def what_next(corpus: Corpus, done: list[Run]) -> None:
         judged = next((run for run in done if run.knows.answers), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
-        address.link("documents", "Add your own documents")
+        if corpus.name == sample.NAME:
+            address.link("documents", "Add your own documents", new=1)
         address.link("settings", "Settings")
 
 

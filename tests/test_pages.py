@@ -625,6 +625,15 @@ def test_a_corpus_without_a_name_is_refused_in_words(home: Path) -> None:
     assert len(open_workspace().store.corpora.all()) == 1
 
 
+def test_own_documents_go_into_a_corpus_of_their_own(home: Path) -> None:
+    app = show("documents", corpus="notes", new="1")
+    assert not app.get("file_uploader")
+    app.text_input[0].set_value("mine")
+    checked(button(app, "Create corpus").click().run())
+    assert address(app) == {"corpus": "mine"}
+    assert app.get("file_uploader")
+
+
 def test_questions_lead_to_a_run_from_their_header(home: Path) -> None:
     app = show("questions", set="asked")
     app.button(key="next-step").click()
