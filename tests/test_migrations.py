@@ -1,7 +1,7 @@
 """The schema: Alembic brings an empty database to the tables of `store.schema`, and unknown ones are refused."""
 
-import multiprocessing
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,22 +38,27 @@ def test_a_database_of_an_unknown_revision_is_refused_and_left_as_it_is(database
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() == revision
 
 
-def _open(url: str, start: "multiprocessing.synchronize.Event") -> None:
-    start.wait()
-    open_store(url).corpora.add(str(os.getpid()))
+_OPENING = """
+import os, sys
+from ragviz.store.opening import open_store
+print("ready", flush=True)
+sys.stdin.readline()
+open_store(sys.argv[1]).corpora.add(str(os.getpid()))
+"""
 
 
 def test_of_processes_that_open_a_new_database_at_once_one_creates_it(database_url):
-    context = multiprocessing.get_context("spawn")
-    start = context.Event()
-    processes = [context.Process(target=_open, args=(database_url, start)) for _ in range(3)]
+    """No children of multiprocessing, which would run anew the page that an earlier test left as `__main__`."""
+    command = [sys.executable, "-c", _OPENING, database_url]
+    processes = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
     for process in processes:
-        process.start()
-    start.set()
+        process.stdin.write("\n")
+        process.stdin.flush()
     for process in processes:
-        process.join()
-    assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert len(open_store(database_url).corpora.all()) == 3
+        process.communicate(timeout=120)
+    assert [process.returncode for process in processes] == [0] * 4
+    assert len(open_store(database_url).corpora.all()) == 4
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch):
