@@ -2,12 +2,10 @@
 
 import os
 import socket
-from pathlib import Path
 
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora, kinds, parsing, texts
@@ -73,26 +71,6 @@ def test_an_index_counts_a_replaced_document_as_changed_only(workspace, corpus):
     assert sorted(removed) == sorted([replaced.id, deleted.id]), "its successor was deleted"
 
 
-def test_one_bad_file_does_not_stop_the_others(workspace, corpus, tmp_path):
-    folder = tmp_path / "in"
-    (folder / "sub").mkdir(parents=True)
-    (folder / "a.md").write_text("# One\n\nGood text.", encoding="utf-8")
-    (folder / "empty.txt").write_bytes(b"")
-    (folder / "sub" / "中文.txt").write_text("水泵已更换。", encoding="gb18030")
-    (folder / ".hidden").write_text("no", encoding="utf-8")
-    reports: list[tuple[int, int | None]] = []
-    outcomes = corpora.add_files(
-        workspace, corpus, corpora.files_under([folder]), progress=lambda done, total, *_: reports.append((done, total))
-    )
-    assert {o.name: o.status for o in outcomes} == {"a.md": "added", "empty.txt": "unreadable", "sub/中文.txt": "added"}
-    assert reports == sorted(reports)
-    assert (reports[0], reports[-1], {done for done, _ in reports}) == ((0, 3), (3, 3), {0, 1, 2, 3})
-    by_name = {d.name: d for d in workspace.store.documents.all(corpus.id)}
-    assert by_name["empty.txt"].status == "error"
-    assert by_name["empty.txt"].error
-    assert by_name["sub/中文.txt"].language == "zh"
-
-
 def test_names_cannot_leave_their_place(workspace, corpus):
     outcome = corpora.add_file(workspace, corpus, "../../etc/passwd.txt", b"some text here")
     assert ".." not in outcome.name
@@ -106,35 +84,6 @@ def test_a_file_over_the_limit_is_not_even_read(workspace, corpus, tmp_path):
     [outcome] = corpora.add_files(workspace, corpus, [("big.txt", big)])
     assert outcome.status == "unreadable"
     assert "limit of 200 MB" in outcome.message
-
-
-def test_a_missing_path_is_reported(tmp_path):
-    with pytest.raises(InputError, match="no file or folder"):
-        corpora.files_under([tmp_path / "absent"])
-
-
-def test_staged_uploads_are_deleted_and_nothing_else_is(workspace, tmp_path):
-    folder, files = corpora.stage(workspace, [("../a.txt", b"abc")])
-    assert Path(files[0][1]).read_bytes() == b"abc"
-    corpora.discard_staged(workspace, folder)
-    assert not folder.exists()
-    other = tmp_path / "keep"
-    other.mkdir()
-    corpora.discard_staged(workspace, other)
-    assert other.exists()
-
-
-def test_files_of_one_name_are_taken_in_their_order(workspace, corpus, tmp_path):
-    files = []
-    for place, name in enumerate(["a.txt", "b.txt", "a.txt", "../a.txt", "c.txt"]):
-        path = tmp_path / str(place)
-        path.write_text(f"Text number {place if name != '../a.txt' else 0}.", encoding="utf-8")
-        files.append((name, path))
-    outcomes = corpora.add_files(workspace, corpus, files)
-    assert [o.status for o in outcomes] == ["added", "added", "exists", "same", "added"]
-    outcomes = corpora.add_files(workspace, corpus, files, replace=True)
-    assert [o.status for o in outcomes] == ["same", "same", "replaced", "replaced", "same"]
-    assert [d.name for d in workspace.store.documents.all(corpus.id)] == ["a.txt", "b.txt", "c.txt"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
@@ -169,33 +118,6 @@ def test_other_things_in_a_folder_have_a_message_each(workspace, corpus, tmp_pat
     assert [d.name for d in workspace.store.documents.all(corpus.id)] == ["b.txt", "sub/a.txt"]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders")
-def test_a_pipe_or_device_that_is_named_itself_is_not_read(workspace, corpus, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    files = corpora.files_under([tmp_path / "pipe", Path("/dev/zero")])
-    messages = [o.message for o in corpora.add_files(workspace, corpus, files)]
-    assert messages == [f"This is {what}, not a file: leave it out." for what in ("a named pipe", "a device")]
-
-
-def test_a_folder_that_cannot_be_opened_has_a_message(workspace, corpus, tmp_path, monkeypatch):
-    for name in ("a", "b"):
-        (tmp_path / "in" / name).mkdir(parents=True)
-        (tmp_path / "in" / name / "x.txt").write_text(f"Text of {name}.", encoding="utf-8")
-    opened = Path.iterdir
-
-    def closed(path: Path):
-        if path.name == "a":  # root, which may run these tests, opens every folder
-            raise PermissionError(13, "Permission denied", str(path))
-        return opened(path)
-
-    monkeypatch.setattr(Path, "iterdir", closed)
-    outcomes = corpora.add_files(workspace, corpus, corpora.files_under([tmp_path / "in"]))
-    assert [(o.name, o.status, o.message) for o in outcomes] == [
-        ("a", "unreadable", "The folder cannot be opened: Permission denied."),
-        ("b/x.txt", "added", ""),
-    ]
-
-
 def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, monkeypatch):
     def broken(name: str, data: bytes):
         raise ZeroDivisionError("one by nought") if name == "b.txt" else KeyError("else")
@@ -214,29 +136,9 @@ def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, 
     )
 
 
-def test_a_page_with_a_number_of_5000_digits_is_read(workspace, corpus, tmp_path):
-    """Python refuses to make a number of so many digits: this ended the whole upload."""
-    (tmp_path / "a.html").write_text(f"<p>valve&#{'9' * 5000};</p>", encoding="utf-8")
-    (tmp_path / "b.txt").write_text("The pump was replaced.", encoding="utf-8")
-    outcomes = corpora.add_files(workspace, corpus, corpora.files_under([tmp_path / "a.html", tmp_path / "b.txt"]))
-    assert [o.status for o in outcomes] == ["added", "added"]
-    [page, _] = workspace.store.documents.all(corpus.id)
-    assert workspace.store.documents.get(corpus.id, page.id).text == "valve\ufffd"
-
-
 def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):
     """However small: a failure of a reader costs its process only."""
     monkeypatch.setitem(texts.READERS, "text", None)
     monkeypatch.setitem(texts.READERS, "html", None)
     for name, data in (("a.txt", b"Text."), ("a.html", b"<p>Text.")):
         assert corpora.add_file(workspace, corpus, name, data).status == "added"
-
-
-def test_an_upload_that_cannot_be_staged_leaves_nothing(workspace):
-    def files():
-        yield "a.txt", b"abc"
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(OSError, match="No space left"):
-        corpora.stage(workspace, files())
-    assert list((workspace.settings.home / "uploads").iterdir()) == []

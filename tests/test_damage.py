@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from ragviz.backends import checksums, elastic_server
 from ragviz.backends.elastic import ElasticIndex
@@ -299,36 +298,6 @@ def test_an_index_that_vanishes_during_a_run_ends_it(workspace: Workspace):
         info = workspace.store.indexes.get("my pumps")
 
 
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
-def test_the_command_that_is_offered_mends_with_the_same_choices(workspace: Workspace, command_line):
-    before = workspace.store.indexes.get("my pumps")
-    shutil.rmtree(index_of(workspace).folder)
-    command = damage.build_command(workspace, before)
-    assert command == "ragviz index build pumps --name 'my pumps'"
-
-    def ragviz(*words: str) -> str:
-        code, out, err = command_line(*words)
-        assert code == 0, err
-        return out
-
-    assert json.loads(ragviz("index", "list", "--json"))[0]["damage"].startswith("it was removed from")
-    ragviz("index", "build", "pumps", "--name", "my pumps", "--chunker", "sentences", "--chunk-size", "16")
-    assert json.loads(ragviz("index", "list", "--json"))[0]["damage"] == ""
-    assert workspace.store.indexes.get("my pumps").config == before.config
-
-
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
-def test_unchanged_files_are_read_once(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    info = workspace.store.indexes.get("my pumps")
-    monkeypatch.setattr(checksums, "_compared", {})
-    read: list[str] = []
-    sum_of = checksums._sum_of
-    monkeypatch.setattr(checksums, "_sum_of", lambda path: (read.append(str(path)), sum_of(path))[1])
-    assert damage.damage(workspace, info) == damage.damage(workspace, info) == ""
-    assert sorted(set(read)) == sorted(read)
-    assert any(path.endswith("vectors.f32") for path in read)
-
-
 @pytest.fixture
 def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Thread, Event]]:
     """A build of more documents, as another process makes it, paused after publishing and before its row is written."""
@@ -376,25 +345,6 @@ def test_a_build_that_was_killed_after_it_published_is_damage(
     info = workspace.store.indexes.get("my pumps")
     with pytest.raises(SearchError, match=r"is damaged: its chunks are those of another build.*ragviz index build"):
         search.search(workspace, info, "east", "bm25", 3)
-
-
-@pytest.mark.parametrize("backend", ["local"], indirect=True)
-@pytest.mark.parametrize("thing", ["file", "link"])
-def test_what_is_in_the_place_of_all_indexes_is_told_and_left(workspace: Workspace, thing: str):
-    place = index_of(workspace).folder.parent
-    kept = place.rename(place.with_name("kept"))
-    place.write_text("mine") if thing == "file" else place.symlink_to("/not/mounted")
-    is_there = (
-        f"{place} is {'no folder' if thing == 'file' else 'a link to /not/mounted, where no folder is'}: bring the"
-    )
-    with pytest.raises(SearchError, match=is_there):
-        build(workspace, "local")
-    with pytest.raises(SearchError, match=is_there):
-        deletion.delete_index(workspace, workspace.store.indexes.get("my pumps"))
-    assert os.path.lexists(place)
-    place.unlink()
-    kept.rename(place)
-    assert damage.damage(workspace, workspace.store.indexes.get("my pumps")) == ""
 
 
 NOBODY = "http://elastic:hunter2@127.0.0.1:9"
@@ -467,41 +417,3 @@ def test_no_page_takes_a_damaged_index_for_an_answer(workspace: Workspace, backe
         else:
             assert not errors
     cache.workspace.clear()
-
-
-@pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
-def test_a_page_deletes_what_is_on_a_server_that_is_gone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch):
-    info, index = workspace.store.indexes.get("my pumps"), index_of(workspace)
-    monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
-    text, errors = opened("index", query="west pump")
-    unreachable = re.compile(r"Elasticsearch at \S*••••@127\.0\.0\.1:9 cannot be reached")
-    assert unreachable.search(text.partition("**State unknown**: ")[2])
-    assert unreachable.search(errors)
-    assert "hunter2" not in text + errors
-    for page in PAGES:
-        opened(page, question="q")
-    app = visit("index", corpus="pumps")
-    app.button(key=f"delete-{info.id}").click().run()
-    assert index.alias in markup_undone(app.checkbox(key="confirm-box").label)
-    app = AppTest.from_function(question_of_deletion).run()  # of a dialog, AppTest runs what is asked only
-    app.button(key="confirm-do").click().run()
-    (box,) = app.error
-    assert unreachable.search(markup_undone(box.value).partition("Index 'my pumps' was not deleted. ")[2])
-    app.checkbox(key="confirm-box").check().run()
-    app.button(key="confirm-do").click().run()
-    assert not app.exception
-    assert workspace.store.indexes.all() == []
-    index.drop()
-    cache.workspace.clear()
-
-
-def question_of_deletion() -> None:
-    from ragviz.index import deletion
-    from ragviz.ui import cache
-    from ragviz.ui.kit import notices as dialogs
-
-    workspace = cache.workspace()
-    for info in workspace.store.indexes.all():
-        delete = deletion.delete_index
-        ticked = lambda: delete(workspace, info, leave_remote=True)  # noqa: B023, E731
-        dialogs.confirm.__wrapped__("Sure?", "Delete", lambda: delete(workspace, info), dialogs.leaving([info]), ticked)  # noqa: B023

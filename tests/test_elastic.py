@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -63,78 +61,7 @@ def test_an_alias_is_a_name_elasticsearch_takes(name: str):
     assert len(alias) < 100
 
 
-@given(st.text(), st.text())
-def test_a_pattern_matches_the_concrete_indices_of_one_name_only(one: str, other: str):
-    concrete = f"{elastic_requests.alias_of(other)}.0123456789ab"
-    assert fnmatch.fnmatch(concrete, f"{elastic_requests.alias_of(one)}.*") == (one == other)
-
-
-# options
-
-
-def test_options_have_defaults():
-    assert elastic_requests.checked_options({})["type"] == "hnsw"
-    assert elastic_requests.checked_options({"m": 32})["m"] == 32
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kind": "flat"}, "no option kind.*type, m, ef_construction"),
-        ({"type": "ivf"}, "'ivf'.*hnsw, int8_hnsw, flat"),
-        ({"m": 1}, "m is 1.*2 to 512"),
-        ({"m": "16"}, "m is '16'"),
-        ({"ef_construction": True}, "ef_construction is True"),
-        ({"num_candidates": 20_000}, "20000.*1 to 10000"),
-        ({"shards": 0}, "shards is 0"),
-    ],
-)
-def test_wrong_options_are_refused(options: dict[str, Any], message: str):
-    with pytest.raises(UsageError, match=message):
-        ElasticIndex("handbook", NOBODY, options=options)
-
-
-@pytest.mark.parametrize("url", ["", "localhost:9200", "http://localhost", "http://h:99999", "ftp://h:9200"])
-def test_a_wrong_address_is_refused(url: str):
-    with pytest.raises(UsageError, match="http://localhost:9200"):
-        ElasticIndex("handbook", url)
-
-
 # bodies
-
-
-def test_the_vector_field_of_each_type():
-    options = elastic_requests.checked_options({"m": 8, "ef_construction": 50})
-    field = elastic_requests.vector_field(384, "l2_norm", options)
-    assert field["index_options"] == {"type": "hnsw", "m": 8, "ef_construction": 50}
-    assert (field["dims"], field["similarity"]) == (384, "l2_norm")
-    assert elastic_requests.vector_field(4, "cosine", {**options, "type": "flat"})["index_options"] == {"type": "flat"}
-
-
-@pytest.mark.elasticsearch
-def test_without_vectors_the_server_has_no_field_for_them(index: ElasticIndex):
-    writer = index.rebuild(0)
-    writer.add(chunks(2), np.empty((2, 0), np.float32))
-    writer.publish(2)
-    ((_, body),) = index.concretes().items()
-    assert "vector" not in body["mappings"]["properties"]
-    assert body["mappings"]["_meta"]["ragviz"]["dims"] == 0
-
-
-@pytest.mark.parametrize(
-    ("depth", "option", "size", "candidates"),
-    [
-        (3, None, 23, 200),
-        (50, None, 70, 200),
-        (200, None, 220, 800),
-        (200, 10, 220, 220),
-        (5, 300, 25, 300),
-        (10_000, None, 10_000, 10_000),
-    ],
-)
-def test_knn_asks_for_enough_and_not_too_much(depth: int, option: int | None, size: int, candidates: int):
-    body = elastic_requests.knn_body(units(1)[0], depth, option)
-    assert (body["size"], body["knn"]["k"], body["knn"]["num_candidates"]) == (size, size, candidates)
 
 
 def test_vectors_are_searched_for_as_the_same_float32():
@@ -177,11 +104,6 @@ def test_batches_hold_every_chunk_once(lengths: list[int], dims: int):
         <= max(elastic_requests.BATCH_BYTES, elastic_requests.FLOAT_BYTES * dims)
         for part in parts
     )
-
-
-def test_batches_of_small_chunks_are_bounded_by_number():
-    parts = list(elastic_requests.batches(chunks(1201), 8))
-    assert [part.stop - part.start for part in parts] == [500, 500, 201]
 
 
 @pytest.mark.parametrize("cosine", [-1.0, -0.25, 0.0, 0.5, 1.0])
@@ -289,12 +211,6 @@ def test_a_busy_server_is_asked_again(answering: Callable[..., Answers], no_paus
     assert len(server.requests) == 3
 
 
-def test_a_server_that_stays_busy(answering: Callable[..., Answers], no_pauses: None):
-    server = answering((503, BUSY))
-    with pytest.raises(SearchError, match=f"{server.url} is too busy.*queue is full.*try again"):
-        ElasticIndex("handbook", server.url).count()
-
-
 def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers], no_pauses: None):
     taken, rejected = {"index": {"status": 201}}, {"index": {"status": 429, "error": BUSY["error"]}}
     server = answering((200, {"items": [taken, rejected, taken]}), (200, {"items": [taken]}))
@@ -341,22 +257,6 @@ def test_health_of_a_missing_server_is_reported_soon():
     assert time.monotonic() - start < 5
 
 
-def test_health_of_a_silent_server_is_reported_soon():
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        start = time.monotonic()
-        with pytest.raises(SearchError, match="cannot be reached"):
-            elastic_server.health(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        assert time.monotonic() - start < 10
-
-
-def test_another_kind_of_server_is_reported(answering: Callable[..., Answers]):
-    server = answering((200, {"version": {"number": "2.11"}}), product="OtherSearch")
-    with pytest.raises(SearchError, match="is not Elasticsearch"):
-        elastic_server.health(server.url)
-
-
 # the real server
 
 
@@ -365,14 +265,6 @@ def index(elasticsearch_url: str) -> Iterator[ElasticIndex]:
     one = ElasticIndex(f"handbook {secrets.token_hex(4)}", elasticsearch_url)
     yield one
     one.drop()
-
-
-@pytest.mark.elasticsearch
-def test_health_of_the_server(elasticsearch_url: str):
-    state = elastic_server.health(elasticsearch_url)
-    assert tuple(map(int, state["version"].split(".")[:2])) >= (8, 15)
-    assert state["status"] in ("green", "yellow")
-    assert state["address"] == addresses.shown(elasticsearch_url)
 
 
 @pytest.mark.elasticsearch
@@ -410,76 +302,8 @@ def test_the_server_takes_the_terms_as_they_are(index: ElasticIndex, text: str):
     assert [token["token"] for token in reply["tokens"]] == sent.split()
 
 
-@pytest.mark.elasticsearch
-def test_what_the_server_refuses_is_reported(elasticsearch_url: str):
-    index = ElasticIndex(f"dot {secrets.token_hex(4)}", elasticsearch_url, similarity="dot_product")
-    writer = index.rebuild(8)
-    writer.add(chunks(2), 3 * units(2))
-    with pytest.raises(SearchError, match=r"dot_product.*unit-length"):
-        writer.publish(2)
-    writer.abandon()
-    assert index.concretes() == {}
-
-
-@pytest.mark.elasticsearch
-def test_another_similarity_is_refused(index: ElasticIndex, elasticsearch_url: str):
-    fill(index, 3)
-    other = ElasticIndex(index.name, elasticsearch_url, similarity="l2_norm")
-    for use in (lambda: other.knn(units(1), 3), other.update):
-        with pytest.raises(SearchError, match="built for cosine, not l2_norm"):
-            use()
-
-
-@pytest.mark.elasticsearch
-def test_the_deepest_search(index: ElasticIndex):
-    fill(index, 3)
-    assert len(index.knn(units(1), 10_000)[0].ids) == 3
-    assert len(index.bm25(["text"], 10_000)[0].ids) == 3
-    for search in (lambda: index.knn(units(1), 10_001), lambda: index.bm25(["text"], 0)):
-        with pytest.raises(UsageError, match="1 to 10000"):
-            search()
-
-
-@pytest.mark.elasticsearch
-def test_small_segments_become_one_after_the_index_is_published(index: ElasticIndex, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(elastic_requests, "flush_megabytes", lambda dims: 1)
-    vectors = units(4000, 100)
-    writer = index.rebuild(100)
-    for begin in range(0, 4000, 200):
-        writer.add(chunks(4000)[begin : begin + 200], vectors[begin : begin + 200])
-    writer._wait(most=0)
-    ((concrete, _),) = index.concretes().items()
-    client = index.server.client
-    client.indices.refresh(index=concrete)
-    assert segments(client, concrete) > 1
-    writer.publish(4000)
-    until = time.monotonic() + 60
-    while segments(client, concrete) > 1 and time.monotonic() < until:
-        time.sleep(0.1)
-    assert segments(client, concrete) == 1
-    assert [ranking.ids[0] for ranking in index.knn(vectors[::100], 3)] == [
-        f"c{row:04d}" for row in range(0, 4000, 100)
-    ]
-    settings = index.concretes()[concrete]["settings"]["index"]
-    assert "merge" not in settings
-    assert settings["translog"] == {"durability": "request"}
-
-
 def segments(client: Any, concrete: str) -> int:
     return client.indices.stats(index=concrete, metric="segments")["_all"]["primaries"]["segments"]["count"]
-
-
-@pytest.mark.elasticsearch
-def test_several_shards(elasticsearch_url: str):
-    index = ElasticIndex(f"shards {secrets.token_hex(4)}", elasticsearch_url, options={"shards": 3})
-    fill(index, 50)
-    vectors = units(50)
-    assert [ranking.ids[0] for ranking in index.knn(vectors, 5)] == [piece.id for piece in chunks(50)]
-    writer = index.update()
-    writer.delete(["c0000"])
-    writer.publish(49)
-    assert index.count() == 49
-    index.drop()
 
 
 @pytest.mark.elasticsearch
@@ -575,18 +399,6 @@ def catch(call: Callable[[], None], errors: list[BaseException]) -> None:
 
 
 # the tool that runs a server
-
-
-def test_the_tool_says_what_is_missing(tmp_path: Path):
-    done = subprocess.run(
-        [sys.executable, TOOL, "build", "--folder", tmp_path],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1
-    assert "`mvn` was not found; it is needed to fetch" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.elasticsearch

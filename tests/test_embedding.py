@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ragviz.core.errors import Cancelled, ModelError, UsageError
+from ragviz.core.errors import Cancelled, ModelError
 from ragviz.models import embedding, weights
-from ragviz.models.tokenizer import max_tokens_of, open_tokenizer, text_tokens_of
+from ragviz.models.tokenizer import open_tokenizer
 
 NAME = weights.PACKAGED
 PROSE = [f"Sentence number {n} tells of {('cats', 'dogs', 'rain', 'sun')[n % 4]} in a few words." for n in range(36)]
@@ -60,14 +60,6 @@ def packaged_folder():
 # Names
 
 
-def test_properties_of_the_packaged_model():
-    opened = embedding.open_embedder(NAME)
-    assert (opened.name, opened.dims, opened.max_tokens, opened.embedded) == (NAME, 384, 256, 0)
-    assert opened.identity == embedding.open_embedder(f"sentence-transformers/{NAME}").identity
-    assert (max_tokens_of(NAME), text_tokens_of(NAME)) == (256, 254)
-    assert (max_tokens_of("openai:x"), text_tokens_of("openai:x")) == (None, None)
-
-
 def test_nothing_heavy_is_loaded_to_count_tokens_or_read_the_cache():
     code = f"""
 import sys
@@ -81,22 +73,6 @@ print(vectors.shape, [m for m in heavy if m in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(2, 384) []"
-
-
-@pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c", "~nobody/x", "back\\slash", " ", "no such!"])
-def test_names_that_mean_nothing(name):
-    with pytest.raises(UsageError, match="all-MiniLM-L6-v2"):
-        embedding.open_embedder(name)
-
-
-def test_a_folder_without_a_model(tmp_path):
-    with pytest.raises(UsageError, match=r"neither modules\.json nor config\.json"):
-        embedding.open_embedder(str(tmp_path))
-
-
-def test_an_endpoint_must_be_configured():
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL"):
-        embedding.open_embedder("openai:text-embedding-3-small")
 
 
 def test_damaged_weights_are_refused(tmp_path, monkeypatch):
@@ -143,54 +119,6 @@ def test_a_folder_is_known_by_what_is_in_it(folder, tmp_path):
     assert embedding.open_embedder(str(folder)).identity not in (before, changed)
 
 
-def test_the_length_a_model_reads(folder):
-    def actual():
-        return max_tokens_of(str(folder))
-
-    assert actual() == 256
-    write(folder / "sentence_bert_config.json", max_seq_length=64)
-    assert actual() == 64
-    (folder / "sentence_bert_config.json").unlink()
-    assert actual() == 512
-    write(folder / "config.json", max_position_embeddings=300)
-    assert actual() == 300
-    write(folder / "config.json", max_position_embeddings=None)
-    write(folder / "tokenizer_config.json", model_max_length=10**30)
-    assert actual() is None
-    assert text_tokens_of(str(folder)) is None
-
-
-def test_prompts(folder):
-    def actual():
-        return dict(weights.card(str(folder)).prompts)
-
-    config = folder / "config_sentence_transformers.json"
-    assert actual() == {"query": "", "passage": ""}
-    write(config, prompts={"query": "query: ", "passage": "passage: "})
-    assert actual() == {"query": "query: ", "passage": "passage: "}
-    assert text_tokens_of(str(folder)) == 256 - 2 - 2
-    write(config, prompts={"query": "Search: ", "document": ""})
-    assert actual() == {"query": "Search: ", "passage": ""}
-    write(config, prompts={"any": "Embed: "}, default_prompt_name="any")
-    assert actual() == {"query": "Embed: ", "passage": "Embed: "}
-
-
-def test_dims_are_known_only_where_the_files_name_them(folder):
-    def actual():
-        return weights.card(str(folder)).dims
-
-    assert actual() == 384
-    pooling = folder / "1_Pooling" / "config.json"
-    write(pooling, pooling_mode_max_tokens=True)  # two kinds of pooling, one after the other: 768
-    assert actual() is None
-    pooling.write_text(json.dumps({"embedding_dimension": 384, "pooling_mode": "mean", "include_prompt": True}))
-    assert actual() == 384
-    modules = json.loads((folder / "modules.json").read_text())
-    dense = {"idx": 2, "name": "2", "path": "2_Dense", "type": "sentence_transformers.models.Dense"}
-    (folder / "modules.json").write_text(json.dumps([*modules[:2], dense]))
-    assert actual() is None
-
-
 # Tokens
 
 
@@ -208,20 +136,6 @@ def test_long_texts_are_not_cut_and_short_ones_not_filled():
     tokenizer = open_tokenizer(NAME)
     assert len(tokenizer.offsets("word " * 3000)) == 3000
     assert len(tokenizer.offsets("word")) == 1
-
-
-def test_half_a_surrogate_pair_is_no_obstacle():
-    assert open_tokenizer(NAME).offsets("a \ud800 b") == [(0, 1), (4, 5)]
-
-
-def test_the_tokenizer_of_an_endpoint_is_the_packaged_one():
-    assert open_tokenizer("openai:any").offsets("one two") == [(0, 3), (4, 7)]
-
-
-def test_a_model_without_a_fast_tokenizer(folder):
-    (folder / "tokenizer.json").unlink()
-    with pytest.raises(UsageError, match=r"no tokenizer\.json"):
-        open_tokenizer(str(folder))
 
 
 # Caching, order, progress: against an endpoint that can be counted
@@ -242,34 +156,6 @@ def test_every_text_is_computed_once():
     assert np.array_equal(again.embed([*texts, "d"], "query"), opened.embed([*texts, "d"], "query"))
     assert sorted(endpoint.texts) == ["a", "b", "c", "d"]
     assert again.embedded == 1
-
-
-def test_without_a_cache_nothing_is_kept():
-    endpoint = Endpoint()
-    opened = embedding.open_embedder("openai:m", remote=endpoint)
-    opened.embed(["a", "a"], "query")
-    opened.embed(["a"], "query")
-    assert (endpoint.texts, opened.embedded) == (["a", "a"], 2)
-
-
-def test_no_texts():
-    opened = embedding.open_embedder("openai:m", remote=Endpoint())
-    assert opened.embed([], "query").shape == (0, 6)
-
-
-def test_models_and_endpoints_have_different_cache_keys():
-    cache, endpoint = Memory(), Endpoint()
-    for name, address in (("openai:m", "one"), ("openai:m", "two"), ("openai:n", "one")):
-        embedding.open_embedder(name, cache=cache, remote=endpoint, endpoint=address).embed(["a"], "query")
-    assert len(endpoint.texts) == 3
-
-
-def test_progress_counts_cached_texts_at_once():
-    cache, reports = Memory(), []
-    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(["a", "b"], "query")
-    texts = ["a", "b", "a", *map(str, range(600)), "0"]
-    embedding.open_embedder("openai:m", cache=cache, remote=Endpoint()).embed(texts, "query", reports.append)
-    assert reports == [3, 3 + 512 + 1, len(texts)]
 
 
 def test_stopping_keeps_what_is_done():
@@ -357,71 +243,6 @@ def test_batches_are_of_like_lengths_the_longest_first():
     assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 600)] == [2] * 10 + [1]
     assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 10)] == [1] * 21
     assert weights._by_length([], 256, 8, 4096) == []
-
-
-@pytest.mark.model
-def test_torch_has_its_threads_again(bare):
-    import torch
-
-    opened, before = embedding.open_embedder(NAME), torch.get_num_threads()
-
-    def stop(done):
-        if done:
-            raise Cancelled("stopped")
-
-    opened.embed(PROSE, "query")
-    with pytest.raises(Cancelled):
-        opened.embed(PROSE, "query", stop)
-    assert torch.get_num_threads() == before
-    assert opened.embedded == len(set(PROSE)) + 8
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("embed")]
-
-
-@pytest.mark.model
-def test_prompts_reach_the_model_and_the_cache_keys(folder, bare):
-    os.link(packaged_folder() / "model.safetensors", folder / "model.safetensors")
-    write(folder / "config_sentence_transformers.json", prompts={"query": "query: ", "passage": "passage: "})
-    cache = Memory()
-    opened = embedding.open_embedder(str(folder), cache=cache)
-    query, passage = opened.embed(["cats"], "query")[0], opened.embed(["cats"], "passage")[0]
-    expected = bare.encode(["query: cats", "passage: cats"])
-    assert query @ expected[0] > 0.999_99
-    assert passage @ expected[1] > 0.999_99
-    assert len(cache.items) == 2
-
-
-@pytest.mark.model
-def test_dims_of_a_model_that_must_be_asked(folder):
-    os.link(packaged_folder() / "model.safetensors", folder / "model.safetensors")
-    write(folder / "1_Pooling" / "config.json", pooling_mode_max_tokens=True)
-    opened = embedding.open_embedder(str(folder))
-    assert opened.dims == 768
-    assert opened.embed(["cats"], "query").shape == (1, 768)
-
-
-@pytest.mark.model
-def test_a_folder_that_cannot_be_loaded(folder):
-    (folder / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(ModelError, match="cannot be loaded"):
-        embedding.open_embedder(str(folder)).embed(["a"], "query")
-
-
-@pytest.mark.model
-def test_threads_may_share_an_embedder():
-    opened, results = embedding.open_embedder(NAME), {}
-    expected = opened.embed(PROSE, "query")
-
-    def work(number):
-        results[number] = opened.embed(PROSE[::-1] if number % 2 else PROSE, "query")
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for number in range(4):
-        ordered = results[number][::-1] if number % 2 else results[number]
-        assert np.sum(ordered * expected, axis=1).min() > 0.999_99
 
 
 # The hub

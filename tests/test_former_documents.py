@@ -12,7 +12,6 @@ from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.questions import versions
 from ragviz.runs import cases, exports, running
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_freshness import deleted, rebuilt
@@ -59,32 +58,6 @@ def test_the_parts_and_cases_of_an_earlier_run_name_its_documents(asked):
     assert "since)" not in written, "an import looks for the file"
 
 
-def test_a_difference_of_versions_names_what_was_replaced_and_removed(asked):
-    store = asked.store
-    question_set = store.sets.get("asked")
-    names = store.documents.names(question_set.corpus_id)
-    told = [
-        versions.value_words(change["field"], change["before"])
-        for each in versions.differences(store, question_set, 1)
-        for change in versions.changes_of(each, names)
-        if change["field"] == "evidence"
-    ]
-    assert sorted(told) == [
-        "“The north ” (north.md (replaced since), from 0)",
-        "“The south ” (south.md (removed since), from 0)",
-    ]
-
-
-def test_the_command_line_never_prints_the_id_of_a_document(asked, command_line, monkeypatch):
-    monkeypatch.setenv("RAGVIZ_HOME", str(asked.settings.home))
-    north, south = "north.md (replaced since)", "south.md (removed since)"
-    printed = command_line("results", "earlier", "--by", "document")[1]
-    assert north in printed
-    assert south in printed
-    rows = json.loads(command_line("runs", "questions", "earlier", "--json")[1])
-    assert {name for row in rows for name in row["documents"]} == {north, south, "east.md"}
-
-
 def test_the_case_of_an_earlier_run_shows_the_text_that_was_replaced_since(home):  # noqa: F811
     workspace = open_workspace()
     rebuilt(workspace)
@@ -104,8 +77,3 @@ def test_the_results_of_a_run_name_the_version_of_the_questions_it_asked(asked, 
     assert "3 questions of 'asked', version 1 of the set" in " ".join(command_line("results", "earlier")[1].split())
     body = json.loads(command_line("results", "earlier", "--json")[1])
     assert (body["questions"], body["questions_version"]) == ("asked", 1)
-
-
-def test_the_results_page_names_the_version_of_the_questions_a_run_asked(home):  # noqa: F811
-    version = open_workspace().store.runs.get("told").provenance["questions_version"]
-    assert f"questions told, version {version}" in words(show("results", run="told"))

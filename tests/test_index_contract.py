@@ -71,18 +71,6 @@ def oracle(vectors: Vectors, queries: Vectors, similarity: str) -> np.ndarray:
 # nothing published
 
 
-def test_nothing_published(opened: Open):
-    index = opened()
-    assert not index.exists()
-    assert index.count() == 0
-    assert index.size() == 0
-    assert index.knn(units(2), 5) == [NOTHING, NOTHING]
-    assert index.bm25(["text", ""], 5) == [NOTHING, NOTHING]
-    index.drop()
-    with pytest.raises(SearchError, match="build it first"):
-        index.update()
-
-
 def test_an_empty_index_can_be_published(opened: Open):
     index = opened()
     index.rebuild(4).publish(0)
@@ -144,22 +132,6 @@ def test_ties_come_in_the_order_of_ids(opened: Open):
     assert ranking.ids == ("best", *ids[:5])
     assert len(set(ranking.scores[1:])) == 1
     assert index.bm25(["text"], 6)[0].ids == ("best", *ids[:5])
-
-
-def test_depth_beyond_the_count(opened: Open):
-    index = opened()
-    fill(index, ["a", "b", "c"], units(3))
-    (ranking,) = index.knn(units(1, seed=1), 50)
-    assert sorted(ranking.ids) == ["a", "b", "c"]
-    assert len(ranking.scores) == 3
-    assert list(ranking.scores) == sorted(ranking.scores, reverse=True)
-
-
-def test_no_queries(opened: Open):
-    index = opened()
-    fill(index, ["a"], units(1))
-    assert index.knn(np.empty((0, 4), np.float32), 5) == []
-    assert index.bm25([], 5) == []
 
 
 @pytest.mark.parametrize("count", [1, 250])
@@ -263,13 +235,6 @@ def test_a_query_is_words_never_a_syntax(opened: Open, query: str):
     assert index.bm25([query], 1)[0].ids == ("laptop",)
 
 
-def test_a_long_query(opened: Open):
-    index = opened()
-    fill_texts(index, ENGLISH)
-    question = " ".join([*(f"filler{number}" for number in range(500)), "laptop", *ENGLISH["laptop"].split() * 20])
-    assert index.bm25([question], 1)[0].ids == ("laptop",)
-
-
 def test_odd_texts_are_taken(opened: Open):
     index = opened()
     odd = {
@@ -318,27 +283,6 @@ def test_vectors_are_refused_by_an_index_without_them(opened: Open):
     assert index.count() == 1
 
 
-def test_an_index_without_vectors_is_updated(opened: Open):
-    index = opened()
-    fill(index, ["keep", "change", "gone"], empty_rows(3), ["kept", "early", "gone"])
-    writer = index.update()
-    writer.delete(["gone"])
-    writer.add([chunk("change", "late"), chunk("new", "new")], empty_rows(2))
-    writer.publish(3, "digest")
-    index.check(3, "digest")
-    assert [ranking.ids for ranking in index.bm25(["kept", "early", "late", "gone", "new"], 3)] == [
-        ("keep",), (), ("change",), (), ("new",)
-    ]  # fmt: skip
-
-
-def test_a_rebuild_may_leave_the_vectors_out_and_bring_them_back(opened: Open):
-    index = opened()
-    for vectors in (units(1), empty_rows(1), units(1)):
-        fill(index, ["a"], vectors, ["laptop"])
-        assert index.bm25(["laptop"], 3)[0].ids == ("a",)
-    assert index.knn(units(1), 3)[0].ids == ("a",)
-
-
 # writers
 
 
@@ -384,31 +328,11 @@ def test_abandon(opened: Open):
     assert index.knn(units(1), 3)[0].ids == ("old",)
 
 
-def test_abandon_after_publish_does_nothing(opened: Open):
-    index = opened()
-    writer = index.rebuild(4)
-    writer.add([chunk("a")], units(1))
-    writer.publish(1)
-    writer.abandon()
-    assert index.knn(units(1), 3)[0].ids == ("a",)
-
-
 def test_a_rebuild_may_have_other_dimensions(opened: Open):
     index = opened()
     fill(index, ["a"], units(1, dims=4))
     fill(index, ["b"], units(1, dims=6))
     assert index.knn(units(1, dims=6), 3)[0].ids == ("b",)
-
-
-def test_an_id_that_comes_twice_is_replaced(opened: Open):
-    index = opened()
-    writer = index.rebuild(2)
-    writer.add([chunk("a", "early"), chunk("b", "other")], np.array([[1, 0], [0, 1]], np.float32))
-    writer.add([chunk("a", "late")], np.array([[-1, 0]], np.float32))
-    writer.publish(2)
-    assert index.knn(np.array([[-1, 0]], np.float32), 1)[0].ids == ("a",)
-    assert index.bm25(["early", "late"], 2) == [NOTHING, index.bm25(["late"], 2)[0]]
-    assert index.bm25(["late"], 2)[0].ids == ("a",)
 
 
 def test_update_adds_replaces_and_deletes(opened: Open):
@@ -427,28 +351,6 @@ def test_update_adds_replaces_and_deletes(opened: Open):
     assert [ranking.ids for ranking in index.bm25(["kept", "early", "late", "gone", "new"], 3)] == [
         ("keep",), (), ("change",), (), ("new",)
     ]  # fmt: skip
-
-
-def test_update_that_changes_nothing(opened: Open):
-    index = opened()
-    fill(index, ["a", "b"], units(2))
-    writer = index.update()
-    writer.delete(["never there"])
-    writer.publish(2)
-    assert sorted(index.knn(units(1), 3)[0].ids) == ["a", "b"]
-    with pytest.raises(SearchError):
-        index.update().publish(5)
-    assert index.count() == 2
-
-
-def test_what_was_deleted_can_be_added_again(opened: Open):
-    index = opened()
-    fill(index, ["a", "b"], units(2), ["alpha", "beta"])
-    writer = index.update()
-    writer.delete(["a"])
-    writer.add([chunk("a", "gamma")], units(1))
-    writer.publish(2)
-    assert [ranking.ids for ranking in index.bm25(["alpha", "beta", "gamma"], 3)] == [(), ("b",), ("a",)]
 
 
 def random_texts(count: int, seed: int) -> list[str]:

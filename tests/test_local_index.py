@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -20,19 +19,14 @@ from hypothesis import strategies as st
 from ragviz.backends import exact
 from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
-from ragviz.backends.elastic import ElasticIndex
 from ragviz.backends.exact import lower_bounds, nearest
 from ragviz.backends.local import LocalIndex
-from ragviz.backends.opening import open_index
 from ragviz.backends.terms import terms
 from ragviz.core.chunk import Chunk
-from ragviz.core.errors import SearchError, UsageError
-from ragviz.core.ranking import Ranking
+from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
 
 OWN = Path(__file__).parent / "data" / "retrieval"
-PUBLIC = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
-public = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"no {PUBLIC}")
 
 
 def chunk(chunk_id: str, text: str = "a text") -> Chunk:
@@ -165,19 +159,6 @@ def test_a_score_does_not_depend_on_the_other_queries(index: LocalIndex):
     assert index.knn(queries, 20) == [index.knn(query[None], 20)[0] for query in queries]
 
 
-def test_a_vector_without_direction_is_refused_under_cosine(index: LocalIndex):
-    writer = index.rebuild(8)
-    with pytest.raises(SearchError, match=r"vector 1 has length 0; check the embedder"):
-        writer.add([chunk("a"), chunk("b")], np.vstack([units(1), np.zeros((1, 8), np.float32)]))
-
-
-def test_depth_below_one_is_refused(index: LocalIndex):
-    with pytest.raises(UsageError, match="Depth is 0"):
-        index.knn(units(1), 0)
-    with pytest.raises(UsageError, match="Depth is -1"):
-        index.bm25(["text"], -1)
-
-
 # BM25
 
 
@@ -235,40 +216,6 @@ def test_bm25_is_the_formula_on_prose(index: LocalIndex, name: str):
         assert dict(zip(ranking.ids, ranking.scores, strict=True)) == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("folder", "ndcg"),
-    [
-        (OWN / "en", 0.98),
-        (OWN / "zh", 0.98),
-        pytest.param(PUBLIC / "clapnq", 0.93, marks=public),
-        pytest.param(PUBLIC / "xquad_en", 0.96, marks=public),
-        pytest.param(PUBLIC / "xquad_zh", 0.96, marks=public),
-    ],
-    ids=lambda value: value.name if isinstance(value, Path) else "",
-)
-def test_bm25_ranks_well(index: LocalIndex, folder: Path, ndcg: float):
-    texts, queries = collection(folder)
-    gold: dict[str, dict[str, int]] = {}
-    for line in (folder / "qrels" / "test.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        query_id, document_id, grade = line.split("\t")
-        gold.setdefault(query_id, {})[document_id] = int(grade)
-    fill(index, texts)
-    judged_queries = [query for query in queries if query["_id"] in gold]
-    rankings = index.bm25([query["text"] for query in judged_queries], 10)
-    values = [ndcg_at_10(ranking, gold[query["_id"]]) for query, ranking in zip(judged_queries, rankings, strict=True)]
-    assert sum(values) / len(values) > ndcg
-
-
-def ndcg_at_10(ranking: Ranking, gold: dict[str, int]) -> float:
-    gains = [gold.get(chunk_id, 0) for chunk_id in ranking.ids[:10]]
-    best = sorted(gold.values(), reverse=True)[:10]
-    return discounted(gains) / discounted(best)
-
-
-def discounted(gains: Sequence[int]) -> float:
-    return sum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, start=1))
-
-
 # generations
 
 
@@ -304,21 +251,6 @@ def test_the_old_generation_is_deleted_and_its_reader_goes_on(index: LocalIndex)
         assert np.allclose(generation.rows.vectors, units(1))
 
 
-def test_only_the_published_files_are_left(index: LocalIndex):
-    fill(index, {"a": "alpha"})
-    assert sorted(path.name for path in (index.folder / str(index.live_name())).iterdir()) == [
-        "bm25", "checksums.json", "ids.npy", "meta.json", "rows",
-    ]  # fmt: skip
-    assert index.size() == sum(p.stat().st_size for p in index.folder.rglob("gen-*/**/*") if p.is_file())
-
-
-def test_an_update_without_changes_keeps_the_generation(index: LocalIndex):
-    fill(index, {"a": "alpha"})
-    before = generations(index)
-    index.update().publish(1)
-    assert generations(index) == before
-
-
 def test_the_second_of_two_updates_is_refused(index: LocalIndex):
     fill(index, {"a": "alpha"})
     first, second = index.update(), index.update()
@@ -330,20 +262,6 @@ def test_the_second_of_two_updates_is_refused(index: LocalIndex):
     second.abandon()
     assert index.knn(units(1), 5)[0].ids == ("a", "b")
     assert len(generations(index)) == 1
-
-
-def test_a_closed_writer_takes_nothing(index: LocalIndex):
-    writer = index.rebuild(8)
-    writer.publish(0)
-    with pytest.raises(SearchError, match="closed"):
-        add(writer, {"a": "alpha"})
-    with pytest.raises(SearchError, match="closed"):
-        writer.publish(0)
-
-
-def test_chunks_and_vectors_must_be_as_many(index: LocalIndex):
-    with pytest.raises(SearchError, match="2 chunks came with 1 vectors"):
-        index.rebuild(8).add([chunk("a"), chunk("b")], units(1))
 
 
 # other processes
@@ -380,17 +298,6 @@ def test_what_a_crashed_writer_left_is_swept_and_a_running_one_is_not(index: Loc
     add(running, {"b": "beta"})
     running.publish(1)
     assert generations(index) == [running.folder.name]
-
-
-def test_a_writer_of_another_machine_is_swept_after_a_day(index: LocalIndex):
-    away = index.rebuild(8)
-    (away.folder / "owner.json").write_text('{"host": "elsewhere", "pid": 1, "started": 0}')
-    fill(index, {"a": "alpha"})
-    assert away.folder.exists()
-    yesterday = away.folder.stat().st_mtime - 25 * 3600
-    os.utime(away.folder, (yesterday, yesterday))
-    fill(index, {"a": "alpha"})
-    assert not away.folder.exists()
 
 
 def test_another_process_sees_what_is_published(index: LocalIndex, tmp_path: Path):
@@ -449,41 +356,6 @@ def test_damaged_files_are_reported(index: LocalIndex, file: str, damage: str):
     assert reader.bm25(["gamma"], 3)[0].ids == ("c",)
 
 
-def test_a_damaged_segment_is_reported(index: LocalIndex):
-    fill(index, {"a": "alpha", "b": "beta"})
-    for path in (index.folder / str(index.live_name()) / "bm25").glob("*.term"):
-        content = path.read_bytes()[:-5]
-        path.unlink()
-        path.write_bytes(content)
-    with pytest.raises(SearchError, match=r"cannot be read \(.*\); rebuild it"):
-        LocalIndex("handbook", index.folder.parent).bm25(["alpha"], 3)
-
-
-def test_a_missing_generation_is_reported(index: LocalIndex):
-    fill(index, {"a": "alpha"})
-    shutil.rmtree(index.folder / str(index.live_name()))
-    with pytest.raises(SearchError, match="rebuild it"):
-        LocalIndex("handbook", index.folder.parent).count()
-
-
-def test_files_of_another_version_are_reported(index: LocalIndex):
-    fill(index, {"a": "alpha"})
-    path = index.folder / str(index.live_name()) / "meta.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
-    with pytest.raises(SearchError, match=r"its format is 99.*rebuild it"):
-        LocalIndex("handbook", index.folder.parent).count()
-
-
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path):
-    (tmp_path / "file").write_text("in the way")
-    for place, message in (
-        (tmp_path / "file" / "in", r"cannot be written \(.*\); check the disk"),
-        ("file", "no folder"),
-    ):
-        with pytest.raises(SearchError, match=message):
-            LocalIndex("handbook", tmp_path / place).rebuild(8)
-
-
 def test_an_index_dropped_under_a_writer_is_reported(index: LocalIndex):
     writer = index.rebuild(8)
     add(writer, {"a": "alpha"})
@@ -493,36 +365,19 @@ def test_an_index_dropped_under_a_writer_is_reported(index: LocalIndex):
     assert not index.exists()
 
 
-def test_another_similarity_than_it_was_built_for_is_reported(index: LocalIndex):
+def test_only_the_published_files_are_left(index: LocalIndex):
     fill(index, {"a": "alpha"})
-    with pytest.raises(SearchError, match=r"built for cosine, not l2_norm\); rebuild it"):
-        LocalIndex("handbook", index.folder.parent, "l2_norm").knn(units(1), 3)
+    assert sorted(path.name for path in (index.folder / str(index.live_name())).iterdir()) == [
+        "bm25", "checksums.json", "ids.npy", "meta.json", "rows",
+    ]  # fmt: skip
+    assert index.size() == sum(p.stat().st_size for p in index.folder.rglob("gen-*/**/*") if p.is_file())
 
 
-# open_index
-
-
-def test_open_index(tmp_path: Path):
-    assert isinstance(open_index("handbook", "local", folder=tmp_path), LocalIndex)
-    elastic = open_index("handbook", "elasticsearch", folder=tmp_path, url="http://127.0.0.1:9", options={"m": 32})
-    assert isinstance(elastic, ElasticIndex)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"backend": "milvus"}, "There is no backend 'milvus'; use one of local, elasticsearch."),
-        ({"name": " "}, "The index has no name"),
-        ({"similarity": "manhattan"}, "Similarity is 'manhattan'; use one of cosine, dot_product, l2_norm."),
-        ({"options": {"m": 16, "type": "flat"}}, "The local backend has no option m, type"),
-        ({"backend": "elasticsearch"}, "set ELASTICSEARCH_URL"),
-        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"depth": 3}}, "no option depth"),
-        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"type": "ivf"}}, "type is 'ivf'"),
-        ({"backend": "elasticsearch", "url": "http://127.0.0.1:9", "options": {"m": "16"}}, "m is '16'"),
-    ],
-)
-def test_open_index_says_what_is_wrong(tmp_path: Path, arguments: dict, message: str):
-    with pytest.raises(UsageError) as caught:
-        open_index(**{"name": "handbook", "backend": "local", "folder": tmp_path} | arguments)
-    assert message in str(caught.value)
+def test_a_damaged_segment_is_reported(index: LocalIndex):
+    fill(index, {"a": "alpha", "b": "beta"})
+    for path in (index.folder / str(index.live_name()) / "bm25").glob("*.term"):
+        content = path.read_bytes()[:-5]
+        path.unlink()
+        path.write_bytes(content)
+    with pytest.raises(SearchError, match=r"cannot be read \(.*\); rebuild it"):
+        LocalIndex("handbook", index.folder.parent).bm25(["alpha"], 3)

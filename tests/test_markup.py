@@ -81,11 +81,6 @@ def test_exactly_the_gold_is_marked(text: str, data: st.DataObject) -> None:
     assert html.unescape("".join(marked)) == markup.visible(text[start:end])
 
 
-def test_overlap_of_gold_and_hits_carries_both() -> None:
-    out = markup.highlighted("abcdef", gold=[(0, 4)], hits=[(2, 6)], fold=None)
-    assert re.findall(r'<mark class="([a-z ]+)">([a-z]+)<', out) == [("gold", "ab"), ("gold hit", "cd"), ("hit", "ef")]
-
-
 def test_hostile_text_stays_text() -> None:
     for out in (markup.highlighted(HOSTILE), markup.cuts(HOSTILE, [(0, 5), (3, 20)])):
         assert "<script" not in out
@@ -93,40 +88,9 @@ def test_hostile_text_stays_text() -> None:
     assert markup.highlighted("x", language='"><script>').count("<script>") == 0
 
 
-def test_folding_keeps_the_highlight_open_and_says_how_much_is_hidden() -> None:
-    text = "word " * 400
-    out = markup.highlighted(text, gold=[(1000, 1004)], fold=100)
-    hidden = [int(n.replace(",", "")) for n in re.findall(r"… ([\d,]+) characters …", out)]
-    assert len(hidden) == 2
-    before_fold, _, rest = out.partition("<mark")
-    assert "characters" in before_fold
-    assert "</details>" not in rest.split("</mark>")[0]
-    assert 1700 < sum(hidden) < 1800
-    visible = re.sub(r"<details>.*?</details>", "", out, flags=re.S)
-    assert 'word <mark class="gold">word</mark> word' in visible
-
-
-def test_short_texts_are_not_folded() -> None:
-    assert "<details>" not in markup.highlighted("word " * 30, gold=[(0, 4)], fold=100)
-
-
 @given(texts, st.lists(st.tuples(st.integers(0, 60), st.integers(1, 70)).map(lambda p: (p[0], p[0] + p[1]))))
 def test_cuts_show_the_whole_text(text: str, chunks: list[tuple[int, int]]) -> None:
     assert shown(markup.cuts(text, chunks)) == markup.visible(text)
-
-
-def test_cuts_alternate_share_and_announce_pages() -> None:
-    out = markup.cuts("aabbcc", [(0, 3), (2, 6)], pages=[(7, 4)], focus=(4, 5))
-    assert 'even begins">aa<' in out
-    assert 'shared begins">b<' in out
-    assert out.count("begins") == 2
-    assert "page 7" in out
-    assert 'odd focus">c<' in out
-
-
-@pytest.mark.parametrize("words", ["", "5", "a-b", "7-3", "1-2-3", "-4-9", "99999999999-1"])
-def test_what_is_no_range_is_none(words: str) -> None:
-    assert markup.range_of(words, 100) is None
 
 
 @given(texts, st.integers(1, 40))
@@ -152,13 +116,6 @@ def test_the_worst_verdict_underlines_a_sentence_and_every_claim_has_its_sign() 
     made = markup.claimed("A. B.", sentences)
     assert '<mark class="contradicted own">A.</mark>' in made
     assert re.findall(r"<sup[^>]*>(.*?)</sup>", made) == ["1✓", "2✗", "3"]
-
-
-def test_stances_are_marked_at_their_beginning_only() -> None:
-    made = markup.highlighted("one two three", gold=[(4, 7)], stances=[(0, 13, "for")])
-    assert made.count("begins") == 1
-    assert '<mark class="for gold">two</mark>' in made
-    assert shown(made) == "one two three"
 
 
 @pytest.mark.parametrize("hostile", [HOSTILE, "</details><script>", '"><b>'])

@@ -696,8 +696,8 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         )
         next(b for b in app.button if b.label == "Generate").click()
         app.run()
-    job = open_workspace().store.jobs.all()[0]
-    assert (job.arguments["generator"], job.arguments["budget"], job.arguments["kinds"]) == ("model", 1.5, {"fact": None})
+    arguments = open_workspace().store.jobs.all()[0].arguments
+    assert (arguments["generator"], arguments["budget"], arguments["kinds"]) == ("model", 1.5, {"fact": None})
 
 
 def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:

@@ -3,16 +3,14 @@
 import pytest
 
 from ragviz import sample
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
-from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import chunking, damage, indexing, prefixes
+from ragviz.index import damage, indexing, prefixes
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -92,11 +90,6 @@ def test_a_heading_that_repeats_the_title_is_said_once_and_a_long_path_keeps_its
     assert len(prefixes.before(document("# " + "x" * 999 + "\n\ny"), "headings")(1002)) == prefixes.LONGEST
 
 
-def test_an_unknown_prefix_is_refused():
-    with pytest.raises(UsageError, match="no prefix 'moon': choose one of none, title, headings"):
-        chunking.check(IndexConfig(prefix="moon"))
-
-
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory):
     with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
@@ -137,19 +130,6 @@ def test_only_what_is_embedded_and_searched_has_the_prefix(workspace):
         assert hit.chunk.text == texts[hit.chunk.document_id].text[hit.chunk.start : hit.chunk.end]
 
 
-def test_a_prefix_of_one_is_that_of_its_chunks_vectors(workspace):
-    """A vector of the index is that of prefix and text together."""
-    info = workspace.store.indexes.get("headings")
-    document = next(iter(workspace.store.documents.texts(info.corpus_id, info.documents)))
-    start, end, _ = workspace.store.indexes.cuts(info.build, [document.id])[document.id][-1].tolist()
-    words = prefixes.before(document, "headings")(start)
-    whole = f"{words}\n\n{document.text[start:end]}"
-    embedder = workspace.embedder(info.config.embedder)
-    ranking = workspace.index(info).knn(embedder.embed([whole], "passage"), 1)[0]
-    assert ranking.scores[0] == pytest.approx(1.0, abs=1e-5)
-    assert ranking.ids[0].startswith(document.id)
-
-
 def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
     """The packaged embedder reads 254 tokens: 250 of a chunk fit, with a prefix of more than four they do not."""
     workspace = Workspace(Settings(_env_file=None, home=tmp_path))
@@ -165,24 +145,3 @@ def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
     assert added[0] < 4 < added[1]
     longer = sum(size + more > 254 for (_, _, size), more in zip(cuts[document.id].tolist(), added, strict=True))
     assert indexing._over_limit(workspace, info, cuts) == longer > 0
-
-
-def test_runs_say_which_prefix_and_compare_by_it(workspace):
-    for name in ("none", "title"):
-        running.run(workspace, f"run-{name}", RunConfig(name, "q", "bm25", depth=10))
-    runs = [workspace.store.runs.get(f"run-{name}") for name in ("none", "title")]
-    assert runs[0].provenance["index_config"]["prefix"] == "none"
-    assert runs[1].provenance["index_config"]["prefix"] == "title"
-    assert runs[0].fingerprint != runs[1].fingerprint
-    settings = {each.key: each.values for each in comparisons.compare_runs(workspace, runs).settings}
-    assert settings["index.prefix"] == ("none", "title")
-
-
-def test_the_command_builds_with_a_prefix_and_updates_keep_it(workspace, command_line, monkeypatch):
-    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
-    build = ("index", "build", "sample", "--name", "by-command", "--embedder", "none", "--chunk-size", 80)
-    assert command_line(*build, "--prefix", "headings")[0] == 0
-    assert workspace.store.indexes.get("by-command").config.prefix == "headings"
-    assert command_line("index", "build", "sample", "--name", "by-command", "--fresh")[0] == 0, "a rebuild keeps it"
-    assert workspace.store.indexes.get("by-command").config.prefix == "headings"
-    assert "moon" in command_line(*build, "--prefix", "moon")[2]

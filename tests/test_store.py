@@ -3,7 +3,6 @@
 import inspect
 import re
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document, Page
-from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
+from ragviz.core.errors import Deleted, NotFoundError, ServiceError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
@@ -40,46 +39,6 @@ def make_question(number: int = 1) -> Question:
 @pytest.fixture
 def store(database_url) -> Store:
     return open_store(database_url)
-
-
-def test_documents_come_back_whole(store):
-    corpus = store.corpora.add("one")
-    document = make_document()
-    store.documents.add(corpus.id, document)
-    assert store.documents.get(corpus.id, document.id) == document
-    info = store.documents.all(corpus.id)[0]
-    assert (info.name, info.pages, info.characters, info.warnings) == ("a.txt", 1, 10, ("w",))
-
-
-@pytest.mark.parametrize("name", ["plain", " blank\u3000", "\ta\xa0"])
-def test_a_name_with_blanks_at_its_ends_is_looked_up_as_it_was_stored(store, name):
-    corpus = store.corpora.add(name)
-    index = store.indexes.add(corpus.id, name, IndexConfig())
-    question_set = store.sets.add(corpus.id, name)
-    run = store.runs.add(name, corpus.id, RunConfig("i", "s"), "f", {})
-    for spelling in (name, name.strip(), f"{name} "):
-        assert store.corpora.get(spelling) == store.corpora.find(spelling) == corpus
-        assert store.indexes.get(spelling) == store.indexes.find(spelling) == index
-        assert store.sets.get(spelling) == store.sets.find(spelling) == question_set
-        assert store.runs.get(spelling) == store.runs.find(spelling) == run
-    assert store.corpora.get(corpus.id) == corpus
-    assert store.runs.find("another") is None
-
-
-def test_a_name_is_preferred_to_an_id(store):
-    first = store.corpora.add("one")
-    named_like_it = store.corpora.add(first.id)
-    assert store.corpora.get(first.id) == named_like_it
-
-
-def test_an_unknown_name_is_reported_with_existing_ones(store):
-    for number in range(12):
-        store.corpora.add(f"c{number:02}")
-    with pytest.raises(NotFoundError) as caught:
-        store.corpora.get("c99")
-    assert str(caught.value) == (
-        "There is no corpus called 'c99'. There is: 'c00', 'c01', 'c02', 'c03', 'c04', 'c05', 'c06', 'c07' …."
-    )
 
 
 def test_replaced_text_stays_while_an_index_needs_it(store):
@@ -192,46 +151,6 @@ def test_a_passage_of_an_imported_run_is_not_replaced_by_a_document_of_its_name(
     assert sorted(d.status for d in store.documents.all(corpus.id, replaced=True)) == ["ok", "passage"]
 
 
-def test_going_back_to_an_earlier_text_makes_it_the_current_one(store):
-    corpus = store.corpora.add("one")
-    old, new = make_document(text="old"), make_document(text="new")
-    for document in (old, new, old):
-        store.documents.add(corpus.id, document)
-    assert [d.id for d in store.documents.all(corpus.id)] == [old.id]
-
-
-def test_an_unreadable_file_never_hides_a_readable_one(store):
-    corpus = store.corpora.add("one")
-    store.documents.add_unreadable(corpus.id, "a.txt", "x", 3, "broken")
-    assert store.documents.all(corpus.id)[0].error == "broken"
-    store.documents.add(corpus.id, make_document())
-    store.documents.add_unreadable(corpus.id, "a.txt", "y", 3, "broken")
-    assert [d.status for d in store.documents.all(corpus.id)] == ["ok"]
-
-
-def test_names_are_unique_and_errors_list_the_existing_ones(store):
-    store.corpora.add("one")
-    with pytest.raises(UsageError, match="already a corpus called 'one'"):
-        store.corpora.add(" one ")
-    for name in ("", "  ", "a\nb", "x" * 201):
-        with pytest.raises(UsageError, match="cannot be a name"):
-            store.corpora.add(name)
-    with pytest.raises(NotFoundError, match="no corpus called 'two'\\. There is: 'one'"):
-        store.corpora.get("two")
-
-
-def test_questions_keep_their_place_when_replaced(store):
-    questions = store.sets.add(store.corpora.add("one").id, "set")
-    store.questions.put(questions.id, [make_question(1), make_question(2)])
-    edited = replace(make_question(1), text="Why not?", status="accepted")
-    store.questions.put(questions.id, [edited, make_question(3)])
-    assert [q.id for q in store.questions.all(questions.id)] == ["q1", "q2", "q3"]
-    assert store.questions.all(questions.id)[0] == edited
-    assert store.sets.get("set").counts == {"accepted": 1, "proposed": 2}
-    store.questions.delete(questions.id, ["q2"])
-    assert [q.id for q in store.questions.all(questions.id)] == ["q1", "q3"]
-
-
 def test_question_json_round_trip():
     assert question_from_json(question_to_json(make_question())) == make_question()
 
@@ -256,43 +175,6 @@ def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
     assert store.rankings.all(run.id) == results
     assert store.rankings.questions(run.id) == [make_question(1), make_question(2)]
     assert store.rankings.question_ids(run.id) == {"q1", "q2"}
-
-
-def test_grades_of_gold_chunks_are_kept(store):
-    corpus = store.corpora.add("one")
-    run = store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {"n": 1})
-    plain = Retrieved("q1", Ranking(("c1",), (0.5,)), (("c1",), ("c2",)))
-    graded = replace(plain, question_id="q2", grades={"c2": 3.0})
-    store.rankings.put(run.id, [(0, make_question(1), plain), (1, make_question(2), graded)])
-    assert store.rankings.all(run.id) == [plain, graded]
-
-
-def test_deleting_a_corpus_takes_its_questions_and_runs(store):
-    corpus = store.corpora.add("one")
-    store.sets.add(corpus.id, "set")
-    store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {})
-    store.corpora.delete(corpus.id)
-    assert (store.corpora.all(), store.sets.all(), store.runs.all()) == ([], [], [])
-
-
-def test_cache_keeps_kinds_apart_and_reads_many(store):
-    cache, other = store.cache("embedding"), store.cache("model")
-    cache.put_many({f"k{n}": bytes([n % 256]) for n in range(1200)})
-    cache.put_many({"k1": b"new"})
-    other.put_many({"k2": b"other"})
-    values = cache.get_many([f"k{n}" for n in range(1200)] + ["absent"])
-    assert len(values) == 1200
-    assert (values["k1"], values["k2"], other.get_many(["k1", "k2"])) == (b"new", bytes([2]), {"k2": b"other"})
-
-
-def test_jobs(store):
-    job = store.jobs.add("build", "Build i", "c", {"name": "索引"})
-    store.jobs.update(job.id, status="running", done=3, total=9, started=time.time(), result={"chunks": 9})
-    job = store.jobs.get(job.id)
-    assert (job.arguments, job.done, job.total, job.result) == ({"name": "索引"}, 3, 9, {"chunks": 9})
-    assert [j.id for j in store.jobs.all()] == [job.id]
-    with pytest.raises(NotFoundError, match="no job 'x'"):
-        store.jobs.get("x")
 
 
 def test_a_job_is_claimed_by_one_process_only(store):
@@ -365,13 +247,6 @@ def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
     assert (store.sets.get("asked").split, split_now()["q7"]) == (Split("imported"), "test")
     store.sets.put_split(question_set.id, None, {"q4": "test"})
     assert (store.sets.get("asked").split, set(split_now().values())) == (None, {""})
-
-
-def test_a_split_is_no_part_of_what_a_question_asks():
-    question = make_question()
-    divided = replace(question, split="test")
-    assert codecs.version_of(divided) == codecs.version_of(question)
-    assert codecs.questions_hash([divided]) == codecs.questions_hash([question])
 
 
 def test_the_sides_of_questions_outlast_the_replacement_of_their_document(store):
@@ -473,39 +348,6 @@ def test_a_renamed_run_is_found_by_its_former_names(store, finished):
         store.runs.get("third")
 
 
-def test_a_name_must_be_free_and_the_run_finished(store, finished):
-    first, second = finished
-    with pytest.raises(UsageError, match="already a run called 'second'"):
-        store.runs.rename(first.id, "second")
-    for name in ("", "  ", "x" * 201, "a\nb"):
-        with pytest.raises(UsageError, match="cannot be a name"):
-            store.runs.rename(first.id, name)
-    store.runs.rename(first.id, "first")  # its own: nothing changes
-    store.runs.set_status(first.id, "running")
-    with pytest.raises(UsageError, match="'first' is not finished"):
-        store.runs.rename(first.id, "other")
-    store.runs.delete(second.id)
-    with pytest.raises(Deleted):
-        store.runs.rename(second.id, "other")
-
-
-def test_notes_and_tags_are_kept_and_checked(store, finished):
-    run = finished[0]
-    assert (run.note, run.tags) == ("", ())
-    store.runs.label(run.id, note=" chunks of 200 $x$ \ud800", tags=["v2", " 基线 ", "v2"])
-    store.runs.label(run.id, tags=["v2", "基线"])
-    assert (store.runs.get(run.id).note, store.runs.get(run.id).tags) == ("chunks of 200 $x$ ?", ("v2", "基线"))
-    store.runs.label(run.id, note="")
-    assert (store.runs.get("first").note, store.runs.get("first").tags) == ("", ("v2", "基线"))
-    for tags in ([""], ["a,b"], ["x" * 51], ["a\nb"]):
-        with pytest.raises(UsageError, match="cannot be a tag"):
-            store.runs.label(run.id, tags=tags)
-    with pytest.raises(UsageError, match="21 tags are too many"):
-        store.runs.label(run.id, tags=[str(n) for n in range(21)])
-    with pytest.raises(UsageError, match="2,001 characters"):
-        store.runs.label(run.id, note="x" * 2001)
-
-
 def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(store, finished):
     first, second = finished
     ids = [first.id, second.id]
@@ -530,22 +372,6 @@ def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(stor
         store.runs.put_summary(first.id, 1, "v1", {}, {})
 
 
-def test_ids_of_many_things_are_looked_up_at_once(store):
-    corpus = store.corpora.add("手册")
-    index = store.indexes.add(corpus.id, "i", IndexConfig())
-    shadow = store.corpora.add(corpus.id)  # a name that is another's id: the name counts
-    named = [
-        ("corpus", " 手册 "),
-        ("corpus", corpus.id),
-        ("index", "i"),
-        ("index", index.id),
-        ("run", "i"),
-        ("corpus", ""),
-    ]
-    assert store.ids_of(named) == [corpus.id, shadow.id, index.id, index.id, None, None]
-    assert store.ids_of([]) == []
-
-
 @pytest.mark.parametrize("name", ["a\0b", "\0", "caf\udce9", "\ud800"])
 def test_a_name_that_no_database_takes_is_not_found(store, name):
     """An address on a page may hold %00, an argument of a command bytes that are no UTF-8."""
@@ -556,13 +382,3 @@ def test_a_name_that_no_database_takes_is_not_found(store, name):
     for find in (store.corpora.find, store.indexes.find, store.sets.find, store.runs.find):
         assert find(name) is None
     assert store.documents.find(corpus.id, name) is None
-
-
-def test_a_job_with_text_that_no_database_takes(store):
-    """A name that was typed, an error that quotes a file."""
-    text = "a\0b caf\udce9"
-    job = store.jobs.add("index", f"Build {text}", store.corpora.add("one").id, {"name": text})
-    store.jobs.update(job.id, status="failed", error=text, message=text, result={"name": text})
-    job = store.jobs.get(job.id)
-    assert (job.title, job.error, job.message) == ("Build a�b caf?", "a�b caf?", "a�b caf?")
-    assert job.arguments["name"].startswith("a")

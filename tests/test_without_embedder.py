@@ -217,7 +217,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 
 def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPatch):
     submitted: list[IndexConfig] = []
-    monkeypatch.setattr("ragviz.ui.job_panel.submit", lambda _, job: submitted.append(IndexConfig(**job.arguments["config"])))
+    monkeypatch.setattr(
+        "ragviz.ui.job_panel.submit", lambda _, job: submitted.append(IndexConfig(**job.arguments["config"]))
+    )
     app = show("index", tab="New index")
     choice = app.selectbox(key="embedder")
     assert choice.options == ["all-MiniLM-L6-v2", "No embedder"]

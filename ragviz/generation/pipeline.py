@@ -131,8 +131,8 @@ def unverified_words(result: Mapping[str, Any]) -> list[str]:
 def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
     """Say which documents have no question, a line each, and why; `result` holds `Generated`'s fields.
 
-    >>> unasked_words({"nothing": {"menu.md": "yields no claim: 3 lines, no sentence"}, "unplanned": 2, "limit": 9})
-    ['No question is about menu.md: yields no claim: 3 lines, no sentence.', 'No question is planned about 2 more \
+    >>> unasked_words({"nothing": {"menu.md": "it is empty"}, "unplanned": 2, "limit": 9})
+    ['No question is about menu.md: it is empty.', 'No question is planned about 2 more \
 documents: the limit of 9 does not reach for all.']
     >>> unasked_words({"nothing": {"a.md": "it is empty", "b.md": "it is empty"}}, 1)[1]
     'No question is about 1 more document for which some were planned.'

@@ -171,7 +171,7 @@ def verify_questions(
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
     """Say what a verification found; `result` holds `Verified`'s fields, as that of a job does.
 
-    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1}
+    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1, "by_words_alone": 0}
     >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
     40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
 verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.

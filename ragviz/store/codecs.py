@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
@@ -66,20 +66,11 @@ def question_to_json(question: Question) -> str:
 
     Its side of a split is not part of it: its set has that in a column.
     """
-    values = {name: value for name in _stored_fields() if (value := getattr(question, name)) != _UNSET.get(name, _SET)}
+    values = {each.name: value for each in _STORED if (value := getattr(question, each.name)) != each.default}
     return json.dumps(values | {"evidence": _evidence_rows(question.evidence)}, ensure_ascii=False)
 
 
-_UNSET: Mapping[str, Any] = {
-    "unanswerable": False, "type": "", "style": "", "parts": (), "history": (), "weight": 1.0, "verified_by": "",
-}  # fmt: skip
-"""Fields that are left out of a stored question, and the value that they then have."""
-_SET = object()  # what no field is equal to
-
-
-@cache
-def _stored_fields() -> tuple[str, ...]:
-    return tuple(field.name for field in fields(Question) if field.name != "split")
+_STORED = tuple(field for field in fields(Question) if field.name != "split")
 
 
 class StoredQuestion(NamedTuple):
@@ -111,9 +102,9 @@ def _question_values(body: str) -> dict[str, Any]:
     """Return the fields of a stored question; lists are built rather than generated: a set may have 100,000."""
     values: dict[str, Any] = json.loads(body)
     values["evidence"] = tuple([tuple([Span(*span) for span in group]) for group in values["evidence"]])
-    values["source_chunks"] = tuple(values["source_chunks"])
-    if "parts" in values:
-        values["parts"] = tuple(values["parts"])
+    for name in ("source_chunks", "parts"):
+        if name in values:
+            values[name] = tuple(values[name])
     if "history" in values:
         values["history"] = tuple([(asked, answered) for asked, answered in values["history"]])
     return values
@@ -145,10 +136,4 @@ def evaluated_from_json(body: str, question: Question) -> EvaluatedAnswer:
 
 
 def _evidence_rows(evidence: Evidence) -> list[list[list[Any]]]:
-    return [[_span_row(span) for span in group] for group in evidence]
-
-
-def _span_row(span: Span) -> list[Any]:
-    """Return a span as stored; a grade of 1 is left out."""
-    row = [span.document_id, span.start, span.end, span.text, span.stale]
-    return row if span.grade == 1 else [*row, span.grade]
+    return [[[s.document_id, s.start, s.end, s.text, s.stale, s.grade] for s in group] for group in evidence]

@@ -70,9 +70,15 @@ def open_engine(url: str) -> Engine:
         )
     try:
         engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True, connect_args=_bounds(sa.make_url(url)))
-    except (sa.exc.ArgumentError, ValueError, ImportError) as error:  # no URL, an invalid port, an unknown driver
-        raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({_problem_of(url, error)}): {_URLS}.") from None
-    return engine
+    except (sa.exc.NoSuchModuleError, ImportError):
+        problem = f"there is no driver for '{url.partition(':')[0]}' here"
+    except ValueError:
+        problem = "its port is no number"
+    except sa.exc.ArgumentError:
+        problem = "it is no URL"
+    else:
+        return engine
+    raise UsageError(f"RAGVIZ_DATABASE_URL cannot be used ({problem}): {_URLS}.")
 
 
 def _bounds(url: sa.URL) -> dict[str, Any]:
@@ -83,13 +89,6 @@ def _bounds(url: sa.URL) -> dict[str, Any]:
     server: dict[str, Any] = {"connect_timeout": CONNECTING, **GONE}
     bounds = {"pysqlite": {"timeout": BUSY}, "psycopg": server, "psycopg2": server}.get(url.get_dialect().driver, {})
     return {name: value for name, value in bounds.items() if name not in url.query}
-
-
-def _problem_of(url: str, error: Exception) -> str:
-    """Return what is wrong with an address of a database, without quoting it: it may hold a password."""
-    if isinstance(error, sa.exc.NoSuchModuleError | ImportError):
-        return f"there is no driver for '{url.partition(':')[0]}' here"
-    return "its port is no number" if isinstance(error, ValueError) else "it is no URL"
 
 
 def prepare(engine: Engine) -> None:
@@ -246,21 +245,17 @@ def shown(engine: Engine) -> str:
 
 
 def _raise_explained(error: Exception, engine: Engine) -> NoReturn:
-    """Raise an error of the database as a message for the user; a defect of ours is raised as it is."""
-    explained = _explained(error, engine)
+    """Raise what an error of the database means: `Undone`, a message for the user, or the error itself: a defect."""
+    if isinstance(error, sa.exc.TimeoutError):
+        raise ServiceError(
+            f"The database {shown(engine)} is busy: no connection was free for 30 seconds. Try again."
+        ) from None
+    assert isinstance(error, sa.exc.DBAPIError)
+    is_file = engine.dialect.name == "sqlite"
+    explained = _sqlite_error(error, Path(engine.url.database or "")) if is_file else _server_error(error, engine)
     if explained is error:
         raise error
     raise explained from None
-
-
-def _explained(error: Exception, engine: Engine) -> Exception:
-    """Return what an error of the database means: `Undone`, a message for the user, or the error itself."""
-    if isinstance(error, sa.exc.TimeoutError):
-        return ServiceError(f"The database {shown(engine)} is busy: no connection was free for 30 seconds. Try again.")
-    assert isinstance(error, sa.exc.DBAPIError)
-    if engine.dialect.name == "sqlite":
-        return _sqlite_error(error, Path(engine.url.database or ""))
-    return _server_error(error, engine)
 
 
 def _sqlite_error(error: sa.exc.DBAPIError, file: Path) -> Exception:
@@ -325,13 +320,9 @@ def _server_error(error: sa.exc.DBAPIError, engine: Engine) -> Exception:
         f"The database {shown(engine)} cannot be used: {_reason(error, engine)}. Start it, or check "
         "RAGVIZ_DATABASE_URL; what was finished is kept."
     )
-    return Undone(sentence) if (lost or code in _TEMPORARY) and not _refused(error) else sentence
-
-
-def _refused(error: sa.exc.DBAPIError) -> bool:
-    """Return whether a server answers but refuses this user; drivers do not pass that code on."""
-    words = str(error.orig)
-    return "FATAL:" in words and not any(state in words for state in _STATES)
+    words = str(error.orig)  # drivers do not pass on the code of a server that refuses this user
+    refused = "FATAL:" in words and not any(state in words for state in _STATES)
+    return Undone(sentence) if (lost or code in _TEMPORARY) and not refused else sentence
 
 
 def _reason(error: sa.exc.DBAPIError, engine: Engine) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import socket
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -23,7 +22,6 @@ import pytest
 import sqlalchemy as sa
 from pydantic import SecretStr
 
-from ragviz.core import errors
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
@@ -31,7 +29,6 @@ from ragviz.jobs import tasks, worker
 from ragviz.store import database
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
-from ragviz.ui import cache
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
@@ -135,19 +132,6 @@ def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(hom
     assert [d.name for d in store.documents.all(corpus.id)] == ["a.txt"]
 
 
-def test_a_home_that_cannot_be_written_is_reported(tmp_path):
-    (tmp_path / "file").touch()
-    sentence = message_of(ragviz(tmp_path / "file" / "home", "corpus", "list"), 2)
-    assert "file/home, which cannot be used as a folder: Not a directory. Name another one." in sentence
-
-
-def test_a_read_only_disk_is_reported(small_disk):
-    assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
-    assert "as a folder: Read-only file system. Name another" in message_of(
-        ragviz(small_disk / "home", "corpus", "list"), 2
-    )
-
-
 def test_a_database_on_a_disk_that_turned_read_only_is_reported(small_disk):
     home = small_disk / "home"
     assert ragviz(home, "corpus", "list").returncode == 0
@@ -157,16 +141,6 @@ def test_a_database_on_a_disk_that_turned_read_only_is_reported(small_disk):
 
 
 # The database
-
-
-def test_a_locked_database_is_reported(home, monkeypatch):
-    monkeypatch.setattr(database, "BUSY", 0.2)
-    with sqlite3.connect(home / "ragviz.db", isolation_level=None) as other:
-        other.execute("PRAGMA locking_mode=EXCLUSIVE")
-        other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(StorageError, match=r"has been locked by another program .*`fuser .*then try again"):
-            open_store(sqlite_url(home / "ragviz.db")).corpora.add("more")
-    other.close()
 
 
 @pytest.mark.parametrize("seed", seeds(12, 200))
@@ -187,12 +161,6 @@ def test_a_damaged_database_is_reported_or_read(home, seed):
         sentence = str(error)
     newer = "upgrade ragviz" in sentence  # the number of its schema was hit
     assert not sentence or newer or ("is damaged" in sentence and "put a backup in its place" in sentence)
-
-
-def test_a_file_that_is_no_database_is_reported(home):
-    (home / "ragviz.db").write_bytes(b"not a database" * 1000)
-    sentence = message_of(ragviz(home, "corpus", "list"))
-    assert "ragviz.db is damaged (file is not a database): put a backup in its place" in sentence
 
 
 IMPORT = """
@@ -395,17 +363,6 @@ def test_a_transaction_whose_number_is_not_reached_again_is_retried(server):
     assert store.payments.of(question_set.id) == (1, 0.5)
 
 
-def test_receipts_of_an_hour_ago_are_dropped(server):
-    store = open_store(server.url)
-    corpus = store.corpora.add("notes with receipts")
-    with store._engine.begin() as connection:
-        connection.execute(sa.text("UPDATE receipts SET written = written - 4000"))
-        connection.execute(sa.text("INSERT INTO receipts VALUES ('a', 1, 5), ('b', 1, 1e10)"))
-    open_store(server.url).sets.add(corpus.id, "a new writer")
-    with store._engine.connect() as connection:
-        assert len(connection.execute(sa.text("SELECT writer FROM receipts WHERE writer <> 'b'")).all()) == 1
-
-
 def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypatch):
     from streamlit.testing.v1 import AppTest
 
@@ -442,34 +399,6 @@ def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypa
     assert "outlasts" in stdout, stderr
 
 
-def test_a_server_that_stays_away_is_reported_without_a_traceback(server, tmp_path, monkeypatch):
-    monkeypatch.setattr(database, "PATIENCE", 0.3)
-    monkeypatch.setattr(database, "AT_FIRST", 0.3)
-    store = open_store(server.url)
-    server.stop()
-    try:
-        with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it, or check RAGVIZ_DATABASE_URL"):
-            store.corpora.all()
-        with pytest.raises(errors.ServiceError, match=r"cannot be used: .*Start it"):
-            store.corpora.add("x")
-        with pytest.raises(errors.ServiceError, match="cannot be used"):
-            open_store(server.url)
-    finally:
-        server.start()
-
-
-def test_a_page_tells_it_too(home, monkeypatch):
-    from streamlit.testing.v1 import AppTest
-
-    (home / "ragviz.db").write_bytes(b"not a database" * 1000)
-    monkeypatch.setenv("RAGVIZ_HOME", str(home))
-    cache.workspace.clear()  # that of another test
-    page = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60).run()
-    assert not page.exception
-    assert "is damaged" in page.error[0].value
-    assert "put a backup in its place" in page.error[0].value
-
-
 # A server that does not answer
 
 
@@ -496,14 +425,6 @@ def test_a_server_that_never_answers_is_reported_in_seconds(silent, monkeypatch)
     assert time.perf_counter() - start < database.AT_FIRST + 2 * 2 + 3
     assert "cannot be used: connection timeout expired. Start it, or check RAGVIZ_DATABASE_URL" in str(refused.value)
     assert "hunter2hunter2" not in str(refused.value)
-
-
-def test_an_address_says_itself_how_long_to_wait(silent, monkeypatch):
-    monkeypatch.setattr(database, "AT_FIRST", 0)
-    start = time.perf_counter()
-    with pytest.raises(ServiceError, match="connection timeout expired"):
-        open_store(f"{silent}?connect_timeout=2")
-    assert time.perf_counter() - start < 2 + 3 < database.CONNECTING
 
 
 @pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux bounds what is not acknowledged")
