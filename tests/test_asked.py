@@ -4,17 +4,14 @@ import json
 import math
 import random
 from collections import Counter
-from dataclasses import replace
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import InputError, UsageError
+from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
@@ -25,9 +22,8 @@ from ragviz.index import indexing
 from ragviz.questions import asked
 from ragviz.questions.asked import Asked, Log
 from ragviz.questions.formats import files
-from ragviz.runs import running, summaries
-from ragviz.stats import intervals
-from ragviz.stats.clusters import Clusters, apart, clusters_of
+from ragviz.runs import running
+from ragviz.stats.clusters import clusters_of
 from ragviz.stats.weighted import weighted_estimate
 from ragviz.workspace import Workspace
 
@@ -75,15 +71,6 @@ def test_a_broken_log_says_which_lines_were_left_out():
     assert not [each for each in read("How much?\n", "log.txt").notes if "left out" in each]
 
 
-def test_chinese_logs_and_commas_in_a_single_column():
-    assert pairs(read("问题\n多少钱？\n多少钱\n在哪里，请问？\n", "log.csv")) == [
-        ("多少钱？", 2),
-        ("在哪里，请问？", 1),
-    ]
-    assert pairs(read("question\nHow, and why?\n", "log.csv")) == [("How, and why?", 1)]
-    assert pairs(read("问题,次数\n多少钱？,3\n", "log.csv")) == [("多少钱？", 3)]
-
-
 def test_nothing_of_persons_is_kept():
     text = "user,email,question\nada lovelace,ada@example.org,Why is ada@example.org locked out?\n"
     text += "bob,b@example.org,Call +44 20 7946 0958 about sk-secret-of-the-settings and order 4111 1111 1111 1111\n"
@@ -97,13 +84,6 @@ def test_nothing_of_persons_is_kept():
     assert "user" not in log.notes[0]
 
 
-@pytest.mark.parametrize(
-    "harmless", ["Was 2021 better than 1,998,000?", "What is error 0x80070005?", "版本 3.11.4 和 2024-05-01 的区别？"]
-)
-def test_numbers_that_name_no_person_stay(harmless):
-    assert asked.harmless(harmless) == harmless
-
-
 def test_rows_that_cannot_be_read_are_told():
     log = read('{"query": "How?"}\n{"query": 7}\nnot json\n{"query": "?!"}\n{"query": "Why?", "count": 1}\n', "l.jsonl")
     assert [problem.row for problem in log.problems] == [3, 2, 4] or {p.row for p in log.problems} == {2, 3, 4}
@@ -112,11 +92,6 @@ def test_rows_that_cannot_be_read_are_told():
     for text, name in (("", "l.txt"), ("name,age\nAda,36\n", "l.csv"), ('{"a": 1}\n', "l.jsonl"), ("...\n", "l.txt")):
         with pytest.raises(InputError):
             read(text, name)
-
-
-def test_a_pasted_text_is_cut():
-    log = read("word " * 5_000 + "\n")
-    assert (len(log.asked[0].text), log.shortened) == (asked.LONGEST, 1)
 
 
 # Clusters
@@ -154,12 +129,6 @@ def test_texts_of_the_same_words_are_one_cluster_led_by_the_most_asked():
         "What are the opening hours of pump 4?": 3,
         "Can I bring my dog?": 8,
     }
-
-
-@pytest.mark.model
-def test_chinese_texts_are_clustered():
-    found = clusters([("如何重置密码？", 5), ("请问怎么重置密码", 3), ("食堂几点开门？", 4)])
-    assert {each.text: each.count for each in found} == {"如何重置密码？": 8, "食堂几点开门？": 4}
 
 
 def test_a_text_joins_the_nearest_leader_with_its_numbers_by_a_loop():
@@ -300,46 +269,6 @@ def test_what_the_set_asks_word_for_word_is_held_by_its_evidence_and_not_by_a_sc
     assert demand.shares(read_demand)["held"] == pytest.approx(30 / 43)
 
 
-def test_without_evidence_that_exists_the_score_decides(workspace, asked_set):
-    text = "What does a parking permit cost a month?"
-    gone = ((Span("d", 0, 4, "gone", stale=True),),)
-    stale = Question("stale", text, "20 euros.", gone, "hand", "accepted")
-    workspace.store.questions.put(asked_set.id, [stale])
-    held = {each.text: (each.question, each.held) for each in examined(workspace, asked_set).clusters}
-    assert held[text] == ("stale", True)  # its chunk is above the threshold
-    dog = "Can I bring my dog?"
-    workspace.store.questions.put(asked_set.id, [replace(stale, id="dog", text=dog)])
-    assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
-    reference = Question("dog", dog, "Yes.", (), "hand", "accepted")  # where its answer stands is not known
-    workspace.store.questions.put(asked_set.id, [reference])
-    assert {each.text: each.held for each in examined(workspace, asked_set).clusters}[dog] is False
-
-
-def test_where_no_threshold_can_be_learnt_only_what_the_set_asks_is_known(workspace, asked_set):
-    rejected = [replace(q, status="rejected") for q in workspace.store.questions.all(asked_set.id) if q.id[0] in "gu"]
-    workspace.store.questions.put(asked_set.id, rejected)
-    read_demand = examined(workspace, asked_set)
-    assert read_demand.threshold is None
-    assert [each.held for each in read_demand.clusters if each.question] == [True, True]
-    assert {each.held for each in read_demand.unasked} == {None}
-    assert demand.shares(read_demand)["held"] is None
-
-
-def test_an_index_of_another_corpus_is_refused(workspace, asked_set, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    other = workspace.store.corpora.add("other")
-    corpora.add_file(workspace, other, "other.md", TEXT.encode())
-    indexing.build_index(workspace, other, "elsewhere", IndexConfig(chunk_size=30, embedder=""))
-    words = "Index 'elsewhere' and question set 's' are of different corpora."
-    with pytest.raises(UsageError, match=words):
-        examined(workspace, asked_set, index="elsewhere")
-    (tmp_path / "log.txt").write_text("How much?\n", encoding="utf-8")
-    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--index", "elsewhere")
-    assert (code, out) == (2, "")
-    assert words in " ".join(err.split())
-    assert demand.stored(workspace, asked_set) is None
-
-
 def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set):
     corpus = workspace.store.corpora.get("rules")
     indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
@@ -351,15 +280,6 @@ def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set
         "Is there a dog rule?": "", "When may I enter the reading room?": "lib", "Lost my code": "pass",
     }  # fmt: skip
     assert by_meaning.embedder == "all-MiniLM-L6-v2"
-
-
-def test_an_embedder_of_another_language_is_not_asked(workspace, asked_set, monkeypatch):
-    corpus = workspace.store.corpora.get("rules")
-    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
-    monkeypatch.setattr(Directions, "embed", lambda *_: pytest.fail("asked"))
-    vectors = log_clusters.Vectors(workspace, asked_set, workspace.store.indexes.get("vectors"), lambda *_: None)
-    assert not vectors.fits("zh")
-    assert vectors.fits("en")
 
 
 @pytest.mark.parametrize(
@@ -377,36 +297,6 @@ def test_the_threshold_tells_the_sets_own_questions_apart(yes, no, value, right)
     assert _threshold(yes[:4], no) is None
 
 
-@given(st.lists(st.integers(0, 9), min_size=5, max_size=12), st.lists(st.integers(0, 9), min_size=5, max_size=12))
-def test_no_other_threshold_is_right_more_often(yes, no):
-    found = _threshold(yes, no)
-
-    def balanced(cut):
-        return (np.mean(np.array(yes) >= cut) + np.mean(np.array(no) < cut)) / 2
-
-    assert found.balanced == pytest.approx(balanced(found.value))
-    assert found.balanced >= max(balanced(cut) for cut in np.arange(-0.5, 9.5, 0.5)) - 1e-9
-
-
-def test_what_is_learnt_is_kept_with_the_set_and_small(workspace, asked_set):
-    read_demand = examined(workspace, asked_set)
-    demand.store(workspace, asked_set, read_demand)
-    assert demand.stored(workspace, asked_set) == read_demand
-    many = texts([(f"{'abcdefghij'[n % 10]}{n} thing number{n}?", 1) for n in range(demand.KEPT + 50)])
-    large = examined(workspace, asked_set, many, index="")
-    assert (len(large.clusters), large.unlisted, large.unlisted_asked) == (demand.KEPT, 50, 50)
-    assert large.unlisted_matched == {}
-    more = [(each.text, 2) for each in many.asked] + [("How do I reset my password?", 1)]  # the rarest, not listed
-    beyond = examined(workspace, asked_set, texts(more), index="")
-    assert beyond.unlisted_matched == {"pass": 1} == beyond.matched()
-    assert demand.shares(beyond)["asked"] == pytest.approx(1 / beyond.asked)
-    weights = demand.weights_of(beyond, workspace.store.questions.all(asked_set.id))
-    assert weights["pass"] == pytest.approx(2 * weights["lib"], rel=1e-4)
-    demand.store(workspace, asked_set, beyond)
-    assert demand.stored(workspace, asked_set) == beyond
-    assert (large.threshold, large.by, large.clusters[0].held) == (None, "", None)
-
-
 def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
     demand.store(workspace, asked_set, examined(workspace, asked_set))
     wanted = ["What does a parking permit cost a month?", "Can I bring my dog?", "How do I reset my password?"]
@@ -417,12 +307,6 @@ def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
     assert demand.add(workspace, asked_set, wanted) == []
     assert {each.text for each in demand.stored(workspace, asked_set).unasked}.isdisjoint(wanted)
     assert workspace.store.versions.all(asked_set.id)[0].action == "added from what people ask"
-
-
-def test_where_nobody_looked_an_added_question_is_set_aside(workspace, asked_set):
-    demand.store(workspace, asked_set, examined(workspace, asked_set, index=""))
-    [dog] = demand.add(workspace, asked_set, ["Can I bring my dog?"])
-    assert (dog.status, dog.reason) == ("quarantined", demand.NO_EVIDENCE)
 
 
 # Weights
@@ -442,32 +326,6 @@ def test_weights_are_counts_plus_one_with_a_mean_of_one(workspace, asked_set):
     assert workspace.store.sets.get(asked_set.id).version == before + 1
 
 
-def test_a_log_that_asks_no_question_of_the_set_changes_no_weight(
-    workspace, asked_set, command_line, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    store, version = workspace.store, lambda: workspace.store.sets.get(asked_set.id).version
-    lib = next(q for q in store.questions.all(asked_set.id) if q.id == "lib")
-    store.questions.put(asked_set.id, [replace(lib, weight=3.0)])
-    before, at = store.questions.all(asked_set.id), version()
-    (tmp_path / "log.txt").write_text("Is the swimming hall heated?\n", encoding="utf-8")
-    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
-    assert code == 0, err
-    assert "Nothing changed. The log asks no question of the set: it changes no weight." in " ".join(out.split())
-    assert (store.questions.all(asked_set.id), version()) == (before, at)
-    (tmp_path / "log.txt").write_text("How do I reset my password?\n", encoding="utf-8")
-    code, out, err = command_line("questions", "asked", "s", tmp_path / "log.txt", "--apply-weights")
-    rule = "12 of 12 questions have another weight now: weight = 1 + times asked, scaled to a mean of 1."
-    assert rule in " ".join(out.split())
-    weights = {q.id: q.weight for q in store.questions.all(asked_set.id)}
-    assert weights["pass"] == pytest.approx(2 * 12 / 13, abs=1e-6)  # 1 + 1 of 13 in all, of 12 questions
-    assert weights["lib"] == pytest.approx(12 / 13, abs=1e-6)
-    code, out, err = command_line("questions", "asked", "s", "--apply-weights")
-    assert "Nothing changed. The questions of the set have these weights." in " ".join(out.split())
-    code, out, err = command_line("questions", "asked", "s", "--apply-weights", "--json")
-    assert json.loads(out)["weights_changed"] == 0
-
-
 def test_a_weighted_mean_by_hand():
     """x = 1, 0, 1 with weights 2, 1, 1: mean 3/4; without each: 1/2, 1, 2/3; variance 2/3 Σ (m − 3/4)²."""
     found = weighted_estimate([1, 0, 1], [2, 1, 1])
@@ -483,17 +341,6 @@ def test_a_weighted_mean_by_hand():
     )  # equal weights: Student's interval of a mean
 
 
-def test_equal_weights_have_the_clustered_interval_of_a_mean():
-    random_numbers = np.random.default_rng(3)
-    values = random_numbers.uniform(size=24)
-    clusters_found = clusters_of([{n // 3} for n in range(24)])
-    known = intervals.moments(values[:, None], clusters_found)
-    reach = intervals.quantiles(known.freedom) * known.error
-    found = weighted_estimate(values, np.full(24, 2.5), clusters_found)
-    assert found.mean == pytest.approx(known.mean[0])
-    assert found.high - found.mean == pytest.approx(reach[0], rel=0.1)
-
-
 def test_intervals_of_weighted_means_hold_the_truth():
     """Documents of five questions, whose weights vary: about 95 in 100 intervals hold the mean of the population."""
     random_numbers = np.random.default_rng(11)
@@ -505,29 +352,6 @@ def test_intervals_of_weighted_means_hold_the_truth():
         found = weighted_estimate(values, weights, clusters_of([{n // 5} for n in range(100)]))
         held += found.low <= 0.5 <= found.high
     assert 0.91 <= held / rounds <= 0.99
-
-
-def test_odd_weights():
-    assert weighted_estimate([], []).mean is None
-    one = weighted_estimate([0.4], [3.0])
-    assert (one.mean, one.low, one.high) == (pytest.approx(0.4), 0, 1)
-    for weights in ([0, 1], [1], [-1, 2]):
-        with pytest.raises(UsageError):
-            weighted_estimate([1, 0], weights)
-    two = Clusters(np.array([0, 0, 1, 1]), 2)
-    assert weighted_estimate([1, 0, 1, 1], [1, 1, 1, 1], two).clusters == 2
-    assert apart(2).generalise
-
-
-def test_scores_of_a_run_are_weighted_by_what_is_asked(workspace, asked_set):
-    run = running.run(workspace, "r", RunConfig(index="terms", questions="s", retriever="bm25", k=1))
-    summary = summaries.overview(workspace, run).summary
-    weights = dict.fromkeys(summary.question_ids, 1.0) | {"pass": 9.0}
-    by_name = {mean.metric: mean for mean in demand.weighted_means(workspace, run, weights)}
-    found = dict(zip(summary.question_ids, summary.scores["recall@1"], strict=True))
-    expected = sum(weights[i] * value for i, value in found.items()) / sum(weights.values())
-    assert by_name["recall@1"].weighted.mean == pytest.approx(expected)
-    assert by_name["recall@1"].plain.mean == pytest.approx(np.mean(list(found.values())))
 
 
 # The command line
@@ -556,21 +380,3 @@ def test_the_command_reads_a_log_and_shows_it(workspace, asked_set, command_line
     assert "weighted by what is asked" in out
     code, _, err = command_line("questions", "asked", "s", tmp_path / "gone.csv")
     assert (code, "cannot be opened" in err) == (2, True)
-
-
-def test_a_log_that_cannot_be_read_changes_nothing(workspace, asked_set, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    (tmp_path / "log.csv").write_text("name,age\nAda,36\n", encoding="utf-8")
-    code, _, err = command_line("questions", "asked", "s", tmp_path / "log.csv")
-    assert (code, "question" in err) == (2, True)
-    assert demand.stored(workspace, asked_set) is None
-
-
-def test_a_question_whose_wording_changed_keeps_its_demand(workspace, asked_set):
-    read_demand = examined(workspace, asked_set)
-    questions = [
-        replace(q, text="Other words?") if q.id == "pass" else q for q in workspace.store.questions.all(asked_set.id)
-    ]
-    assert demand.weights_of(read_demand, questions)["pass"] > 5
-    rejected = [replace(q, status="rejected") if q.id == "pass" else q for q in questions]
-    assert "pass" not in demand.weights_of(read_demand, rejected)

@@ -71,19 +71,3 @@ def test_scores_are_weighted_and_weights_are_stored(home: Path) -> None:  # noqa
     weights = {q.id: q.weight for q in store.questions.all(store.sets.get("asked").id)}
     assert weights["q2"] == pytest.approx(41 * weights["q3"], rel=1e-3)
     assert "The questions of the set have these weights." in words(tab())
-
-
-def test_the_filter_is_in_the_address(home: Path) -> None:  # noqa: F811
-    with_log()
-    app = checked(show("questions", set="asked", tab="Real questions", asked="all"))
-    table = next(d.value for d in app.dataframe if "Also asked as" in d.value)
-    assert list(table["In the set"]) == ["q2", "", ""]
-
-
-def test_a_log_that_asks_no_question_of_the_set_has_no_weights_to_store(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    [file] = files.from_bytes("log.csv", b"question\nWhere is the canteen?\n")
-    demand.read_into(workspace, workspace.store.sets.get("asked"), file, workspace.store.indexes.get("small"))
-    app = tab()
-    assert button(app, "Store as the questions' weights").disabled
-    assert "The log asks no question of the set: it changes no weight." in words(app)

@@ -6,9 +6,9 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.analysis.brackets import apart_words, brackets, contenders, unbeaten
+from ragviz.analysis.brackets import brackets, unbeaten
 from ragviz.analysis.compare import Delta, Pair
-from ragviz.analysis.ties import Choice, Price, broken, words
+from ragviz.analysis.ties import Choice, Price, broken
 from ragviz.stats.differences import Difference
 
 UNDECIDED = Delta(
@@ -39,31 +39,6 @@ def test_brackets_by_hand():
     assert groups("abc", ("a", "b")) == ["ac", "bc"]
     # two by two
     assert groups("abcd", ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")) == ["ab", "cd"]
-
-
-def test_pairs_that_are_apart_are_said():
-    beats = {("a", "c"), ("a", "d"), ("b", "d")}
-    assert apart_words("abcd", list(pairs_of("abcd", beats))) == (
-        "3 of the 6 pairs are apart: a is better than c and d; b is better than d."
-    )
-    assert apart_words("abc", list(pairs_of("abc", set()))) == "None of the 3 pairs is apart."
-    assert apart_words("ab", list(pairs_of("ab", {("a", "b")}))) == "", "the verdict says it"
-
-
-def test_contenders_are_better_than_the_baseline_where_any_is():
-    def of(runs, *beats):
-        return "".join(contenders(runs, list(pairs_of(runs, set(beats)))))
-
-    assert of("abc") == "abc", "a is the baseline, and no run beats another"
-    assert of("abc", ("b", "a")) == "b", "c is not shown to be worse than b, nor to be better than a"
-    assert of("abc", ("b", "a"), ("c", "a")) == "bc"
-    assert of("abc", ("b", "a"), ("c", "a"), ("b", "c")) == "b"
-    assert of("abc", ("a", "b")) == "ac"
-
-
-def test_what_is_equivalent_is_not_apart():
-    pairs = [Pair("a", replace(UNDECIDED, run="b", verdict=verdict)) for verdict in ("equivalent", "equal")]
-    assert [brackets("ab", [pair]) for pair in pairs] == [[("a", "b")]] * 2
 
 
 RUNS = "abcdefg"
@@ -102,11 +77,3 @@ def test_the_first_of_tokens_cost_and_latency_that_differs_breaks_a_tie():
     assert broken(["large", "unknown"], prices) == Choice()
     assert broken(["small", "never made"], prices) == Choice()
     assert broken(["one"], prices) == Choice()
-
-
-def test_a_tie_is_said_with_what_broke_it():
-    said = words(["small", "large"], Choice("small", "tokens", 300, 1900))
-    assert said == (
-        "small and large cannot be told apart. The tie is broken by tokens read: small takes 300 a question, the next "
-        "1,900."
-    )

@@ -9,8 +9,6 @@ import pytest
 from ragviz.analysis import comparison_words
 from ragviz.analysis.evaluate import (
     breakdown,
-    document_clusters,
-    reference_only_words,
     summarise,
     summarise_scores,
 )
@@ -41,7 +39,6 @@ def retrieved(number, rank, groups=1):
 
 
 QUESTIONS = [question(0, 1), question(1, 1), question(2, 2), question(3, 0), question(4, 1)]
-UNKNOWN = question(5, 0)
 RESULTS = [retrieved(0, 1), retrieved(1, 0), retrieved(2, 1, 2), retrieved(3, 0, 0), retrieved(4, 4)]
 DOCUMENTS = {"q0": ["a.md"], "q1": ["手册.md"], "q2": ["a.md", "手册.md"], "q4": ["a.md"]}
 SCORES = {
@@ -97,33 +94,10 @@ def test_a_score_without_a_value_is_counted_and_not_averaged():
     assert scored.statuses == {"ok": 3, "no_answer": 1, "judge_error": 1}
 
 
-def test_a_question_of_which_only_the_reference_is_known_is_a_kind_of_its_own():
-    questions, results = [*QUESTIONS, UNKNOWN], [*RESULTS, retrieved(5, 0, 0)]
-    summary = summarise(results, questions, k=3, depth=9)
-    assert (summary.n, summary.misses, summary.unanswerable, summary.reference_only) == (4, 1, 1, 1)
-    assert reference_only_words(summary) == "1 question is reference only: no evidence known, so it is not ranked."
-    scores = {"completeness": SCORES["completeness"] | {"q5": Score("completeness", 0.75)}}
-    parts = {part.name: part for part in breakdown(summary, scores, questions, DOCUMENTS) if part.by == "kind"}
-    assert list(parts) == ["single", "multi", "reference", "unanswerable"]
-    assert (parts["reference"].questions, parts["reference"].misses) == (1, 0)
-    assert parts["reference"].metrics["completeness"].estimate.mean == 0.75
-    assert parts["reference"].metrics["recall@3"].statuses == {"not_applicable": 1}
-    assert parts["unanswerable"].questions == 1
-
-
 def test_all_is_what_the_run_s_own_summary_says(parts):
     summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
     everything = parts["all", ""].metrics
     assert {name: everything[name].estimate for name in summary.metrics} == summary.metrics
-
-
-def test_a_run_without_a_question_that_is_ranked():
-    summary = summarise([RESULTS[3]], [QUESTIONS[3]], k=3, depth=9)
-    parts = breakdown(summary, {}, [QUESTIONS[3]], {})
-    assert [(part.by, part.name, part.metrics["recall@3"].estimate.n) for part in parts] == [
-        ("all", "", 0),
-        ("kind", "unanswerable", 0),
-    ]
 
 
 def test_time_grows_with_the_questions_not_with_documents_times_questions():
@@ -144,18 +118,6 @@ def test_time_grows_with_the_questions_not_with_documents_times_questions():
         return min(times)
 
     assert seconds(640) < 24 * seconds(80)  # eight times the documents; their square would be 64
-
-
-def test_questions_about_no_document_do_not_let_an_interval_speak_of_others():
-    """Eight questions on two documents, and ten on none: two clusters, so that questions count each by itself."""
-    spans = [Span(f"d{number % 2}", 0, 4, "text") for number in range(8)]
-    asked = [Question(f"q{n}", f"Q{n}?", "A", ((span,),), "import") for n, span in enumerate(spans)]
-    asked += [Question(f"u{n}", f"U{n}?", "", (), "import") for n in range(10)]
-    clusters = document_clusters(asked)
-    assert (clusters.count, clusters.documents, clusters.generalise) == (2, 2, False)
-    assert document_clusters(asked[8:]).apart
-    many = [Question(f"m{n}", "M?", "A", ((Span(f"m{n % 6}", 0, 4, "text"),),), "import") for n in range(12)]
-    assert document_clusters([*many, *asked[8:]]).count == 16
 
 
 def test_one_question_has_no_interval_and_nor_have_equal_scores():

@@ -47,12 +47,6 @@ def test_a_model_that_never_gives_json_costs_at_most_twice_the_calls(count, fiel
     assert chat_calls(bad) <= 2 * chat_calls(good)
 
 
-def test_a_model_that_always_fails_is_stopped_too():
-    with ModelServer(fail=1.0, faults=("500",)) as bad, pytest.raises(UselessModel, match="HTTP 500"):
-        work.work(make_items(4), plan_of(bad, attempts=3), Results())
-    assert chat_calls(bad) <= 64
-
-
 def test_counts_by_hand():
     # 0.75 ** 16 = 0.01002, 0.75 ** 17 = 0.0075; binomial (24, 0.25): P(0) + P(1) = 0.0090, of 23: 0.0116.
     for usable, last in ((0, 17), (1, 24)):
@@ -62,18 +56,6 @@ def test_counts_by_hand():
             UselessModel, match=f"^{last - usable} of {last} calls for 'claims' gave nothing usable: no"
         ):
             breaker.count("claims", 0, 1, "no")
-
-
-def test_calls_are_counted_by_kind_and_together():
-    breaker = Breaker()
-    breaker.count("claims", 100, 0)
-    with pytest.raises(UselessModel, match="17 of 17 calls for 'bank'"):
-        breaker.count("bank", 0, 17, "no")
-    breaker = Breaker()
-    for kind in "abcd":
-        breaker.count(kind, 0, 4, "no")
-    with pytest.raises(UselessModel, match=r"^20 of 20 calls gave"):
-        breaker.count("e", 0, 4, "no")
 
 
 def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_good(

@@ -352,16 +352,6 @@ def cell(table: Locator, column: str, row: int) -> str:
 # The story
 
 
-def test_a_pasted_link_is_framed_though_the_server_has_served_nothing_yet(server, page):
-    page.goto(server.address("results", run="sample-knn", k="5"))
-    drawn(page)
-    sidebar = page.get_by_test_id("stSidebar")
-    for title in TITLES.values():
-        expect(sidebar.get_by_role("link", name=title, exact=True)).to_be_visible()
-    expect(page.get_by_test_id("stSidebarNav")).to_have_count(0)
-    expect(page.get_by_text("There is no corpus yet")).to_be_visible()
-
-
 @pytest.mark.parametrize("name", TITLES)
 def test_every_page_says_what_an_empty_home_lacks(server, page, name):
     page.goto(server.address(name))
@@ -401,30 +391,6 @@ def test_the_sample_is_loaded_while_the_visitor_looks_elsewhere(server, page):
     drawn(page)
     recent = page.get_by_test_id("stDataFrame")
     assert {cell(recent, "Run", row) for row in (0, 1, 2)} == set(sample.RUNS)
-
-
-def test_what_if_is_moved_by_the_keyboard_and_stands_in_the_address(server, page):
-    page.goto(server.address("results", run="sample-knn", tab="What if"))
-    drawn(page)
-    expected = server.ragviz("what-if", "sample-knn", "-k", "4")["metrics"]
-    page.locator(".st-key-if-k input[type=range]").press("ArrowRight")
-    page.wait_for_url(has_param("if-k", "4"))
-    drawn(page)
-    moved = expected["recall"]["difference"]
-    words = (
-        f"{moved['mean']:+.2f} [{moved['low']:+.2f}, {moved['high']:+.2f}] from {expected['recall']['own']['mean']:.2f}"
-    )
-    recall = page.get_by_test_id("stMetric").filter(has_text="Recall\u00a0↑")
-    expect(recall).to_contain_text(words)
-    page.reload()
-    drawn(page)
-    expect(recall).to_contain_text(words)
-    assert param(page, "k") == "3"
-    picture(page, "results-what-if")
-    page.get_by_role("button", name="Back to the run's own choices").click()
-    page.wait_for_url(lacks_param("if-k"))
-    drawn(page)
-    expect(recall).to_contain_text("as the run")
 
 
 def test_from_the_histogram_to_a_missed_question(server, page, measured):
@@ -477,67 +443,6 @@ def test_from_the_histogram_to_a_missed_question(server, page, measured):
     page.get_by_role("button", name="rank: Not in top 50").click()
     page.wait_for_url(lacks_param("rank"))
     expect(page.get_by_text(f"{total} of {total} questions", exact=True)).to_be_visible()
-
-
-def questions_compared(page: Page) -> Locator:
-    """The list of questions of two runs."""
-    return page.locator("[class*='st-key-cases-']").get_by_test_id("stDataFrame")
-
-
-def test_a_click_on_the_scatter_lists_a_point_and_a_row_of_it_opens_both_sides(server, page, measured):
-    page.goto(server.address("compare", runs="sample-knn,sample-hybrid", k="3"))
-    drawn(page)
-    points = page.locator("[class*='st-key-scatter-rank'] .js-plotly-plot .scatterlayer")
-    counts = points.locator(".textpoint text")
-    expect(counts.first).to_be_attached()
-    counts.first.scroll_into_view_if_needed()
-    most = max(range(counts.count()), key=lambda place: int(counts.nth(place).text_content() or 0))
-    count = int(counts.nth(most).text_content() or 0)
-    assert count > 1
-    page.wait_for_timeout(500)  # plotly draws, then makes itself clickable
-    click_middle(page, counts.nth(most).bounding_box())
-    page.wait_for_url(has_param("point", "1,1"))
-    expect(page.get_by_text(f"{count} questions with", exact=True)).to_be_visible()
-    drawn(page)
-    picture(page, "story-scatter_point")
-    table = questions_compared(page)
-    assert cell(table, "Rank sample-knn", 0) == "1"
-    words = cell(table, "Question", 0)
-    click_row(page, table, 0, across=100)
-    expect(page.get_by_role("heading", level=1)).to_have_text(words)
-    drawn(page)
-    expect(page.get_by_text(f"1 of {count}", exact=True)).to_be_visible()
-    expect(
-        page.get_by_text("Filter: point Rank of the evidence 1 → 1, sample-hybrid against sample-knn")
-    ).to_be_visible()
-    expect(page.locator(".rv-moves .row.gold").first).to_be_visible()
-    lines = page.locator(".rv-moves img")
-    assert lines.evaluate("image => image.complete && image.naturalWidth") > 0, "the lines between the rankings"
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Compare")
-    assert param(page, "point") == "1,1"
-
-
-def test_runs_that_are_ticked_in_the_table_are_compared(server, page, measured):
-    page.goto(server.address("runs", corpus=sample.NAME, find="sample-", fields="Recall@k,MRR"))
-    drawn(page)
-    table = page.get_by_test_id("stDataFrame").last
-    recall = measured["metrics"]["recall@3"]
-    names = [cell(table, "Run", row) for row in range(3)]
-    place = names.index("sample-knn")
-    assert cell(table, "Recall@k", place) == f"{recall['mean']:.2f} [{recall['low']:.2f}, {recall['high']:.2f}]"
-    compare = page.get_by_test_id("stMain").get_by_role("button", name="Compare", exact=True)
-    expect(compare).to_be_disabled()
-    click_row(page, table, place, across=16)
-    expect(page.get_by_text("Tick one more run")).to_be_visible()
-    expect(compare).to_be_disabled()
-    click_row(page, table, names.index("sample-hybrid"), across=16)
-    expect(page.get_by_text("common questions to compare")).to_be_visible()
-    picture(page, "runs-ticked")
-    compare.click()
-    page.wait_for_url("**/compare?*")
-    drawn(page)
-    assert sorted((param(page, "runs") or "").split(",")) == ["sample-hybrid", "sample-knn"]
 
 
 @pytest.fixture(scope="module")
@@ -680,45 +585,6 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     expect(page.locator(".rv-text")).to_have_text(NOTES["阀门.txt"].decode())
 
 
-def test_an_index_with_choices_of_its_own_is_built_at_the_first_click(server, page, measured):
-    """The form's widgets hold parameters of the address, beside which the page writes its own."""
-    page.goto(server.address("index", corpus=sample.NAME, tab="New index", chunker="recursive", chunk_size="60"))
-    drawn(page)
-    page.get_by_label("Name", exact=True).fill("at the first click")
-    page.get_by_label("Name", exact=True).press("Enter")
-    drawn(page)
-    page.get_by_role("button", name="Build index").click()
-    page.wait_for_url(has_param("index", "at the first click"))
-    expect(page.get_by_test_id("stSidebar").get_by_test_id("stProgress")).to_have_count(0, timeout=LONG)
-    drawn(page)
-
-
-def test_the_filter_of_the_question_table_works_while_it_is_edited(server, page, measured):
-    page.goto(server.address("questions", corpus=sample.NAME, set="sample-questions", **{"in-table": "true"}))
-    drawn(page)
-    rejected = page.get_by_test_id("stButtonGroup").get_by_text("rejected", exact=True)
-    press(page, rejected, has_param("status", "rejected"))
-    drawn(page)
-
-
-def test_three_retrievers_answer_side_by_side(server, page, measured):
-    page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200"))
-    drawn(page)
-    page.get_by_label("Query").fill("How often is the mirror washed?")
-    page.get_by_role("button", name="Search", exact=True).click()
-    columns = page.get_by_test_id("stColumn")
-    for retriever in ("knn", "bm25", "hybrid"):
-        column = columns.filter(has=page.get_by_text(retriever, exact=True)).filter(has=page.locator(".rv-score"))
-        expect(column.locator(".rv-score").first).to_be_visible(timeout=LONG)
-        expect(column.locator(".rv-score")).to_have_count(10, timeout=LONG)
-        expect(column.get_by_role("link").first).to_be_visible()
-    assert param(page, "query") == "How often is the mirror washed?"
-    drawn(page)
-    columns.filter(has_text="mirror").get_by_role("link").first.click()
-    page.wait_for_url(lambda url: "/documents?" in url and "at=" in url)
-    expect(page.locator(".rv-text .focus").first).to_be_visible()
-
-
 def test_one_click_makes_the_run_that_rescues(server, page, measured):
     """The sample comes with its replays: the row of its other index lists what it breaks, and its run has what it says.
 
@@ -744,23 +610,6 @@ def test_one_click_makes_the_run_that_rescues(server, page, measured):
     assert again["runs"] == [name]
     assert {name: again[name] for name in ("rescued", "broken")} == {name: row[name] for name in ("rescued", "broken")}
     assert server.process("runs", "delete", name, "--yes").returncode == 0
-
-
-def test_three_searches_in_a_row_all_count(server, page, measured):
-    page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200"))
-    drawn(page)
-    box = page.get_by_label("Query")
-    for number, (query, word) in enumerate(
-        [("How often is it washed?", "washed"), ("lodge", "lodge"), ("ice", "ice")] * 2
-    ):
-        box.fill(query)
-        if number < 3:
-            box.press("Enter")
-        else:
-            page.get_by_role("button", name="Search", exact=True).click()
-        page.wait_for_url(has_param("query", query))
-        drawn(page)
-        expect(page.locator(".rv-text").filter(has_text=word).first).to_be_visible()
 
 
 def choose(page: Page, label: str, option: str) -> None:
@@ -886,30 +735,6 @@ def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged)
                 settled(page)
                 picture(page, f"{name}-{width}-{scheme}")
     context.close()
-
-
-WITH_TABLES: tuple[tuple[str, dict[str, str]], ...] = (
-    ("documents", {}),
-    ("questions", {"set": "sample-questions", "in-table": "true"}),
-    ("results", {"run": "sample-knn"}),
-    ("runs", {}),
-    ("compare", {"runs": "sample-knn,sample-hybrid"}),
-)
-
-
-@pytest.mark.parametrize("width", [1440, 1024])
-@pytest.mark.parametrize(("name", "params"), WITH_TABLES, ids=lambda part: part if isinstance(part, str) else "")
-def test_the_toolbar_of_a_table_lies_over_nothing_that_can_be_pressed(server, page, measured, name, params, width):
-    """It floats above its table while the mouse is there, or a cell has the focus."""
-    page.set_viewport_size({"width": width, "height": 900})
-    page.goto(server.address(name, corpus=sample.NAME, **params))
-    drawn(page)
-    tables = page.get_by_test_id("stDataFrame")
-    for place in range(tables.count()):
-        tables.nth(place).hover()
-        expect(page.get_by_test_id("stElementToolbar").locator("visible=true").first).to_be_visible()
-        settled(page)  # it slides up
-        assert covered(page) == [], f"table {place} of {name}"
 
 
 def covered(page: Page) -> list[str]:

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.core.chunk import Chunk
-from ragviz.core.errors import InputError
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.span import Span
 from ragviz.metrics.characters import (
@@ -65,31 +64,6 @@ def test_stale_evidence_counts_and_is_not_found():
 
 def test_no_questions():
     assert [array.shape for array in values([], {}, depth=3)] == [(0, 3)] * 5
-
-
-def test_wrong_input_is_refused():
-    with pytest.raises(InputError, match=r"1 question had .* 'q' first"):
-        measure_characters(read([retrieved("q", ("d", 0, 1))], 1), {})
-    foreign = Retrieved("q", Ranking(("MARCO_1",), (1.0,)), (("MARCO_1",),))
-    with pytest.raises(InputError, match="'MARCO_1'"):
-        measure_characters(read([foreign], 1), {"q": ((Span("d", 0, 1),),)})
-
-
-@pytest.mark.parametrize("chunk_id", ["d-00000009-00000003", "d-1-99999999999999999999", "d-x-1", "1-2", "d--5-2"])
-def test_an_id_that_names_no_place_is_refused_by_name(chunk_id):
-    ids = (Chunk.make_id("0123456789abcdef", 0, 5), chunk_id)
-    results = [Retrieved("q", Ranking(ids, (2.0, 1.0)), (("gold",),))]
-    with pytest.raises(InputError, match=f"'{chunk_id}'"):
-        measure_characters(read(results, 2), {"q": ((Span("d", 0, 1),),)})
-
-
-def test_ids_longer_than_usual_are_read_too():
-    """The 100-millionth character has nine digits."""
-    document = "0123456789abcdef"
-    cuts = [(document, 99_999_990, 100_000_010), (document, 0, 10)]
-    recall, precision, *_ = values([retrieved("q", *cuts)], {"q": ((Span(document, 100_000_000, 100_000_020),),)}, 2)
-    assert recall[0].tolist() == [0.5, 0.5]
-    assert precision[0] == pytest.approx([0.5, 10 / 30])
 
 
 def test_more_questions_than_one_block_are_the_same_as_one_by_one():

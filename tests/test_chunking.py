@@ -3,7 +3,6 @@
 import gc
 import re
 import time
-from bisect import bisect_right
 from itertools import pairwise
 
 import pytest
@@ -201,43 +200,6 @@ def test_headings_stay_with_their_text_and_words_stay_whole(blocks, chunker, siz
                 assert own_count(text, spans, *whole.span()) > size, (chunk, word)
 
 
-def test_a_heading_goes_with_the_first_sentence_of_its_section():
-    text = "It rained all day long.\n\n## Spare parts\n\nThey are kept in the hall. Ask Emil for the key of it."
-    assert [c.text for c in cut(text, "sentences", size=14)] == [
-        "It rained all day long.",
-        "## Spare parts\n\nThey are kept in the hall.",
-        "Ask Emil for the key of it.",
-    ]
-    # By tokens, 6 + 4 + 6 would fill the first; but the heading and 40 characters after it (4 + 7 + 3) need one chunk.
-    assert [c.text for c in cut(text, "tokens", size=16)] == [
-        "It rained all day long.",
-        "## Spare parts\n\nThey are kept in the hall. Ask Emil for the key",
-        "of it.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("media_type", "text", "bare"),
-    [
-        ("text/markdown", "A b.\n\n# Title\n\nC d e f.", False),
-        ("text/html", "A b.\n\n# Title\n\nC d e f.", False),
-        ("application/vnd.openxmlformats-officedocument.wordprocessingml.document", "A b.\n\n# Title\n\nC d.", False),
-        ("text/markdown", "A b.\n\nTitle\n=====\n\nC d e f.", False),
-        ("text/x-rst", "A b c d.\n\n=====\nTitle\n=====\n\nC d e f.", False),
-        ("text/asciidoc", "A b.\n\n== Title\n\nC d e f.", False),
-        ("text/org", "A b.\n\n* Title\n\nC d e f.", False),
-        ("text/plain", "A b.\n\n# Title\n\nC d e f.", True),  # a comment of a program, or a number
-        ("application/pdf", "A b.\n\n# Title\n\nC d e f.", True),
-        ("text/markdown", "```\n\n# Title\n```\nC d e f.", True),
-    ],
-)
-def test_headings_of_every_format(media_type, text, bare):
-    at = text.index("C d")
-    size = own_count(text, WORD_PIECES.offsets(text), 0, at)  # a chunk that would end with the heading
-    chunks = cut(text, size=size, media_type=media_type)
-    assert (chunks[0].end == len(text[:at].rstrip())) == bare, chunks
-
-
 @settings(max_examples=150, deadline=None)
 @given(text=texts, chunker=st.sampled_from(["tokens", "sentences"]))
 def test_no_grapheme_is_cut(text, chunker):
@@ -276,12 +238,6 @@ def test_a_word_is_cut_only_where_it_is_longer_than_a_chunk():
     assert [c.text for c in cut(text, size=9)] == text.split()
     assert [c.text for c in cut("unhappiness", size=2)] == ["unha", "ppiness"]
     assert [c.text for c in cut("unhappiness", size=1)] == ["un", "ha", "pp", "iness"]
-
-
-def test_characters_that_the_tokenizer_drops_stay_with_their_neighbours():
-    text = "one\u200b two \ufffd\ufffd three"
-    assert [c.text for c in cut(text, size=1)] == ["one\u200b", "two \ufffd\ufffd", "three"]
-    assert [(c.text, c.tokens) for c in cut(" \u200b ")] == [("\u200b", 0)]
 
 
 def test_sentences_by_hand():
@@ -377,11 +333,6 @@ def test_a_chunkers_own_parameters_are_checked(options, message, monkeypatch):
         chunking.check(IndexConfig(chunker="words", chunker_options=options))
 
 
-def test_a_chunker_without_parameters_takes_none():
-    with pytest.raises(UsageError, match="chunker 'tokens' has no parameter 'words': it has none"):
-        chunking.check(IndexConfig(chunker_options={"words": 3}))
-
-
 def test_a_chunkers_own_parameters_are_used_and_change_the_hash(monkeypatch):
     monkeypatch.setitem(chunking.CHUNKERS, "words", WORDS)
     usual, two = IndexConfig(chunker="words"), IndexConfig(chunker="words", chunker_options={"words": 2})
@@ -389,19 +340,6 @@ def test_a_chunkers_own_parameters_are_used_and_change_the_hash(monkeypatch):
     assert made == [["a b c", "d e"], ["a b", "c d", "e"]]
     assert usual.hash() != two.hash()
     assert WORDS.without_defaults({"words": 3, "share": 0.25}) == {"share": 0.25}
-
-
-def test_sentences_must_be_passed_in():
-    with pytest.raises(UsageError, match="sentences"):
-        chunking.split(document("one two"), IndexConfig(chunker="sentences"), WORD_PIECES)
-
-
-def test_pages_overlaps_and_long_chunks():
-    chunks = cut("one two three four five six", size=3, overlap=1)
-    assert [c.text for c in chunks] == ["one two three", "three four five", "five six"]
-    assert chunking.overlaps(chunks) == [(8, 13), (19, 23)]
-    assert chunking.overlaps(cut("one two three", size=1)) == []
-    assert [c.text for c in chunking.longer_than(chunks, 2)] == ["one two three", "three four five"]
 
 
 @pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
@@ -418,16 +356,6 @@ def test_large_documents_take_a_second_or_so(chunker):
     assert len(text) > 240_000
     assert len(chunks) > 200
     assert time.process_time() - started < 3 * tokenizing + 1
-
-
-@pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
-def test_very_long_words(chunker):
-    text = "=" * 8000 + "字" * 8000 + "x" * 8000 + "https://example.org/" * 400
-    chunks = cut(text, chunker)
-    assert all(c.tokens <= 200 for c in chunks)
-    assert chunks[0].start == 0
-    assert chunks[-1].end == len(text)
-    assert all(left.end == right.start for left, right in pairwise(chunks))
 
 
 LONG = {
@@ -452,39 +380,3 @@ def test_a_text_tokenized_in_windows_is_cut_as_in_one(chunker, language_of_text,
     monkeypatch.setattr(tokens, "WINDOW", 1500)
     monkeypatch.setattr(recursive_chunker, "PART", 4000)
     assert cut(text, chunker, 60, overlap, lang=language_of_text) == whole
-
-
-class Merged:
-    """Reads pairs of letters as one token: what it makes of a part of a word depends on where that begins."""
-
-    def offsets(self, text):
-        spans = []
-        for word in re.finditer(r"\w+|[^\w\s]", text):
-            spans += [(at, min(at + 2, word.end())) for at in range(word.start(), word.end(), 2)]
-        return spans
-
-
-@pytest.mark.parametrize("tokenizer", [*TOKENIZERS, "merged"])
-def test_windows_have_the_tokens_of_the_whole(tokenizer, monkeypatch):
-    reader = (TOKENIZERS | {"merged": Merged()})[tokenizer]
-    monkeypatch.setattr(tokens, "WINDOW", 2000)
-    monkeypatch.setattr(tokens, "CONTEXT", 200)
-    for text in (*LONG.values(), "_" * 3000, "".join(PIECES) * 5):
-        ends = sorted(end for _, end in reader.offsets(text))
-        counted = tokens.Tokens(text, reader)
-        places = range(0, len(text), 7)
-        assert [counted.before(at) for at in places] == [bisect_right(ends, at) for at in places]
-
-
-@pytest.mark.parametrize("unit", ["_", "字", "x", "*a_ ", "> ", "`", "\u0301", "["])
-@pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
-def test_time_grows_with_the_length(chunker, unit):
-    def seconds(length: int) -> float:
-        gc.disable()
-        began = time.process_time()
-        chunks = cut(unit * (length // len(unit)), chunker)
-        assert chunks[-1].end >= length - len(unit)
-        return time.process_time() - began
-
-    seconds(100)
-    assert seconds(80_000) < 10 * seconds(20_000) + 0.2, "four times the length; the square takes sixteen times"

@@ -9,17 +9,15 @@ import pytest
 
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import sides
-from ragviz.analysis.compare import Comparison, metric_of, outcomes, pairs, ranking_by, standings_by, with_rule
-from ragviz.analysis.comparison_words import difference_words, missing_words, rule_words, sentence, to_json, verdict
+from ragviz.analysis.compare import Comparison, outcomes, pairs, with_rule
+from ragviz.analysis.comparison_words import missing_words, rule_words, sentence, to_json
 from ragviz.analysis.rules import Rule
-from ragviz.analysis.sides import column, settings_that_differ
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.metrics.registry import REGISTRY
-from ragviz.questions import without_model
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import paired_difference
 from ragviz.stats.intervals import estimate
@@ -106,93 +104,11 @@ def test_where_lower_is_better_the_lower_value_wins(monkeypatch):
     assert (mrr.difference.wins, mrr.difference.losses) == (20, 1)
 
 
-def test_sentence_names_what_beats_what_trails_and_what_is_not_significant():
-    knn, hybrid = side("knn", [1] * 15 + [0] * 25), side("hybrid", [0] + [1] * 14 + [2] * 20 + [0] * 5)
-    difference = compare([knn, hybrid]).metrics["recall@3"].deltas[0].difference
-    interval = f"[+{difference.low:.2f}, +{difference.high:.2f}]"
-    beats = f"hybrid beats knn on Recall@3: +0.47 {interval}"
-    assert sentence(compare([knn, hybrid]), ["recall"]) == f"{beats}."
-    assert sentence(compare([hybrid, knn]), ["recall@3"]).startswith("knn trails hybrid on Recall@3: −0.47 [−0.")
-    bm25 = side("bm25", [1] * 14 + [2] + [0] * 25)
-    mrr = compare([knn, bm25]).metrics["mrr"].deltas[0].difference
-    assert mrr.mean == pytest.approx(-0.5 / 40)
-    assert sentence(compare([knn, bm25])) == (
-        "bm25 equals knn on Recall@3 for each of 40 questions; "
-        f"bm25 against knn on MRR: −0.01 [−{-mrr.low:.2f}, {mrr.high:.2f}], undecided."
-    )
-    three = compare([knn, bm25, hybrid])
-    assert sentence(three, ["recall"]) == f"bm25 equals knn on Recall@3 for each of 40 questions; {beats}."
-
-
 def test_only_common_answerable_questions_are_paired_and_it_is_noted():
     comparison = compare([side("a", [1, None, 2, 0]), side("b", [2, 1, 1])])
     assert comparison.question_ids == ("q0", "q2")
     assert comparison.values["mrr"].tolist() == [[1, 0.5], [0.5, 1]]
     assert comparison.notes == ("Compared on the 2 questions that all runs have with evidence; a has 3, b has 3.",)
-
-
-def test_other_order_of_questions_is_paired_by_id():
-    a, b = side("a", [1, 2, 0]), side("b", [1, 2, 0])
-    turned = RunSide("b", b.config, b.fingerprint, list(reversed(b.results)))
-    assert compare([a, turned]).metrics["mrr"].deltas[0].difference.ties == 3
-
-
-def test_other_fingerprints_k_and_depth_are_noted():
-    b = side("b", [1, 1], fingerprint={"corpus": "beef", "questions": "9a9a", "metrics": "2"}, k=5, depth=7)
-    comparison = compare([side("a", [1, 1]), b])
-    assert (comparison.k, comparison.depth) == (3, 7)
-    assert comparison.notes == (
-        "The runs differ in corpus (a c0ffee, b beef): a difference may come from that, not from the settings.",
-        "The runs differ in metrics (a none, b 2): a difference may come from that, not from the settings.",
-        "Compared at k = 3; the runs' own k is: a 3, b 5.",
-        "Compared to depth 7, MRR and MAP too; the runs' own depth is: a 10, b 7.",
-    )
-    assert "recall@5" in compare([b, side("a", [1, 1])]).metrics
-
-
-def test_other_versions_of_the_questions_are_named_and_not_their_hashes():
-    a, b = side("a", [1, 1]), side("b", [1, 1], fingerprint={**FINGERPRINT, "questions": "beef"})
-    named = [replace(each, named={"questions": f"version {n} of asked"}) for n, each in ((1, a), (2, b))]
-    why = "a difference may come from that, not from the settings."
-    assert compare(named).notes == (
-        f"The runs differ in questions (a version 1 of asked, b version 2 of asked): {why}",
-    )
-    assert compare([a, named[1]]).notes == (
-        f"The runs differ in questions (a {FINGERPRINT['questions']}, b beef): {why}",
-    )
-
-
-def test_nested_settings_are_separate_rows():
-    a = side("x", [1], index={"chunker": "tokens", "chunk_size": 200, "options": {}})
-    b = side("x", [1], index={"chunker": "tokens", "chunk_size": 400, "options": {"m": 16}})
-    rows = {row.key: row.values for row in settings_that_differ([a, b])}
-    assert rows == {"index.chunk_size": (200, 400), "index.options.m": (None, 16)}
-
-
-def test_a_choice_that_a_run_does_not_use_does_not_differ():
-    """Without hybrid retrieval there is no RRF constant: two hybrid runs differ in it, and a third has none."""
-    plain, hybrid, other = (
-        side("a", [1], retriever="bm25", rrf_constant=10),
-        side("b", [1], retriever="hybrid", rrf_constant=60),
-        side("c", [1], retriever="hybrid", rrf_constant=20),
-    )
-    differing = {setting.key: setting.values for setting in settings_that_differ([plain, hybrid])}
-    assert differing == {"retriever": ("bm25", "hybrid")}
-    differing = {setting.key: setting.values for setting in settings_that_differ([plain, hybrid, other])}
-    assert differing["rrf_constant"] == (None, 60, 20)
-
-
-def test_the_verdict_on_many_runs_groups_them():
-    runs = [side("base", [1] * 20 + [0] * 20), side("good", [1] * 40), side("bad", [0] * 40)]
-    runs += [side(f"same{n}", [1] * 20 + [0] * 20) for n in range(2)]
-    comparison = compare(runs)
-    good, bad, *_ = (difference_words(delta.difference) for delta in comparison.rows["recall@3"].deltas)
-    assert good.startswith("+0.50 [+0.3")
-    assert verdict(comparison, "recall@3") == (
-        f"Of 4 runs against base on Recall@3: good {good} is better; bad {bad} is worse; 2 are equal (0.00)."
-    )
-    assert verdict(compare(runs[:2]), "recall@3") == f"good beats base on Recall@3: {good}."
-    assert ranking_by(comparison, "recall@3") == [1, 0, 3, 4, 2]
 
 
 def test_outcomes_list_the_questions_greatest_difference_first():
@@ -303,18 +219,6 @@ def test_missing_scores_are_described_and_bounded():
     assert whole.answers["completeness"].deltas[0].missing is None
 
 
-def test_a_question_that_no_run_can_have_a_score_for_is_not_missing():
-    """Of six questions the metric applies to q4 in no run, to q5 only in a; a lacks the score of q2."""
-    nothing = Score("completeness", None, "not_applicable")
-    a, b = answered("a", [1, 0, None, 1, None, 1]), answered("b", [1, 1, 1, 1, None, None])
-    for each, question_id in ((a, "q4"), (b, "q4"), (b, "q5")):
-        each.scores["completeness"][question_id] = nothing
-    assert not column({"q": nothing}).applicable.any()
-    lacking = compare([a, b]).answers["completeness"].deltas[0].missing
-    assert (lacking.n, lacking.baseline, lacking.other, lacking.both) == (5, 1, 1, 0), "q5 applies in a"
-    assert (lacking.low, lacking.high) == pytest.approx(((1 + 0 - 1) / 5, (1 + 1 + 0) / 5))
-
-
 def test_a_run_without_scores_does_not_take_them_from_the_others():
     """c has scores for two questions only: a and b are still compared by all ten, their means are over those two."""
     scores = [0.0, 1.0] * 5
@@ -330,40 +234,6 @@ def test_a_run_without_scores_does_not_take_them_from_the_others():
     assert {(p.baseline, p.delta.run): p.delta.difference.n for p in pairs(comparison, "completeness")} == {
         ("a", "b"): 10, ("a", "c"): 2, ("b", "c"): 2,
     }  # fmt: skip
-
-
-def test_three_runs_have_standings():
-    """c is best and a worst on each of 40 questions; b and b2 are the same."""
-    a, b, c = side("a", [0] * 40), side("b", [2] * 40), side("c", [1] * 40)
-    comparison = compare([a, b, replace(b, name="b2"), c])
-    found = standings_by(comparison, "mrr", pairs(comparison, "mrr"))
-    assert [(each.low, each.high) for each in found] == [(4, 4), (2, 3), (2, 3), (1, 1)]
-    assert [each.best for each in found] == [0, 0, 0, 1]
-    assert standings_by(compare([a, b]), "mrr", []) == []
-    assert to_json(comparison, "mrr")["standings"][3] == {"run": "c", "low": 1, "high": 1, "best": 1.0}
-
-
-def test_power_goes_with_the_difference():
-    comparison = compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])])
-    delta = comparison.metrics["recall@3"].deltas[0]
-    spread = np.std([0] * 59 + [1], ddof=1)
-    assert delta.detectable == pytest.approx(2.801585 * spread / np.sqrt(60))
-    in_all = (2.801585 * spread * 60) ** 2
-    assert (delta.needed.questions, delta.needed.documents) == (int(np.ceil(in_all - 60)),) * 2
-    said = sentence(compare([side("a", [1, 0] * 30), side("b", [1, 0] * 29 + [1, 1])]), ["recall"])
-    assert f"undecided (about {delta.needed.questions:,} more questions from " in said
-    same = compare([side("a", [1, 0]), side("b", [1, 0])]).metrics["recall@3"].deltas[0]
-    assert (same.detectable, same.needed, same.p_adjusted) == (None, None, 1)
-
-
-def test_character_metrics_when_the_evidence_is_given():
-    def at(name, start, end):
-        chunk = Chunk.make_id("d", start, end)
-        return RunSide(name, {"k": 1, "depth": 1}, {}, [Retrieved("q", Ranking((chunk,), (1.0,)), ((chunk,),))])
-
-    comparison = compare([at("short", 0, 10), at("long", 0, 40)], evidence={"q": ((Span("d", 0, 20),),)})
-    assert comparison.values["character_recall@1"].tolist() == [[0.5], [1]]
-    assert comparison.values["character_precision@1"].tolist() == [[1], [0.5]]
 
 
 def test_what_cannot_be_compared_is_refused():
@@ -422,13 +292,6 @@ def test_exploratory_metrics_of_rankings_and_answers_are_corrected_together():
     assert [d.p_adjusted for d in deltas] != pytest.approx([d.difference.p_value for d in deltas])
 
 
-def test_what_questions_made_without_a_model_can_tell_is_noted():
-    generated = {f"q{n}": "extractive" if n < 3 else "hand" for n in range(5)}
-    sides = [side("bm25", [1, 2, 3, 1, 2]), side("knn", [2, 1, 3, 0, 1])]
-    assert compare(sides, generators=generated).notes == (without_model.words(list(generated.values())),)
-    assert compare(sides, generators=None).notes == ()
-
-
 def test_scores_of_two_versions_are_not_compared_and_two_judges_are_noted():
     old, new = with_scores("a", [0.5, 1.0]), with_scores("b", [1.0, 1.0], version="2")
     comparison = compare([old, new])
@@ -439,13 +302,6 @@ def test_scores_of_two_versions_are_not_compared_and_two_judges_are_noted():
         "The answers were judged by different models (a small, b large): a difference may come from the judge."
     )
     assert list(two_judges.answers) == ["completeness"]
-
-
-def test_a_metric_that_one_run_lacks_is_left_out():
-    comparison = compare([with_scores("a", [0.5, 1.0]), with_scores("b", [1.0, 1.0], metric="token_f1")])
-    assert (comparison.answers, comparison.notes) == ({}, ())
-    none = compare([with_scores("a", [None, 1.0]), with_scores("b", [1.0, None])])
-    assert none.answers == {}
 
 
 def answered(name, values):
@@ -488,14 +344,3 @@ def test_every_pair_is_compared_and_corrected_over_the_pairs():
     turned = compare([b, c, a]).answers["completeness"].deltas[0]
     assert turned.difference.mean == pytest.approx(found[2].delta.difference.mean)
     assert to_json(comparison, "completeness")["pairs"][2]["baseline"] == "b"
-
-
-def test_a_metric_is_named_with_or_without_its_k():
-    comparison = compare([side("a", [1, 2]), side("b", [2, 1])])
-    assert [metric_of(comparison, name) for name in ("", "recall", "recall@3", "mrr")] == [
-        *["recall@3"] * 3,
-        "mrr",
-    ]
-    for wrong in ("recall@5", "faithfulness"):
-        with pytest.raises(NotFoundError, match=f"'{wrong}' is not compared"):
-            metric_of(comparison, wrong)

@@ -2,12 +2,10 @@
 
 import json
 import random
-from dataclasses import replace
 
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.span import Span
@@ -100,18 +98,6 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
     assert measurements.summary_of(workspace, first).metrics["recall@1"].mean == 1.0
 
 
-def test_an_index_updated_by_hand_is_told_by_when_documents_were_added(asked):
-    """What the earlier index held is not known then: a replaced document without questions counts as new."""
-    workspace, corpus, question_set, first = asked
-    change_documents(workspace, corpus)
-    indexing.build_index(workspace, corpus, "index", PLAIN)
-    later = running.run(workspace, "second", first.config)
-    found = competition.competition(workspace, first, later)
-    assert found.added == ("e.md", "new.md")
-    assert (found.total.lost, found.total.to_competition) == (2, 2)
-    assert workspace.store.sets.fact(question_set.id, f"{competition.INDEXED}{first.id}") is None
-
-
 def test_a_run_again_that_was_interrupted_after_the_update_still_knows_what_is_new(asked, monkeypatch):
     workspace, corpus, _, first = asked
     change_documents(workspace, corpus)
@@ -155,17 +141,6 @@ def test_without_the_added_documents_every_question_is_as_before(workspace):
     assert all(each.above > 0 for each in found.lost)
 
 
-def test_what_cannot_be_compared_is_refused(asked):
-    workspace, corpus, _, first = asked
-    with pytest.raises(UsageError, match="k is 11, and the runs rank 10 chunks"):
-        competition.competition(workspace, first, first, 11)
-    later = competition.run_again(workspace, first, "second")
-    change_documents(workspace, corpus)
-    indexing.build_index(workspace, corpus, "index", PLAIN)
-    with pytest.raises(UsageError, match="built anew or deleted since"):
-        competition.competition(workspace, first, later)
-
-
 def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line, monkeypatch):
     workspace, corpus, _, _ = asked
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
@@ -182,18 +157,3 @@ def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line,
     assert "Unchanged: 1 document, which --json lists too." in out
     assert [row["document"] for row in body["rows"]] == ["a.md", "d.md", "b.md"]
     assert len(workspace.store.runs.all()) == runs  # it is not made a second time
-
-
-def test_an_index_that_was_cut_in_another_way_since_is_told(asked, command_line, monkeypatch):
-    """Then recall may differ for that, without a new document."""
-    workspace, corpus, _, first = asked
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    code, out, _ = command_line("runs", "again", "first", "--name", "same", "--json")
-    assert (code, [line for line in json.loads(out)["words"] if "other choices" in line]) == (0, [])
-    indexing.build_index(workspace, corpus, "index", replace(PLAIN, chunker="sentences", chunk_size=40))
-    code, out, _ = command_line("runs", "again", "first", "--json")
-    warning = json.loads(out)["words"][0]
-    assert (code, first.provenance["index_config"]["chunker"]) == (0, "tokens")
-    assert warning.startswith("The index was built with other choices since: 'first' was made on tokens 200, overlap 0")
-    assert "'first, again' on sentences 40, overlap 0" in warning
-    assert warning in " ".join(command_line("runs", "again", "first")[1].split())

@@ -71,12 +71,6 @@ def test_an_index_counts_a_replaced_document_as_changed_only(workspace, corpus):
     assert sorted(removed) == sorted([replaced.id, deleted.id]), "its successor was deleted"
 
 
-def test_names_cannot_leave_their_place(workspace, corpus):
-    outcome = corpora.add_file(workspace, corpus, "../../etc/passwd.txt", b"some text here")
-    assert ".." not in outcome.name
-    assert [d.name for d in workspace.store.documents.all(corpus.id)] == [outcome.name]
-
-
 def test_a_file_over_the_limit_is_not_even_read(workspace, corpus, tmp_path):
     big = tmp_path / "big.txt"
     with big.open("wb") as handle:

@@ -10,9 +10,8 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import coverage_map, health_sentences
-from ragviz.health.coverage_map import FOUND, MISSED, NEVER, CoverageMap
+from ragviz.health.coverage_map import FOUND, MISSED, NEVER
 from ragviz.index import indexing
-from ragviz.report import coverage_plots
 from ragviz.runs import running
 from ragviz.workspace import Workspace
 from tests.test_pages import Hashing
@@ -40,21 +39,6 @@ def test_rows_that_were_not_sampled_are_projected_on_the_same_components():
     part, _ = coverage_map.placed(rows, most=300)
     assert part.shape == whole.shape
     assert abs(np.corrcoef(whole[:, 0], part[:, 0])[0, 1]) > 0.98
-
-
-@pytest.mark.parametrize("shape", [(0, 8), (1, 8), (5, 0), (3, 1)])
-def test_few_rows_or_dimensions_have_a_place(shape):
-    xy, explained = coverage_map.placed(np.ones(shape, np.float32))
-    assert xy.shape == (shape[0], 2)
-    assert explained == 0.0
-
-
-def test_texts_that_share_rare_words_are_near():
-    texts = [["the", "pump", "leaks"], ["the", "pump", "drips"], ["the", "tea", "room"], []]
-    vectors = coverage_map.of_words(texts)
-    near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
-    assert near > 0.2 > far
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1, 1, 0])
 
 
 def test_all_that_is_missed_is_drawn_and_the_rest_by_chance():
@@ -116,36 +100,3 @@ def test_chunks_are_asked_about_missed_or_neither(filled):
     without = coverage_map.coverage_map(workspace, index, questions)
     assert without.total == (1, 2, 0)
     assert "missed" not in health_sentences.coverage(without)
-
-
-def test_of_many_chunks_some_are_left_out_and_that_is_said(filled):
-    workspace, questions, ids, _ = filled
-    index, run = workspace.store.indexes.get("index"), workspace.store.runs.get("words")
-    coverage = coverage_map.coverage_map(workspace, index, questions, run, most=2)
-    assert set(coverage.ids) == {ids["a.txt"], ids["b.txt"]}
-    assert coverage.total == (1, 1, 1), "all are counted"
-    assert "Drawn are 2" in health_sentences.coverage(coverage)
-
-
-def of_size(n):
-    random = np.random.default_rng(3)
-    states = random.integers(0, 3, n).astype(np.int8)
-    counts = np.bincount(states, minlength=3)
-    ids = tuple(Chunk.make_id(f"{i:016d}", 0, 9) for i in range(n))
-    xy = random.standard_normal((n, 2)).astype(np.float32)
-    total = (int(counts[0]), int(counts[1]), int(counts[2]))
-    return CoverageMap(ids, xy, states, ("手册 <b>.md",) * n, total, "words", 0.4, "run", 3)
-
-
-def test_the_figure_is_drawn_by_webgl_and_its_points_name_rows():
-    coverage = of_size(60)
-    figure = coverage_plots.coverage_scatter(coverage, selected=coverage.ids[7])
-    *traces, ring = figure.data
-    assert {trace.type for trace in figure.data} == {"scattergl"}
-    rows = sorted(int(row) for trace in traces for row in trace.customdata[:, 0])
-    assert rows == list(range(60))
-    for state, trace in enumerate(traces):
-        assert {int(coverage.states[row]) for row in trace.customdata[:, 0]} == {state}
-    assert (ring.x[0], ring.y[0]) == tuple(coverage.xy[7])
-    assert traces[0].text[0] == "手册 &lt;b&gt;.md"
-    assert figure.layout.meta["alt"].startswith("Chunks of the index in two dimensions")

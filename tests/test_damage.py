@@ -9,7 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,6 @@ from ragviz.runs import running
 from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.ui import cache
 from ragviz.workspace import Workspace
-from tests.conftest import CommandResult
 from tests.model_server import ModelServer
 from tests.test_pages import PAGES, visit, words
 
@@ -323,21 +322,6 @@ def stretched(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Iterator
     building.join()
 
 
-def test_an_index_that_is_being_published_is_no_damage(workspace: Workspace, stretched: tuple[Thread, Event]):
-    building, written = stretched
-    before = workspace.store.indexes.get("my pumps")
-    Timer(0.5, written.set).start()
-    assert damage.damage(workspace, before) == ""
-    building.join()
-    assert [f.chunk.text for f in search.search(workspace, before, "east pipe", "bm25", 2)] == [
-        "The east pipe costs 42 euros a year.", "The east pump costs 42 euros a year."
-    ]  # fmt: skip
-    current = running.run(workspace, "r", RunConfig(before.id, workspace.store.sets.get("q").id, "bm25", k=3, depth=5))
-    assert [r.gold for r in workspace.store.rankings.all(current.id)] != [()]
-    with pytest.raises(SearchError, match="'my pumps' was rebuilt meanwhile, so the results are discarded: start"):
-        search.retriever(workspace, before, "bm25")(["east"], 3)
-
-
 def test_a_build_that_was_killed_after_it_published_is_damage(
     workspace: Workspace, stretched: tuple[Thread, Event], monkeypatch: pytest.MonkeyPatch
 ):
@@ -348,44 +332,6 @@ def test_a_build_that_was_killed_after_it_published_is_damage(
 
 
 NOBODY = "http://elastic:hunter2@127.0.0.1:9"
-
-
-@pytest.mark.parametrize("backend", ["elasticsearch"], indirect=True)
-def test_what_is_on_a_server_that_is_gone_can_be_deleted(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, command_line: Callable[..., CommandResult]
-):
-    build(workspace, "elasticsearch", "second")
-    index = index_of(workspace)
-    alias, left = index.alias, list(index.concretes())
-    second = workspace.index(workspace.store.indexes.get("second"))
-    for url in (NOBODY, None):
-        home = Settings(_env_file=None).model_copy(update={"elasticsearch_url": url})
-        lost = Workspace(home)
-        info = lost.store.indexes.get("my pumps")
-        reason = r"127\.0\.0\.1:9 cannot be reached" if url else "set ELASTICSEARCH_URL"
-        with pytest.raises(
-            SearchError, match=f"'my pumps' was not deleted.*{reason}.*--leave-remote.*the box"
-        ) as error:
-            deletion.delete_index(lost, info)
-        assert "hunter2" not in str(error.value)
-        with pytest.raises(SearchError, match=reason):
-            deletion.delete_corpus(lost, lost.store.corpora.get("pumps"))
-        assert lost.store.documents.all(info.corpus_id)
-    monkeypatch.setenv("ELASTICSEARCH_URL", NOBODY)
-    printed = []
-    for noun, name in (("index", "my pumps"), ("corpus", "pumps")):
-        code, _, err = command_line(noun, "delete", name, "--yes", "--leave-remote")
-        assert code == 0
-        printed += err.split()
-    output = " ".join(printed)
-    assert (
-        f"Left behind: the indices {alias}.* on Elasticsearch at http://••••@127.0.0.1:9. Delete them there" in output
-    )
-    assert output.count("Left behind") == 2
-    assert workspace.store.corpora.all() == []
-    assert list(index.concretes()) == left
-    index.drop()
-    second.drop()
 
 
 def opened(page: str, **params: str) -> tuple[str, str]:

@@ -7,21 +7,18 @@ import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import drill, faults, health_sentences
-from ragviz.health.altered_index import UNCHANGED, AlteredIndex, Change, read, rounded
-from ragviz.health.faults import Ground
-from ragviz.health.wordings import wordings
+from ragviz.health.altered_index import AlteredIndex, Change, read
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.retrieval import search
 from ragviz.runs import acceptance, running
 from ragviz.stats.clusters import apart
-from ragviz.store.codecs import version_of
 
 N = 40
 PLAIN = IndexConfig(embedder="", chunk_size=200)
@@ -170,40 +167,6 @@ def told(counts, alarms):
     return {"faults": listed, "false_alarms": alarms, "metric": "recall@3", "no_worse_than": 0.02}
 
 
-def test_rates_stand_beside_the_false_alarms_of_the_same_noise():
-    """By hand: of 20 plantings 7 are 35 %, 6 are 30 %; 9 of 400 alarms are 2.25 %, 2 are 0.5 %."""
-    alarms = {"repetitions": 400, "worse": 9, "stopped": 2}
-    fact = told({"removed": [(3, 2), (16, 7), (20, 16)], "copies": [(1, 1), (1, 2), (2, 3)]}, alarms)
-    assert health_sentences.drill(fact) == (
-        "This set notices 35 % of planted losses of 5 points of recall@3 at a false-alarm rate of 2.2 %, “ragviz check "
-        "--baseline” with 0.02 allowed stops 30 % at 0.5 %, and losses are mostly noticed from 10 points on; what is "
-        "answered wrongly from evidence that is found, no recall can notice."
-    )
-
-
-@pytest.mark.parametrize(
-    ("noisy", "least"),
-    [((16, 20, 15), None), ((9, 16, 20), 0.05), ((16, 16, 16), 0.02), ((16, 15, 16), 0.1)],
-)
-def test_a_size_counts_as_noticed_where_all_greater_ones_are(noisy, least):
-    fact = told({"removed": [(20, each) for each in noisy]}, {"repetitions": 400, "worse": 0, "stopped": 0})
-    assert health_sentences.least_noticed(fact) == least
-
-
-def test_recall_of_several_groups_and_shared_chunks_is_counted_by_group():
-    """Chunk 0 is evidence of three questions; the second needs chunk 1 too, and finds only chunk 0."""
-    gold = [[[0]], [[0], [1]], [[2]], [[0, 3]]]
-    ground = Ground.of(None, gold, [[0], [0], [0], [0]])
-    assert ground.questions_at == {0: [0, 1, 3], 1: [1], 2: [2], 3: [3]}
-    assert [ground.loss(question, {0}) for question in range(4)] == [1.0, 0.5, 0.0, 0.0]  # the last has chunk 3, too
-    assert ground.loss(3, {0, 3}) == 1.0
-    for seed in range(20):
-        chosen = faults.choose(ground, 0.25, np.random.default_rng(seed))
-        assert chosen.rows in ((2,), ())  # one question of four: chunk 0 alone costs 1.5, 0 and 3 cost 2.5
-        assert chosen.points == (0.25 if chosen.rows else 0.0)
-    assert {faults.choose(ground, 0.25, np.random.default_rng(seed)).rows for seed in range(20)} == {(2,)}
-
-
 # False alarms
 
 
@@ -223,13 +186,6 @@ def test_false_alarms_are_near_their_nominal_rate(workspace):
     assert alarms["repetitions"] == 400
     assert 0 < alarms["worse"] <= 0.045 * 400  # 10 are expected; three standard errors above are 19
     assert alarms["stopped"] <= alarms["worse"]
-
-
-def test_without_noise_an_unaltered_index_raises_no_alarm(forty):
-    workspace, question_set, info = forty
-    chunks = read(workspace, info)
-    index = AlteredIndex(info, chunks, "bm25", [q.text for q in workspace.store.questions.all(question_set.id)], 3)
-    assert all(np.array_equal(*pair) for pair in zip(index.ranked(), index.ranked(UNCHANGED), strict=True))
 
 
 # The index in memory
@@ -296,23 +252,7 @@ def test_by_vectors_and_both_ways_the_index_in_memory_ranks_as_the_index_does(wo
                    index.ranked(Change(removed=gone)) if retriever == "knn")  # fmt: skip
 
 
-def test_lengths_are_rounded_as_lucene_does():
-    lengths = np.array([0, 5, 39, 40, 41, 55, 57, 100, 1000, 10000])
-    assert rounded(lengths).tolist() == [0, 5, 39, 40, 40, 54, 56, 96, 984, 9240]
-
-
 # What faults do to texts
-
-
-def test_faults_change_what_they_say():
-    draw = np.random.default_rng(0)
-    copy = faults.of_another_year("In 2023 it was 20234, in 1999 less.", draw)
-    years = [int(word.strip(",.")) for word in copy.split() if word.strip(",.").isdigit()]
-    assert years[0] in (2020, 2021, 2022)
-    assert (years[1], years[2] - 1999) == (20234, years[0] - 2023)
-    assert faults.of_another_year("没有年份。", draw).endswith("\n\n没有年份。")
-    assert len(set(wordings("每年有多少天年假？", 8, "q"))) > 2
-    assert wordings("?", 2, "q") == ["?", "?", "?"]
 
 
 def test_chinese_chunks_are_told_in_chinese_and_drilled(workspace):
@@ -327,30 +267,6 @@ def test_chinese_chunks_are_told_in_chinese_and_drilled(workspace):
 
 
 # What cannot be noticed
-
-
-def test_a_set_that_finds_nothing_cannot_be_drilled_and_says_so(workspace):
-    texts = {"a.md": text_of(1), "b.md": text_of(2)}
-    question_set, info = filled(workspace, texts, [("a.md", unique(1), "")])
-    [question] = workspace.store.questions.all(question_set.id)
-    workspace.store.questions.replace(
-        question_set.id, replace(question, text="other words entirely"), version_of(question)
-    )
-    fact = drilled(workspace, question_set, info)
-    assert (
-        health_sentences.drill(fact)
-        == "No regression of 5 points can be planted: no question finds its evidence without a fault."
-    )
-
-
-def test_what_cannot_be_drilled_is_refused(forty):
-    workspace, question_set, info = forty
-    with pytest.raises(UsageError, match="give numbers from 1 on"):
-        drilled(workspace, question_set, info, repetitions=0)
-    rejected = [replace(q, status="rejected") for q in workspace.store.questions.all(question_set.id)]
-    workspace.store.questions.put(question_set.id, rejected)
-    with pytest.raises(UsageError, match="no question with evidence that is asked"):
-        drilled(workspace, question_set, info)
 
 
 # A job, and what it leaves alone

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 import signal
 import subprocess
@@ -54,20 +53,7 @@ def fill(index: ElasticIndex, count: int, dims: int = 8) -> None:
 # names
 
 
-@given(st.text())
-def test_an_alias_is_a_name_elasticsearch_takes(name: str):
-    alias = elastic_requests.alias_of(name)
-    assert re.fullmatch(r"ragviz-[a-z0-9-]+\.[0-9a-f]{12}", alias)
-    assert len(alias) < 100
-
-
 # bodies
-
-
-def test_vectors_are_searched_for_as_the_same_float32():
-    rows = np.random.default_rng(0).standard_normal((50, 20)).astype(np.float32)
-    sent = [json.loads(elastic_requests.line({"vector": row}))["vector"] for row in rows]
-    assert np.array_equal(np.array(sent, np.float32), rows)
 
 
 @pytest.mark.elasticsearch
@@ -204,13 +190,6 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 BUSY = {"error": {"type": "es_rejected_execution_exception", "reason": "queue is full"}, "status": 429}
 
 
-@pytest.mark.parametrize("status", [429, 502, 503, 504])
-def test_a_busy_server_is_asked_again(answering: Callable[..., Answers], no_pauses: None, status: int):
-    server = answering((status, BUSY), (status, BUSY), (200, {"count": 7}))
-    assert ElasticIndex("handbook", server.url).count() == 7
-    assert len(server.requests) == 3
-
-
 def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers], no_pauses: None):
     taken, rejected = {"index": {"status": 201}}, {"index": {"status": 429, "error": BUSY["error"]}}
     server = answering((200, {"items": [taken, rejected, taken]}), (200, {"items": [taken]}))
@@ -248,13 +227,6 @@ def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pa
     assert "a2V5" not in text
     assert NOBODY.replace("//", "//••••@") in text
     assert "ELASTICSEARCH_API_KEY" in text
-
-
-def test_health_of_a_missing_server_is_reported_soon():
-    start = time.monotonic()
-    with pytest.raises(SearchError, match=f"{NOBODY} cannot be reached.*make elasticsearch"):
-        elastic_server.health(NOBODY)
-    assert time.monotonic() - start < 5
 
 
 # the real server

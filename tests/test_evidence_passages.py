@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +12,7 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.generation import evidence_passages, rejection, verification, verified_by_rules, verifying
+from ragviz.generation import rejection, verification, verified_by_rules, verifying
 from ragviz.generation.verification import Context
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
@@ -122,23 +122,6 @@ def test_whole_documents_are_evidence_too_as_far_as_a_call_reads_them(workspace)
     assert lacking.startswith(f"its evidence of {len(documents['huge.txt'].text):,} characters is too long for a call")
 
 
-def test_a_sentence_that_never_ends_is_read_as_far_as_needed():
-    text = "word " * 40_000
-    document = Document("d", "d.txt", text, (), "en", "text/plain", "", len(text))
-    assert len(evidence_passages.passage(document, Span("d", 100_000, 100_004)).text) <= 2 * evidence_passages.REACH + 4
-
-
-def test_a_document_is_read_once_for_all_its_evidence(monkeypatch):
-    document = Document("d", "d.md", PUMPS, (), "en", "text/markdown", "", len(PUMPS))
-    reads = []
-    original = evidence_passages.title_of
-    monkeypatch.setattr(evidence_passages, "title_of", lambda each: (reads.append(each.id), original(each))[1])
-    evidence_passages._title.cache_clear()
-    for start in range(10):
-        evidence_passages.passage(document, Span("d", start, start + 5))
-    assert reads == ["d"]
-
-
 # Several pieces of evidence
 
 
@@ -194,22 +177,6 @@ def test_a_passage_is_needed_whose_part_of_the_answer_stands_in_no_other(passage
 # Which version holds
 
 
-def test_the_same_of_two_years_needs_one_passage(workspace, server, knows):  # noqa: F811
-    texts = {f"fees-{year}.md": f"# Fees {year}\n\nThe fee of the north desk is 30 dollars." for year in (2023, 2024)}
-    one, two = indexed(workspace, texts).values()
-    evidence = tuple(quoting(each, each.text.splitlines()[-1]).evidence[0] for each in (one, two))
-    asked = replace(
-        question("Currently, how much is the fee of the north desk?", "30 dollars", type="version"),
-        evidence=evidence,
-        generator="extractive",
-    )
-    knows(asked.text, ["30"], "30 dollars")
-    for by in ("rules", "model"):
-        [rejected] = checked(workspace, asked, by=by)
-        assert rejected.reason.startswith("can be answered without passage 1: "), by
-        assert "its answer too" in rejected.reason
-
-
 # Understood without the passage
 
 
@@ -242,21 +209,3 @@ def test_what_names_nothing_is_not_understood(text, unclear):
     follow = replace(question(text, "9 bar", passage, history=turns), **EXTRACTED)
     [kept] = verified_by_rules.verify([follow], lambda qs: {q.id: Context((passage,)) for q in qs})
     assert kept.status == "proposed", "after earlier turns it is"
-
-
-def test_what_one_retriever_alone_was_asked_is_told(workspace, server):  # noqa: F811
-    indexed(workspace, {"pumps.md": PUMPS})
-    corpus = workspace.store.corpora.get("town")
-    store = workspace.store
-    none = Question(
-        "n", "Who designed the Egret pump of Ardel?", "", (), "hand", unanswerable=True, type="unanswerable"
-    )
-    store.questions.put(store.sets.add(corpus.id, "t").id, [none])
-    result = verifying.verify_questions(workspace, "t", "town", verifier="rules")
-    assert (result.verified, result.by_words_alone) == (1, 1)
-    told = "1 unanswerable question was judged by the 20 best chunks of BM25 alone: the index has no vectors."
-    assert told in verifying.summary(asdict(result))
-    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=200, embedder="openai:bags"))
-    result = verifying.verify_questions(workspace, "t", "vectors", verifier="rules", again=True)
-    assert (result.verified, result.by_words_alone) == (1, 0)
-    assert "BM25" not in verifying.summary(asdict(result))

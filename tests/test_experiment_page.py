@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragviz.experiments import findings, sweeping
+from ragviz.experiments import sweeping
 from ragviz.jobs import worker
 from ragviz.workspace import open_workspace
 from tests.test_experiments import declared, filled
@@ -52,12 +52,6 @@ def test_the_address_holds_the_grid_and_what_is_impossible_is_told(workspace):
     assert not odd.exception
 
 
-def test_one_cell_is_no_experiment(workspace):
-    app = show("experiment", chunk_sizes="30", retrievers="bm25")
-    assert button(app, "Start").disabled
-    assert "there is one cell" in words(app)
-
-
 def test_cells_are_shown_with_their_states_and_failures_and_can_be_tried_again(workspace, question_set, monkeypatch):
     experiment = declared(workspace, question_set, chunk_size=[20, 40])
     with monkeypatch.context() as patch:
@@ -97,29 +91,3 @@ def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_se
     assert "On test, once:" in words(app)
     assert "Confirmed on test. Ship k 1" in words(app)
     assert "Confirm on test" not in [each.label for each in app.button]
-
-
-def test_every_pair_is_tested_of_a_few_cells_only(workspace, question_set, monkeypatch):
-    sweeping.sweep(workspace, declared(workspace, question_set, k=[3, 2, 1]))
-    shown = words(show("experiment", experiment="chunks"))
-    assert "Leaderboard by Recall@1" in shown
-    assert "of the 3 pairs" in shown
-    monkeypatch.setattr(findings, "MOST_PAIRED", 2)
-    shown = words(show("experiment", experiment="chunks"))
-    assert "Difference from k 3" in shown
-    assert "Leaderboard" not in shown
-    assert findings.outcome_of(workspace, workspace.store.experiments.get("chunks")).apart == ""
-
-
-def test_experiments_are_listed_above_the_runs(workspace, question_set):
-    sweeping.sweep(workspace, declared(workspace, question_set, k=[2, 1]))
-    app = show("runs")
-    rows = app.dataframe[0].value
-    assert (rows["Experiment"].tolist(), rows["Cells done"].tolist()) == (["chunks"], ["2 of 2"])
-    assert rows["Says"].tolist()[0].startswith("Ship k 1")
-    assert rows["Rule"].tolist()[0] == "recall@1 against k 2, differences from 0.05 matter"
-
-
-def test_a_set_that_is_not_split_cannot_be_confirmed_and_says_so(workspace, question_set):
-    workspace.store.sets.put_split(question_set.id, None, {})
-    assert "This set is not split" in words(show("experiment"))

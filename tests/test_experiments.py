@@ -14,14 +14,14 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core.configuration import RunConfig
-from ragviz.core.errors import Cancelled, InputError, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Guardrail
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import confirming, declaring, estimating, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
-from ragviz.runs import choices, comparisons, exports, measurements, pooling, running
+from ragviz.runs import comparisons, exports, measurements, pooling, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -86,17 +86,6 @@ def test_the_product_leaves_out_what_is_impossible_and_has_equal_cells_once(work
     assert {cell.run.split for cell in planned.cells} == {"validation"}
 
 
-def test_cells_that_are_picked_by_hand_keep_their_names(workspace, question_set):
-    picks = grid.read_picks(
-        b'[{"name": "now", "chunk_size": 100, "retriever": "bm25"}, {"chunk_size": "50", "retriever": "bm25", "k": 5}]'
-    )
-    planned = grid.planned(workspace, question_set, picks)
-    assert [(cell.name, cell.index.chunk_size, cell.run.k) for cell in planned.cells] == [
-        ("now", 100, 3),
-        ("50 k 5", 50, 5),
-    ]
-
-
 def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_set, monkeypatch):
     """Two prompts: rankings are shared, each model call has its own; other answerers have one cell."""
     with ModelServer() as server:
@@ -136,18 +125,6 @@ def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_s
     assert (differs.key, differs.values) == ("instructions", ("", texts[1]))
 
 
-def test_instructions_are_refused_where_nobody_reads_them():
-    with pytest.raises(UsageError, match="the answerer 'extractive' reads none"):
-        choices.check_run(RunConfig("i", "q", answerer="extractive", instructions="Be brief."))
-    with pytest.raises(UsageError, match="at most 4,000 characters, not 4,001"):
-        choices.check_run(RunConfig("i", "q", answerer="model", instructions="x" * 4001))
-
-
-def test_a_cell_that_does_without_the_only_choice_is_named_so(workspace, question_set):
-    picks = grid.crossed({"retriever": ["bm25"], "reranker": ["none", "maxsim"]})
-    assert [cell.name for cell in grid.planned(workspace, question_set, picks).cells] == ["no reranker", "maxsim"]
-
-
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -163,12 +140,6 @@ def test_a_cell_that_does_without_the_only_choice_is_named_so(workspace, questio
 def test_a_value_that_does_not_exist_is_refused(workspace, question_set, values, sentence):
     with pytest.raises(UsageError, match=sentence.replace("(", r"\(")):
         grid.planned(workspace, question_set, grid.crossed(values))
-
-
-@pytest.mark.parametrize("data", [b"{", b"{}", b"[]", b"[1]", b'[{"chunks": 3}]'])
-def test_a_list_of_cells_that_is_none_is_refused(data):
-    with pytest.raises(InputError):
-        grid.read_picks(data)
 
 
 # Declarations
@@ -204,12 +175,6 @@ def test_a_rule_cannot_be_changed_once_a_result_was_seen(workspace, question_set
 def test_a_declaration_that_cannot_decide_is_refused(workspace, question_set, changes, sentence):
     with pytest.raises(UsageError, match=sentence):
         declared(workspace, question_set, **changes)
-
-
-@pytest.mark.parametrize("text", ["tokens", "tokens=", "tokens=-1", "tokens=x", "speed=3", "tokens=nan"])
-def test_what_is_no_guardrail_is_refused(text):
-    with pytest.raises(UsageError):
-        declaring.read_guardrail(text)
 
 
 # Sweeps
@@ -284,53 +249,6 @@ def test_a_cell_that_fails_tells_why_the_others_go_on_and_it_can_be_tried_again(
     assert sweeping.sweep(workspace, again) == {"experiment": "chunks", "done": 6, "failed": 0}
 
 
-def test_a_defect_in_a_cell_does_not_stop_the_sweep(workspace, question_set, monkeypatch, capsys):
-    experiment = declared(workspace, question_set, chunk_size=[20, 40])
-    run = sweeping.running.run
-
-    def defective(workspace, name, config, **more):
-        if name.endswith("20"):
-            raise ZeroDivisionError
-        return run(workspace, name, config, **more)
-
-    monkeypatch.setattr(sweeping.running, "run", defective)
-    assert sweeping.sweep(workspace, experiment)["failed"] == 1
-    cell = workspace.store.experiments.get("chunks").cells[0]
-    assert (cell.state, cell.reason) == (
-        "failed",
-        "A defect in ragviz: ZeroDivisionError. Report it with the job's log.",
-    )
-    assert "ZeroDivisionError" in capsys.readouterr().err
-
-
-def test_a_cancelled_sweep_goes_on_where_it_was(workspace, question_set):
-    experiment = declared(workspace, question_set, chunk_size=[20, 40, 60])
-
-    def stop(done, total, unit, message=""):
-        if done == 1:
-            raise Cancelled("Stopped.")
-
-    with pytest.raises(Cancelled):
-        sweeping.sweep(workspace, experiment, progress=stop)
-    states = [cell.state for cell in workspace.store.experiments.get("chunks").cells]
-    assert states[0] == "done"
-    assert "done" not in states[1:]
-    first = workspace.store.experiments.get("chunks").cells[0].run_id
-    assert sweeping.sweep(workspace, workspace.store.experiments.get("chunks"))["done"] == 3
-    assert workspace.store.experiments.get("chunks").cells[0].run_id == first
-
-
-def test_a_run_that_was_deleted_is_made_again(workspace, question_set):
-    sweeping.sweep(workspace, declared(workspace, question_set, chunk_size=[20, 40]))
-    experiment = workspace.store.experiments.get("chunks")
-    workspace.store.runs.delete(experiment.cells[1].run_id)
-    outcome = findings.outcome_of(workspace, experiment)
-    assert [row.cell.state for row in outcome.rows] == ["done", "waiting"]
-    assert outcome.conclusion.sentence == "Only the baseline is done: there is nothing to compare it with yet."
-    sweeping.sweep(workspace, experiment)
-    assert findings.outcome_of(workspace, workspace.store.experiments.get("chunks")).conclusion.final
-
-
 # Confirmation
 
 
@@ -356,18 +274,6 @@ def test_the_test_side_is_asked_once(workspace, question_set):
         confirming.confirm(workspace, experiment)
     workspace.store.runs.delete(chosen.id)
     assert "the test side was seen" in findings.outcome_of(workspace, experiment).lost
-
-
-def test_a_confirmed_choice_that_would_not_be_made_again_is_said_so(workspace, question_set):
-    experiment = declared(workspace, question_set, k=["3", "2", "1"], rule={"primary": "hit@1"})
-    sweeping.sweep(workspace, experiment)
-    confirming.confirm(workspace, workspace.store.experiments.get(experiment.id))
-    experiment = workspace.store.experiments.get(experiment.id)
-    outcome = findings.outcome_of(workspace, experiment)
-    assert (experiment.confirmation.chosen, outcome.conclusion.chosen) == ("k 1", "k 1")
-    other = replace(experiment, confirmation=replace(experiment.confirmation, chosen="k 2"))
-    said = "k 2 was chosen when it was run on test; by what is stored now, it would not be."
-    assert findings.outcome_of(workspace, other).conclusion.notes == (*outcome.conclusion.notes, said)
 
 
 def test_a_configuration_is_labelled_that_was_chosen_on_its_own_questions(workspace, question_set):

@@ -96,21 +96,6 @@ def test_other_languages_are_keyword_queries_of_headings_alone():
     assert [(each.phrasings, each.answer) for each in found] == [((Phrasing("", "Zeiten am Wochenende"),), body)]
 
 
-def test_headings_of_several_documents_are_asked_with_what_stands_above():
-    found = made(
-        f"# Bakery\n\n## Annual leave\n\n{LEAVE}", f"# Ferry\n\n## Annual leave\n\n{LEAVE.replace('bakery', 'ferry')}"
-    )
-    assert len(texts_of(found)) == 2
-    assert ["bakery" in texts_of(found)[0].lower(), "ferry" in texts_of(found)[1].lower()] == [True, True]
-
-
-def test_steps_are_all_that_stands_under_a_heading():
-    steps = "1. Open the oven door slowly.\n2. Take the bread out.\n3. Close the door."
-    found = made(f"# The bakery\n\n## Take out your bread\n\n{steps}")
-    assert [(each.pattern, each.phrasings[0].text) for each in found] == [("steps", "How do I take out my bread?")]
-    assert found[0].evidence[0][0].text.endswith("Close the door.")
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -177,14 +162,6 @@ def test_the_evidence_of_a_cell_holds_the_titles_with_the_row():
     assert (len(near), near[0].startswith("| Oven | Volume"), near[0].endswith(rows[0])) == (1, True, True)
     assert far == [text[text.index("| Oven | Volume") :]] or far == ["| Oven | Volume of dough | Remark |", rows[2]]
     assert {each.table for each in found} == {"0.md 0"}
-
-
-def test_a_far_row_and_its_titles_are_both_needed():
-    rows = [f"| Oven number {n} of many | {n} litres |" for n in "abcdefghijklmnop"]
-    found = made("# Ovens of the bakery\n\n| Oven | Volume |\n|---|---|\n" + "\n".join(rows))
-    assert [len(each.evidence) for each in found] == sorted(len(each.evidence) for each in found)
-    assert len(found[0].evidence) == 1
-    assert [group[0].text for group in found[-1].evidence] == ["| Oven | Volume |", rows[-1]]
 
 
 def test_tables_without_names_are_not_asked_about():
@@ -281,24 +258,6 @@ def test_no_document_has_more_than_twice_its_share():
     counts = Counter(choice.candidate.place.document_id for choice in picked)
     assert (len(picked), max(counts["b"], counts["c"]) <= 8) == (20, True)
     assert counts["a"] <= 24
-
-
-def test_types_have_no_more_than_their_most_and_the_choice_is_the_same_each_time():
-    found = [candidate(n, f"d{n % 5}", f"T{n % 12}", table=f"t{n % 9}" if n % 2 else "") for n in range(90)]
-    sizes = {f"d{n}": 100 for n in range(5)}
-    picked = chosen(found, 30, sizes, most={"table": 4, "section": 30}, seed=3)
-    assert Counter(choice.candidate.type for choice in picked)["table"] == 4
-    assert picked == chosen(found[::-1], 30, sizes, most={"table": 4, "section": 30}, seed=3)
-    assert {c.key for c in picked} != {c.key for c in chosen(found, 30, sizes, seed=4)}
-
-
-def test_what_exists_is_chosen_first_and_its_words_not_again():
-    found = [candidate(n, template=f"T{n}") for n in range(20)]
-    [known] = chosen(found, 1, {"a": 100})
-    again = chosen(found, 3, {"a": 100}, first={known.key}, seed=9)
-    assert known.key in {choice.key for choice in again}
-    taken = {f"t{n} {found[n].place.document_id} {n}" for n in range(18)}
-    assert len(chosen(found, 20, {"a": 100}, taken={text.replace(" a ", " ") for text in taken})) == 2
 
 
 def test_a_wording_that_fits_two_places_is_used_for_none():

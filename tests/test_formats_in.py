@@ -3,7 +3,6 @@
 import io
 import json
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -13,17 +12,15 @@ from hypothesis import strategies as st
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
-from ragviz.core.errors import Cancelled, InputError, UsageError
+from ragviz.core.errors import Cancelled, InputError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.jobs import tasks
 from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import files, registry
 from ragviz.questions.formats.located import located
-from ragviz.questions.formats.registry import Choices
 from ragviz.runs import running, summaries
 from ragviz.workspace import Workspace
 
@@ -121,20 +118,6 @@ def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
     assert any("several reference answers: the first was kept" in note for note in outcome.notes)
 
 
-def test_a_split_of_beir_is_chosen_and_evidence_may_be_needed_all(workspace, corpus):
-    data = zipped(beir() | {"qrels/train.tsv": "q2\td1\t3\n"})
-    outcome, questions = bring(workspace, corpus, data, choices=Choices("dev", all_needed=True))
-    assert set(questions) == {"q3", "q4", "q6"}  # those of test are told, not left out in silence
-    assert not any(question.split for question in questions.values())  # one split is no division
-    assert any("Judgements not read: test, train. 2 queries judged only there" in note for note in outcome.notes)
-    _, needed = bring(workspace, corpus, data, into="t", choices=Choices("test", all_needed=True))
-    assert needed["q1"].kind == "multi"
-    _, every = bring(workspace, corpus, data, into="u", choices=Choices("all"))
-    assert (every["q2"].evidence[0][0].text, every["q3"].split) == ("The ferry carries forty cars.", "validation")
-    with pytest.raises(InputError, match=r"no judgements called 'train2': choose test, dev, train or all"):
-        bring(workspace, corpus, data, into="v", choices=Choices("train2"))
-
-
 def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
     add(workspace, corpus, "d2", "Another text.")
     broken = (
@@ -168,30 +151,6 @@ def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
     assert outcome.problems == len(sentences)
     assert "q2" not in questions  # its only relevant entry was not taken
     assert questions["q1"].evidence[0][0].grade == 2
-
-
-def test_a_question_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
-    """Importing it with the rest of its documents would ask for less than it needs."""
-    data = zipped(beir() | {"qrels/test.tsv": "q1\td1\t1\nq2\td1\t1\nq2\tdX\t1\n"})
-    outcome, questions = bring(workspace, corpus, data, choices=Choices("test", all_needed=True))
-    [(name, at, reason)] = told(workspace, outcome)
-    assert (name, at) == ("test.tsv", 3)
-    assert reason.startswith("judges the document 'dX' for 'q2', which is not in corpus.jsonl: 'q2' is left out")
-    assert "q2" not in questions
-    assert questions["q1"].kind == "single"
-    _, enough = bring(workspace, corpus, data, into="any")
-    assert [span.text for [span] in enough["q2"].evidence] == [
-        "Harbour\n\nThe harbour opens at six. Boats leave hourly."
-    ]
-
-
-def test_a_topic_that_needs_a_document_that_is_not_there_is_left_out(workspace, corpus):
-    add(workspace, corpus, "d1", "The harbour opens at six.")
-    data = zipped({"topics.tsv": "1\tWhen?\n2\tWhere?\n", "qrels.txt": "1 0 d1 1\n2 0 d1 1\n2 0 dX 1\n"})
-    outcome, questions = bring(workspace, corpus, data, choices=Choices(all_needed=True))
-    [(name, at, reason)] = told(workspace, outcome)
-    assert (name, at, list(questions)) == ("qrels.txt", 3, ["1"])
-    assert "'dX' for '2', which is not in the corpus: '2' is left out" in reason
 
 
 def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
@@ -229,13 +188,6 @@ def test_documents_and_questions_are_stored_together_or_not_at_all(workspace, co
     assert workspace.store.sets.get("s").version == 1  # the second one changed nothing
 
 
-def test_a_set_of_another_corpus_is_refused(workspace, corpus):
-    workspace.store.sets.add(workspace.store.corpora.add("other").id, "taken")
-    with pytest.raises(UsageError, match="belongs to another corpus"):
-        bring(workspace, corpus, zipped(beir()), into="taken")
-    assert workspace.store.documents.all(corpus.id) == []
-
-
 def test_beir_goes_out_as_it_came_in(workspace, corpus):
     _, questions = bring(workspace, corpus, zipped(beir()))
     written = exchange.export_set(workspace, workspace.store.sets.get("s"), "beir")
@@ -244,22 +196,6 @@ def test_beir_goes_out_as_it_came_in(workspace, corpus):
     assert outcome.problems == 0
     strip = lambda q: (q.text, q.answer, q.kind, q.split, [(s.text, s.grade) for g in q.evidence for s in g])  # noqa: E731
     assert {i: strip(q) for i, q in again.items()} == {i: strip(q) for i, q in questions.items()}
-
-
-def test_what_beir_cannot_carry_is_told(workspace, corpus):
-    document = add(workspace, corpus, "a b.md", "One fact here. Another fact there.")
-    spans = [Span(document.id, 0, 8, "One fact", grade=1.5), Span(document.id, 15, 22, "Another")]
-    stored = workspace.store.sets.add(corpus.id, "two")
-    both = Question("two", "Both?", "Yes", tuple((span,) for span in spans), "hand", "accepted")
-    workspace.store.questions.put(stored.id, [both, Question("no", "No?", "", (), "hand", "rejected", "why")])
-    notes = " ".join(exchange.export_set(workspace, stored, "beir").notes)
-    assert "1 question has several pieces of evidence" in notes
-    assert "rounded up" in notes
-    assert "1 rejected or quarantined question is left out." in notes
-    trec = exchange.export_set(workspace, stored, "trec")
-    with zipfile.ZipFile(io.BytesIO(trec.data)) as archive:
-        assert archive.read("qrels.txt") == b"two 0 a_b.md 2\n"
-        assert archive.read("topics.tsv") == b"two\tBoth?\n"
 
 
 @pytest.mark.parametrize(("name", "expected"), [("clapnq", 0.935), ("xquad_en", 0.963), ("xquad_zh", 0.962)])
@@ -290,44 +226,6 @@ def squad(*rows, context=FERRY, title="Ferries"):
 
 def row(number, question, text, start, **more):
     return {"id": f"s{number}", "question": question, "answers": [{"text": text, "answer_start": start}]} | more
-
-
-def test_each_part_of_squad_that_holds_no_questions_is_told(workspace, corpus):
-    good = row(1, "When?", "nine", 20)
-    paragraphs = [{"context": FERRY, "qas": [good]}, "no object", {"context": PIER, "qas": "zz"}, {"context": PIER}]
-    data = {"data": [{"title": "Ferries", "paragraphs": paragraphs}, [], {"title": "Piers", "paragraphs": "x"}]}
-    outcome, questions = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
-    assert (list(questions), outcome.problems) == (["s1"], 5)
-    reasons = {number: reason for _, number, reason in told(workspace, outcome)}
-    assert list(reasons) == [2, 3, 4, 5, 6]
-    assert [reasons[number].partition(" is no object")[0] for number in reasons] == [
-        "paragraph 2 of article 1 ('Ferries')", "paragraph 3 of article 1 ('Ferries')",
-        "paragraph 4 of article 1 ('Ferries')", "article 2", "article 3",
-    ]  # fmt: skip
-    nothing, _ = bring(workspace, corpus, b'{"data": [{"paragraphs": "x"}]}', "squad.json", into="none")
-    assert (nothing.imported, nothing.problems) == (0, 1)
-
-
-def test_a_question_of_squad_is_told_by_what_it_is_found_by(workspace, corpus):
-    nameless = {"question": "Where to?", "answers": []}
-    data = squad(
-        row(1, "When?", "ten", 0), nameless, {"answers": []}, row(4, "Who?", "nine", 20), row(4, "Again?", "nine", 20)
-    )
-    outcome, _ = bring(workspace, corpus, json.dumps(data).encode(), "squad.json")
-    reasons = [reason for _, _, reason in told(workspace, outcome)]
-    assert reasons[0].startswith("(id 's1') has a wrong offset")
-    assert reasons[1] == "(“Where to?”) has no answer, and is not marked is_impossible"
-    assert reasons[2:] == ["has no question", "(id 's4') has the id of one before it: the first is kept"]
-
-
-@pytest.mark.parametrize("given_row", [row(1, "什么时候建成？", "1998年", 5), row(1, "多长？", "三十米", 15)])
-def test_squad_in_chinese_counts_characters(workspace, corpus, given_row):
-    outcome, questions = bring(workspace, corpus, json.dumps(squad(given_row, context=PIER)).encode())
-    [[span]] = questions["s1"].evidence
-    assert (outcome.format, outcome.problems, outcome.repaired) == ("squad", 0, 0)
-    assert PIER[span.start : span.end] == span.text == given_row["answers"][0]["text"] == questions["s1"].answer
-    assert questions["s1"].language == "zh"
-    assert [info.name for info in workspace.store.documents.all(corpus.id)] == ["Ferries/001"]
 
 
 def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once(workspace, corpus):
@@ -366,27 +264,6 @@ def test_paragraphs_of_squad_are_found_in_documents_that_are_there(workspace, co
     assert "1" in outcome.notes[0]
 
 
-def test_all_answers_and_titles_of_squad_come_back(workspace, corpus):
-    """An answer can be part of another one; paragraphs of one article stand in it again, in their order."""
-    both = [{"text": "nine", "answer_start": 20}, {"text": "at nine", "answer_start": 17}]
-    [first] = squad({"id": "s1", "question": "When?", "answers": both})["data"]
-    second = {"context": PIER, "qas": [row(2, "多长？", "三十米", 15)]}
-    other = {
-        "title": "Piers",
-        "paragraphs": [{"context": "Pier two is long.", "qas": [row(3, "Which?", "Pier two", 0)]}],
-    }
-    data = {"version": "v2.0", "data": [first | {"paragraphs": [*first["paragraphs"], second]}, other]}
-    outcome, _ = bring(workspace, corpus, json.dumps(data).encode())
-    assert (outcome.imported, outcome.repaired) == (3, 0)
-    written = json.loads(exchange.export_set(workspace, workspace.store.sets.get("s"), "squad").data)
-    assert {article["title"]: [p["context"] for p in article["paragraphs"]] for article in written["data"]} == {
-        "Ferries": [FERRY, PIER], "Piers": ["Pier two is long."],
-    }  # fmt: skip
-    answers = {row["id"]: row["answers"] for a in written["data"] for p in a["paragraphs"] for row in p["qas"]}
-    assert answers["s1"] == both
-    assert answers["s2"] == [{"text": "三十米", "answer_start": 15}]
-
-
 def test_squad_goes_out_as_it_came_in(workspace, corpus):
     data = squad(
         row(1, "When?", "nine", 20), {"id": "s2", "question": "Which flag?", "answers": [], "is_impossible": True}
@@ -402,13 +279,6 @@ def test_squad_goes_out_as_it_came_in(workspace, corpus):
     outcome, again = bring(workspace, corpus, written.data, into="again")
     assert outcome.problems == 0
     assert again == questions
-
-
-@pytest.mark.parametrize("data", [b"{}", b"[]", b"{", b'{"data": [{"paragraphs": [{"context": "x", "qas": []}]}]}'])
-def test_what_is_no_squad_is_refused_whole(workspace, corpus, data):
-    with pytest.raises(InputError):
-        bring(workspace, corpus, data, "x.json", file_format="squad")
-    assert workspace.store.sets.all() == []
 
 
 # Ragas
@@ -449,15 +319,6 @@ def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
     assert (again.problems, [q.evidence for q in same.values()]) == (0, [q.evidence for q in questions.values()])
 
 
-def test_ragas_as_pandas_writes_it(workspace, corpus):
-    add(workspace, corpus, "ferry.md", FERRY)
-    data = "user_input,reference_contexts,reference\n"
-    data += "Where?,\"['It leaves from pier two.']\",Pier two\nWhen?,\"['The ferry leaves at nine.', 7]\",Nine\n"
-    outcome, questions = bring(workspace, corpus, data.encode(), "testset.csv")
-    assert [question.evidence[0][0].text for question in questions.values()] == ["It leaves from pier two."]
-    assert [number for _, number, _ in told(workspace, outcome)] == [3]
-
-
 def document(name, text):
     return Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
 
@@ -479,15 +340,6 @@ def test_located_passages_are_those_that_a_search_finds(words, start, length):
         at = text.find(passage, at + 1)
     assert [span.start for span in found] == places[:20]
     assert all(text[span.start : span.end] == span.text == passage for span in found)
-
-
-def test_passages_of_several_lengths_at_the_end_of_a_document_are_found_once():
-    found = located(["ab cd", "ef", "ab cd ef ab cd"], [document("d", "ab cd ef ab cd"), document("e", "gh ef")])
-    assert {text: [span.start for span in spans] for text, spans in found.items()} == {
-        "ab cd": [0, 9],
-        "ef": [6, 3],
-        "ab cd ef ab cd": [0],
-    }
 
 
 # TREC
@@ -535,14 +387,6 @@ def test_topics_and_judgements_of_trec_are_about_documents_by_name(workspace, co
     assert two.name == "ferries/d2.txt"
 
 
-def test_each_topic_that_is_left_out_is_told(workspace, corpus):
-    add(workspace, corpus, "d1", "The harbour opens at six.")
-    data = zipped({"topics.txt": TOPICS, "qrels.txt": "301 0 d1 1\n"})
-    outcome, questions = bring(workspace, corpus, data)
-    assert list(questions) == ["301"]
-    assert sorted(row for name, row, _ in told(workspace, outcome)) == [10, 11, 12]
-
-
 # The command line
 
 
@@ -565,42 +409,6 @@ def test_the_command_imports_a_folder_into_a_new_corpus_and_exports_it(workspace
     assert not (tmp_path / "other.zip").exists()
     code, out, _ = command_line("questions", "export", "s", tmp_path / "other.trec.zip", "--json")
     assert (code, json.loads(out)["format"]) == (0, "trec")
-
-
-def test_the_files_of_a_set_have_different_names_that_tell_their_formats():
-    names = {name: registry.file_name("my set v1.2", name) for name in registry.FORMATS}
-    assert len(set(names.values())) == len(names)
-    assert {name: registry.format_named(file) for name, file in names.items()} == {name: name for name in names}
-
-
-def test_a_corpus_made_for_an_import_that_fails_is_gone_again(workspace, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    (tmp_path / "broken.zip").write_bytes(zipped({n: d for n, d in beir().items() if "qrels" not in n}))
-    code, _, err = command_line("questions", "import", "new", tmp_path / "broken.zip", "--name", "s")
-    assert (code, "no judgements" in err) == (2, True)
-    (tmp_path / "q.jsonl").write_text('{"question": "A?"}', encoding="utf-8")
-    code, _, err = command_line("questions", "import", "new", tmp_path / "q.jsonl", "--name", "s")
-    assert code
-    assert "ragviz corpus add" in err
-    (tmp_path / "s.json").write_text('{"version": "v2.0", "data": [{"paragraf": []}]}', encoding="utf-8")
-    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
-    sentence = "'s.json' is recognised as JSONL, which brings none; BEIR and SQuAD do"
-    assert (code, sentence in " ".join(err.split())) == (2, True)
-    code, _, err = command_line("questions", "import", "new", tmp_path / "gone", "--name", "s")
-    assert (code, "cannot be opened" in err) == (2, True)
-    assert workspace.store.corpora.all() == []
-
-
-def test_an_import_that_is_stopped_says_that_nothing_was_imported(command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
-    (tmp_path / "s.json").write_text(json.dumps(squad(row(1, "When?", "nine", 20))), encoding="utf-8")
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setitem(tasks.KINDS, "import", replace(tasks.KINDS["import"], run=interrupted))
-    code, _, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s")
-    assert (code, err.strip()) == (1, "Stopped. Nothing was imported: an import is stored whole, at its end.")
 
 
 def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line, monkeypatch, tmp_path):
@@ -667,14 +475,6 @@ def test_jsonl_and_csv_lose_nothing(questions):
         assert list(imported.questions) == questions
 
 
-def test_rows_name_the_version_of_their_format():
-    question = Question("q", "Why?", "So.", (), "hand")
-    [row_written] = interchange.write_questions([question], {}, "jsonl").decode().splitlines()
-    assert json.loads(row_written)["format"] == interchange.FORMAT
-    later = json.dumps(json.loads(row_written) | {"format": interchange.FORMAT + 1})
-    assert "upgrade it" in interchange.read_questions(later.encode(), "q.jsonl", {}).problems[1]
-
-
 # Files
 
 
@@ -693,22 +493,3 @@ def test_formats_are_recognised():
         look("z.zip", zipped({"a.csv": "question\n", "b.csv": "question\n"}))
     with pytest.raises(InputError, match="no file"):
         look("z.zip", zipped({}))
-
-
-def test_a_damaged_zip_is_told(workspace, corpus):
-    data = bytearray(zipped(beir()))
-    data[40:60] = b"\0" * 20
-    with pytest.raises(InputError, match=r"make it again|make the .zip again"):
-        bring(workspace, corpus, bytes(data))
-
-
-def test_lines_are_utf_8_or_have_a_mark(workspace, corpus):
-    """No encoding is guessed: a wrong guess reads 码头 as other signs, and nobody would notice."""
-    text = lines(QUERIES).decode()
-    for encoding in ("utf-16", "utf-8-sig", "utf-32"):
-        data = zipped(beir() | {"queries.jsonl": text.encode(encoding)})
-        outcome, questions = bring(workspace, corpus, data, into=f"in {encoding}")
-        assert (outcome.problems, questions["q3"].text) == (0, "码头几点开放？"), encoding
-    outcome, questions = bring(workspace, corpus, zipped(beir() | {"queries.jsonl": text.encode("gb18030")}), into="gb")
-    assert ("queries.jsonl", 3, "is not UTF-8: save the file in UTF-8") in told(workspace, outcome)
-    assert set(questions) == {"q1", "q2", "q4", "q6"}

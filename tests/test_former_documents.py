@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -70,10 +69,3 @@ def test_the_case_of_an_earlier_run_shows_the_text_that_was_replaced_since(home)
     assert "(removed since)" in shown
     assert "The text of this chunk is gone: its document was removed" in shown
     assert "in no document any more" not in shown
-
-
-def test_the_results_of_a_run_name_the_version_of_the_questions_it_asked(asked, command_line, monkeypatch):
-    monkeypatch.setenv("RAGVIZ_HOME", str(asked.settings.home))
-    assert "3 questions of 'asked', version 1 of the set" in " ".join(command_line("results", "earlier")[1].split())
-    body = json.loads(command_line("results", "earlier", "--json")[1])
-    assert (body["questions"], body["questions_version"]) == ("asked", 1)

@@ -6,23 +6,20 @@ import re
 import sys
 from collections import Counter
 from dataclasses import asdict, replace
-from unittest.mock import Mock
 
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import BudgetReached, Cancelled, ModelError, UsageError
+from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import pipeline, plan_record
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.making import ASKED_ABOUT, hopeless
 from ragviz.generation.plan import Cell
-from ragviz.generation.plan_record import PlanRecord, Row, planned
+from ragviz.generation.plan_record import PlanRecord
 from ragviz.index import indexing
-from ragviz.models.requests import Usage
 from ragviz.questions import versions
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -141,50 +138,6 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
 
 
-def test_a_dry_run_reckons_with_the_share_that_was_kept(workspace, monkeypatch):
-    empty = iter([{"claims": [], "question": "", "answer": ""}] * 3)
-    replying(monkeypatch, lambda body: next(empty, None) if is_writing(body) else None)
-    made = facts(workspace, 3)
-    assert (made.proposed, made.rejected) == (3, 3)
-    estimate = foreseen(workspace, 7)
-    assert (estimate.questions, estimate.calls["question"]) == (4, 8), "every second try gave a question so far"
-
-
-def test_an_estimate_tells_from_what_it_counts_second_tries(workspace, monkeypatch, command_line):
-    command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=3"]
-    told = "Of fact this model has made none yet: one try in 5 is counted as rejected."
-    assert told in " ".join(command_line(*command, "--dry-run")[1].split())
-    assert json.loads(command_line(*command, "--dry-run", "--json")[1])["assumed"] == told
-    empty = iter([{"claims": [], "question": "", "answer": ""}] * 2)
-    replying(monkeypatch, lambda body: next(empty, None) if is_writing(body) else None)
-    assert facts(workspace, 3).rejected == 2
-    preview = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", kinds={"fact": 6, "number": 2})
-    assert preview.assumed == (
-        "Second tries are counted by the share that was kept before: fact 3 of 5. Of number or date this model has "
-        "made none yet: one try in 5 is counted as rejected."
-    )
-    assert preview.forecast.calls["question"] == 5 + 3, "3 ÷ (3/5), and 2 ÷ 0.8 rounded up"
-    other = pipeline.foresee_questions(workspace, "pumps", "other", generator="model", kinds={"fact": 6})
-    assert other.assumed == "Second tries are counted by the share that was kept before: fact 3 of 5."
-    assert other.forecast.calls["question"] == 10, "what another set took counts"
-    free = pipeline.foresee_questions(workspace, "pumps", "q", limit=3)
-    assert free.assumed == ""
-
-
-def test_an_estimate_relates_no_passages(workspace, server, monkeypatch):
-    """Relating passages takes reading every document; the calls of a bridge are counted without."""
-    related = Mock(side_effect=AssertionError("passages were related"))
-    monkeypatch.setattr("ragviz.generation.related_chunks.bridged", related)
-    monkeypatch.setattr("ragviz.generation.related_chunks.comparable", related)
-    kinds = {"bridge": 4, "comparison": 2}
-    preview = pipeline.foresee_questions(workspace, "pumps", "q", generator="model", kinds=kinds, passages=3)
-    assert preview.forecast.calls["question"] == 8, "4 ÷ 0.8 and 2 ÷ 0.8, rounded up"
-    assert preview.forecast.calls["Not answered when a passage is left out"] == 5 * 3 + 3 * 2, (
-        "each passage is left out once"
-    )
-    assert "Which passages comparison, bridge join is decided later" in preview.assumed
-
-
 def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
     build(workspace, "works", {f"{n}.txt": SENTENCES[3 * n : 3 * n + 3] for n in range(4)})
     styles = {"keywords": 1, "long": 1}
@@ -195,27 +148,6 @@ def test_a_plan_is_drawn_before_anything_is_made(workspace, server):
         "keywords": 4, "long": 4,
     }  # fmt: skip
     assert requests_to(server) == []
-
-
-@pytest.mark.parametrize(
-    ("choices", "said"),
-    [
-        ({"generator": "magic"}, "no generator 'magic'; there are extractive, model"),
-        ({"kinds": {"facts": 3}}, "no kind 'facts'; there are section, fact"),
-        ({"limit": 5, "kinds": {"fact": 3}}, "limit is 5, and the kinds ask for 3"),
-        ({"limit": 5, "styles": {"other-words": 1}}, "'extractive' makes no style 'other-words'"),
-        ({"limit": 5, "passages": 1}, "2 to 5 passages, not 1"),
-        ({"fill": True, "every_chunk": True}, "ask for one of them"),
-        ({"every_chunk": True, "kinds": {"fact": 2}, "generator": "model"}, "has 24 chunks, and 2 questions"),
-        ({"every_chunk": True}, "Without a model not every chunk"),
-        ({"limit": 5, "kinds": {"bridge": None}}, "makes no kind 'bridge'"),
-        ({"limit": 5, "generator": "model", "budget": 1.0}, "price of 'loopback'"),
-    ],
-)
-def test_contradictory_choices_are_told_and_make_no_set(workspace, choices, said):
-    with pytest.raises(UsageError, match=said):
-        pipeline.generate_questions(workspace, "pumps", "q", **choices)
-    assert workspace.store.sets.all() == []
 
 
 # What is made
@@ -234,17 +166,6 @@ def test_quotas_are_met_and_counted(workspace):
     record = record_of(workspace)
     assert sum(row.made for row in record.rows) + sum(row.moved for row in record.rows) == record.planned == 11
     assert {name: given.kept for name, given in record.yields.items()} == {"fact": 6, "number": 3, "unanswerable": 2}
-
-
-def test_all_questions_of_a_generation_make_one_version(workspace):
-    facts(workspace, 8, author="ann")
-    question_set = workspace.store.sets.get("q")
-    [version] = workspace.store.versions.all(question_set.id)
-    assert (version.author, version.questions) == ("ann", question_set.total)
-    facts(workspace, 8, author="ann")
-    assert len(workspace.store.versions.all(question_set.id)) == 1, "nothing was made"
-    facts(workspace, 10, author="ann")
-    assert len(workspace.store.versions.all(question_set.id)) == 2
 
 
 def test_what_is_taken_back_or_rejected_later_is_not_counted_as_made(workspace):
@@ -275,19 +196,6 @@ def test_what_is_taken_back_or_rejected_later_is_not_counted_as_made(workspace):
     assert counted()[0] == whole[0], "made again"
 
 
-def test_yields_tell_what_each_kind_took(workspace, server):
-    workspace.set_prices({"loopback": (10.0, 20.0)})
-    made = facts(workspace, kinds={"fact": 5, "unanswerable": 3})
-    record = record_of(workspace)
-    calls = sum(given.calls for given in record.yields.values())
-    assert calls == len(requests_to(server))
-    assert made.calls == calls + 1, "one call embedded the questions that nothing is to answer"
-    assert sum(given.dollars for given in record.yields.values()) == pytest.approx(made.dollars, rel=0.01)
-    tokens = sum(given.prompt_tokens for given in record.yields.values())
-    assert tokens == sum(prompt for model, prompt, _ in server.billed if model == "loopback")
-    assert record.yields["fact"].calls <= 3 * record.yields["fact"].kept
-
-
 def test_what_a_place_does_not_yield_is_made_elsewhere_with_the_reason(workspace, monkeypatch):
     build(workspace, "works", {"good.txt": SENTENCES[:12], "bad.txt": ["Nothing stands in this one line."]})
     nothing = {"claims": [], "question": "", "answer": ""}
@@ -312,20 +220,6 @@ def test_fewer_questions_than_planned_are_explained(workspace, monkeypatch):
     said = pipeline.shortfall(asdict(made))
     assert said.startswith(f"{made.usable} usable of 9: missing are {9 - made.usable} fact. Tries")
     assert pipeline.shortfall(asdict(facts(workspace, 2, index="two"))) == ""
-
-
-def test_every_chunk_is_asked_about(workspace):
-    chunks = workspace.store.indexes.get("pumps").chunks
-    made = facts(workspace, kinds={"fact": None, "number": None}, every_chunk=True)
-    assert made.limit == chunks
-    asked = {question.source_chunks[0] for question in questions_of(workspace) if question.asked}
-    assert len(asked) == made.usable == chunks
-
-
-def test_an_index_without_text_is_told(workspace):
-    build(workspace, "empty", {"blank.txt": [" "]})
-    with pytest.raises(UsageError, match="Index 'empty' holds no text to ask about"):
-        pipeline.generate_questions(workspace, "empty", "q")
 
 
 # Going on
@@ -399,28 +293,6 @@ def test_gaps_are_filled_nowhere_else(workspace, command_line, replace_first):
     assert pipeline.generate_questions(workspace, "guide", "q", limit=20, fill=True).proposed == 0
 
 
-def test_a_model_fills_no_gap_with_what_is_asked_about(workspace, monkeypatch):
-    """One chunk holds both sections; what the model writes about the second is of the first, which has a question."""
-    text = "# North\n\nPump 1 is red.\n\n# South\n\nPump 2 is blue."
-    build(workspace, "two", {"two.md": [text]})
-    [document] = workspace.store.documents.all(workspace.store.corpora.get("two").id)
-    start = text.index("Pump 1")
-    evidence = ((Span(document.id, start, start + 14, "Pump 1 is red."),),)
-    question_set = workspace.store.sets.add(document.corpus_id, "q")
-    own = Question("own", "Which colour has pump 1?", "red", evidence, "hand", "accepted")
-    workspace.store.questions.put(question_set.id, [own])
-    wrong = {"claims": [{"passage": 1, "quote": "Pump 1 is red.", "statement": "Pump 1 is red."}]}
-    wrong |= {"question": "What is the colour of the first pump?", "answer": "red"}
-    right = {"claims": [{"passage": 1, "quote": "Pump 2 is blue.", "statement": "Pump 2 is blue."}]}
-    right |= {"question": "What is the colour of the second pump?", "answer": "blue"}
-    replies = iter([wrong, right])
-    replying(monkeypatch, lambda body: next(replies, None) if is_writing(body) else None)
-    made = facts(workspace, 1, index="two", fill=True, verify=False)
-    assert made.rejections == {ASKED_ABOUT: 1}
-    [fresh] = [question for question in questions_of(workspace) if question.asked and question.id != "own"]
-    assert (fresh.answer, sections_of(workspace, [fresh], "two")) == ("blue", {"South"})
-
-
 class Killed(BaseException):
     """What ends a generation at once, as a kill does."""
 
@@ -478,27 +350,6 @@ def test_a_cancelled_generation_is_continued_and_nothing_is_paid_twice(workspace
     assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls
 
 
-def test_more_are_added_and_others_drawn_by_another_seed(workspace):
-    facts(workspace, 4)
-    first = {question.id for question in questions_of(workspace)}
-    assert facts(workspace, 4).proposed == 0
-    assert facts(workspace, 6).proposed == 2
-    assert facts(workspace, 4).proposed == 0, "there are more than enough"
-    assert facts(workspace, kinds={"number": 3}).proposed == 3, "another kind is planned by itself"
-    assert facts(workspace, 4, seed=1).proposed == 4
-    assert first < {question.id for question in questions_of(workspace)}
-
-
-def test_what_a_person_rejected_is_made_up_for(workspace):
-    facts(workspace, 4)
-    question_set = workspace.store.sets.get("q")
-    [first, *_] = questions_of(workspace)
-    workspace.store.questions.put(question_set.id, [replace(first, status="rejected", reason="rejected by hand")])
-    made = facts(workspace, 4)
-    assert (made.proposed, made.usable) == (1, 4)
-    assert next(q for q in questions_of(workspace) if q.id == first.id).reason == "rejected by hand"
-
-
 def test_a_failed_verification_loses_no_question_and_is_tried_again(workspace, server, monkeypatch):
     monkeypatch.setattr(
         "ragviz.models.chat.ModelClient.ask", refusing(workspace.model.ask.__func__, lambda request: True)
@@ -524,25 +375,6 @@ def refusing(ask, refuses):
         return ask(self, request)
 
     return asked
-
-
-def test_without_verification_no_call_verifies(workspace, server):
-    made = facts(workspace, 4, verify=False)
-    assert len(requests_to(server)) == made.calls == 4
-    assert {q.verified_by for q in questions_of(workspace)} == {""}
-
-
-def test_a_failed_call_is_made_again_later(workspace, server, monkeypatch):
-    failing = iter([True, True])
-    replying(monkeypatch, lambda body: "no question" if is_writing(body) and next(failing, False) else None)
-    with monkeypatch.context() as patched:
-        patched.setattr("ragviz.models.chat.USELESS", 1)
-        made = facts(workspace, 24)
-    assert made.rejected >= 1
-    failed = {q.id for q in questions_of(workspace) if q.reason.startswith("model failed")}
-    assert failed
-    facts(workspace, 30)
-    assert not any(q.reason.startswith("model failed") for q in questions_of(workspace) if q.id in failed)
 
 
 # Bounds
@@ -585,28 +417,6 @@ def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, se
     assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
     calls, _ = workspace.store.payments.of(workspace.store.sets.get("q").id)
     assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
-
-
-def test_a_kind_that_a_model_cannot_write_is_given_up(workspace, monkeypatch):
-    many = [f"Pump {n} of the {'north' if n % 2 else 'south'} works was replaced in {1000 + n}." for n in range(240)]
-    build(workspace, "many", {"many.txt": many})
-    nothing = {"claims": [], "question": "", "answer": ""}
-    is_number = "asks for a number, an amount"
-    replying(monkeypatch, lambda body: nothing if is_writing(body) and is_number in json.dumps(body) else None)
-    made = facts(workspace, kinds={"fact": 30, "number": 120}, index="many")
-    assert (made.usable, made.short) == (30, {"number": 120})
-    assert 90 <= record_of(workspace).yields["number"].made <= 90 + 20, "a batch is finished"
-    assert "the question is empty" in made.reasons
-
-
-@pytest.mark.parametrize(("tried", "kept", "ends"), [(89, 0, False), (90, 0, True), (129, 1, False), (130, 1, True)])
-def test_few_are_distinguished_from_none(tried, kept, ends):
-    # By hand: 0.95 ** 89 = 0.0104, 0.95 ** 90 = 0.0099.
-    assert hopeless(tried, kept) is ends
-
-
-def test_one_question_of_ten_tries_is_enough_to_go_on():
-    assert not any(hopeless(n, n // 10) for n in range(1, 5000))
 
 
 # Without a model
@@ -652,32 +462,6 @@ def stages(seen: list[tuple[int, int | None, str, str]]) -> list[str]:
     return [unit for before, unit in zip([None, *units[:-1]], units, strict=True) if unit != before]
 
 
-@pytest.mark.model
-def test_progress_is_told_by_stage_and_each_can_be_cancelled(workspace):
-    names = [f"{n}.md" for n in range(5)]
-    build(workspace, "five", {name: [ENGLISH.replace("library", f"house {n}")] for n, name in enumerate(names)})
-    kinds, seen = {"table": 5}, list[tuple[int, int | None, str, str]]()
-    pipeline.generate_questions(workspace, "five", "whole", kinds=kinds, progress=lambda *told: seen.append(told))
-    assert stages([told for told in seen if told[2]]) == ["documents", "questions"]
-    read = [(done, total) for done, total, unit, _ in seen if unit == "documents"]
-    assert read == [(done, 5) for done in range(5)], "document by document"
-    assert all(name in " ".join(message for *_, message in seen) for name in names)
-    made = [(done, total) for done, total, unit, _ in seen if unit == "questions"]
-    assert made == sorted(made), "the count never goes back"
-    assert (made[0], made[-1]) == ((0, 5), (5, 5))
-
-    for number, told in enumerate(seen):
-        if told[2] and (number == 0 or seen[number - 1][2] != told[2]):
-
-            def stop(*now, at=told):
-                if now == at:
-                    raise Cancelled("Stopped; what was finished is kept.")
-
-            with pytest.raises(Cancelled):
-                pipeline.generate_questions(workspace, "five", "stopped", kinds=kinds, progress=stop)
-    assert pipeline.generate_questions(workspace, "five", "stopped", kinds=kinds).usable == 5
-
-
 MENU = "Home\n\nSign in\n\nAbout us"
 
 
@@ -717,90 +501,6 @@ def fresh(work: str = "w") -> PlanRecord:
     return PlanRecord("k", work, "i", "m", 0)
 
 
-def test_questions_of_an_earlier_plan_count_for_the_cells_that_are_most_alike():
-    """By hand: a1 fits its cell; a2 is beyond it and fits the document; b1 fits type and style; c1 only the type."""
-    earlier = planned(fresh(), [cell("a", count=2), cell("b"), cell("c", style="long")], None, ())
-    for question_id, row in (("a1", 0), ("a2", 0), ("b1", 1), ("c1", 2), ("gone", 2)):
-        earlier.count(question_id, row, earlier.rows[row].cell)
-    cells = [cell("a"), cell("a", section="t"), cell("e"), cell("f"), cell("f", kind="list")]
-    now = planned(fresh("other"), cells, earlier, ["a1", "a2", "b1", "c1"])
-    assert [(row.cell.document_id, row.made, row.moved, row.missing) for row in now.rows[:5]] == [
-        ("a", 1, 0, 0), ("a", 0, 1, 0), ("e", 0, 1, 0), ("f", 0, 1, 0), ("f", 0, 0, 1),
-    ]  # fmt: skip
-    assert sum(row.taken for row in now.rows) == 3
-    assert (now.usable, now.planned, set(now.places)) == (4, 5, {"a1", "a2", "b1", "c1"})
-
-
-def test_more_questions_than_are_planned_are_beyond_the_plan():
-    earlier = planned(fresh(), [cell(count=3)], None, ())
-    for number in range(3):
-        earlier.count(f"q{number}", 0, earlier.rows[0].cell)
-    now = planned(fresh("other"), [cell(count=1)], earlier, ["q0", "q1", "q2"])
-    assert [(row.made, row.taken, row.missing) for row in now.rows] == [(1, 2, 0)]
-
-
-def test_records_are_kept_with_the_set_and_read_as_they_were(workspace):
-    question_set = workspace.store.sets.add(workspace.store.corpora.get("pumps").id, "kept")
-    record = planned(fresh(), [cell(count=2), cell("b")], None, ())
-    record.count("q1", 0, record.rows[1].cell)
-    record.rows[0].reasons["asked already"] += 2
-    given = record.yielded("fact")
-    given.rejected["asked already"] += 2
-    given.add(Usage(3, 100, 20, 1.0, 0.5))
-    put(workspace, question_set.id, record)
-    assert plan_record.records_of(workspace.store, question_set.id) == [record]
-    other = PlanRecord("another", "w", "i", "m", 1)
-    put(workspace, question_set.id, other)
-    record.state = "done"
-    put(workspace, question_set.id, record)
-    kept = plan_record.records_of(workspace.store, question_set.id)
-    assert sorted(each.key for each in kept) == ["another", "k"]
-    assert record in kept
-
-
-def test_what_is_shown_sums_several_generations():
-    one, two = planned(fresh(), [cell(count=2)], None, ()), planned(fresh(), [cell(), cell("b")], None, ())
-    one.count("q1", 0, one.rows[0].cell)
-    one.rows[0].reasons["asked already"] += 3
-    two.count("q2", 1, two.rows[0].cell)
-    rows = plan_record.cell_rows([one, two], {"d": "d.md", "b": "b.md"})
-    shown = [
-        (r["document"], r["planned"], r["made"], r["elsewhere"], r["in place of others"], r["missing"]) for r in rows
-    ]
-    assert shown == [("b.md", 1, 0, 1, 0, 0), ("d.md", 3, 1, 0, 1, 2)]
-    assert rows[1]["reasons"] == "asked already (3)"
-    assert plan_record.by_document(rows) == {"b.md": {"fact": (1, 0)}, "d.md": {"fact": (3, 2)}}
-    assert Row(cell(count=2), made=1, moved=1).missing == 0
-
-
-def test_planned_is_made_here_and_elsewhere_and_missing_cell_by_cell():
-    """By hand: of a's three facts one is made there, one in b, one as a list in a; of b's two one alone."""
-    record = planned(fresh(), [cell("a", count=3), cell("b", count=2)], None, ())
-    record.count("q1", 0, record.rows[0].cell)
-    record.count("q2", 0, cell("b"))
-    record.count("q3", 0, cell("a", kind="list", section=""))
-    record.count("q4", 1, record.rows[1].cell)
-    record.rows[1].reasons["asked already"] += 1
-    rows = plan_record.cell_rows([record], {"a": "a.md", "b": "b.md"})
-    named = {(row["document"], row["type"]): row for row in rows}
-    facts_of_a, facts_of_b = named["a.md", "fact"], named["b.md", "fact"]
-    assert [facts_of_a[name] for name in ("planned", "made", "elsewhere", "missing")] == [3, 1, 2, 0]
-    assert facts_of_a["where"] == "1 in a.md, as list; 1 in b.md > s"
-    assert [facts_of_b[name] for name in ("planned", "made", "elsewhere", "missing")] == [2, 1, 0, 1]
-    assert (facts_of_b["where"], facts_of_b["reasons"]) == ("", "asked already")
-    for row in rows:
-        assert row["planned"] == row["made"] + row["elsewhere"] + row["missing"]
-        assert row["elsewhere"] == sum(each["count"] for each in row["instead"])
-    kinds = {row["type"]: row for row in plan_record.yield_rows([record])}
-    parts = ("planned", "in place", "elsewhere", "other kinds", "missing")
-    assert [kinds["fact"][name] for name in parts] == [5, 2, 1, 1, 1]
-    record.yielded("fact").kept = 3
-    record.drop({"q2": "it failed a check"})
-    now = {(row["document"], row["type"]): row for row in plan_record.cell_rows([record], {"a": "a.md", "b": "b.md"})}
-    assert [now["a.md", "fact"][name] for name in ("made", "elsewhere", "missing")] == [1, 1, 1]
-    assert now["b.md", "fact"]["made"] == 1
-
-
 # The command line
 
 
@@ -835,20 +535,3 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, co
     code, out, err = command_line("questions", "plan", "q")
     assert code == 0
     assert re.search(r"pumps\.txt +8/8", out)
-
-
-def test_the_command_line_tells_wrong_quotas(workspace, command_line):
-    command = ["questions", "generate", "--index", "pumps", "--name", "q"]
-    for more, said in (
-        (["--types", "facts=3"], "There is no kind 'facts'; there are section, fact"),
-        (["--kinds", "fact=x"], "'fact=x' is no quota"),
-        (["--kinds", "fact=3", "--limit", "5"], "The limit is 5, and the kinds ask for 3 (fact=3)"),
-        (["--styles", "colleague=1,loud=2"], "There is no style 'loud'"),
-    ):
-        code, out, err = command_line(*command, *more)
-        assert (code, out) == (2, "")
-        assert said in " ".join(err.split())
-    workspace.store.sets.add(workspace.store.corpora.get("pumps").id, "blank")
-    code, out, err = command_line("questions", "plan", "blank")
-    assert code == 2
-    assert "Nothing was generated into 'blank'" in err

@@ -6,19 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
-from ragviz.core.recording import Context, Knows, Recording
+from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding
-from ragviz.metrics.answers import ANSWER_METRICS, chosen, score, scores
+from ragviz.metrics.answers import ANSWER_METRICS, score, scores
 from ragviz.store.codecs import evaluated_from_json, evaluated_to_json
 
 YES, NO, CONTRA = ClaimVerdict("supported", 0), ClaimVerdict("absent"), ClaimVerdict("contradicted", 1)
 QUESTION = Question("q", "When?", "It was replaced in 1998 by Harlow.", ((Span("d", 0, 5, "It wa"),),), "hand")
-ALL = Knows(answers=True)
 ANSWER = Recording(
     "q",
     answer="It was replaced in 1998. Harlow is a town. Dogs may enter.",
@@ -81,21 +79,6 @@ def test_values_worked_by_hand(name, value):
     assert (measured.status, measured.value) == ("ok", pytest.approx(value))
 
 
-def test_a_chinese_question_with_a_name_in_latin_letters_is_cut_as_chinese():
-    question = replace(QUESTION, text="由哪家公司建造？", answer="Harlow", language="zh")
-    evaluated = replace(EVALUATED, question=question, recording=replace(ANSWER, answer="由Harlow公司建造。"))
-    assert score("token_f1", evaluated).value == pytest.approx(2 * 1 / (4 + 1))  # 由 | harlow | 公司 | 建造
-
-
-def test_negative_cosines_are_no_faithfulness():
-    measured = [score("embedding_faithfulness", replace(EVALUATED, sentence_similarity=c)) for c in ((-0.3, 0.1), ())]
-    assert [(m.status, m.value) for m in measured] == [("ok", 0.0), ("not_applicable", None)]
-
-
-def test_an_answer_that_evades_is_not_relevant():
-    assert score("answer_relevancy", replace(EVALUATED, noncommittal=True)).value == 0
-
-
 def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
     refused = replace(EVALUATED, recording=replace(ANSWER, status="refused"))
     by_name = {s.metric: s for s in scores(refused, ANSWER_METRICS)}
@@ -135,28 +118,6 @@ def test_no_claims_is_not_applicable_and_never_1():
     assert score("faithfulness", replace(EVALUATED, matrix=none)).status == "not_applicable"
     assert score("factual_precision", replace(EVALUATED, matrix=none)).status == "not_applicable"
     assert score("completeness", replace(EVALUATED, matrix=none)).value == 0.5
-
-
-def test_versions_name_the_prompts_behind_a_score():
-    assert score("faithfulness", EVALUATED).version == "2+claims2+context2"
-    assert score("token_f1", EVALUATED).version == "2"
-
-
-def test_metrics_are_chosen_by_name():
-    assert chosen(("all",), judge=True, knows=ALL) == tuple(ANSWER_METRICS)
-    assert set(chosen(("all",), judge=False, knows=ALL)) == {n for n, m in ANSWER_METRICS.items() if not m.judged}
-    assert chosen(("rouge_l", "faithfulness"), judge=True, knows=ALL) == ("faithfulness", "rouge_l")
-    assert chosen(("all",), judge=True, knows=Knows()) == (
-        "context_precision",
-        "context_precision_plain",
-        "context_recall",
-    )
-    with pytest.raises(UsageError, match="no metric 'faith' of answers"):
-        chosen(("faith",), judge=True, knows=ALL)
-    with pytest.raises(UsageError, match="needs a model that judges"):
-        chosen(("faithfulness",), judge=False, knows=ALL)
-    with pytest.raises(UsageError, match="needs an answerer"):
-        chosen(("rouge_l",), judge=True, knows=Knows())
 
 
 @given(st.lists(st.booleans()), st.lists(st.booleans()))

@@ -16,7 +16,6 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import worker
 from ragviz.runs import provenance, running
-from ragviz.store import schema
 from ragviz.workspace import Workspace
 
 STRIDE = 100
@@ -103,65 +102,6 @@ def question(info: DocumentInfo, start: int, quote: str) -> Question:
     return Question(info.name, "?", "!", ((span,),), "hand")
 
 
-def test_evidence_is_moved_though_the_addition_is_stopped(workspace, tmp_path):
-    store = workspace.store
-    corpus = store.corpora.add("notes")
-    corpora.add_files(workspace, corpus, write(tmp_path / "in", 20))
-    question_set = store.sets.add(corpus.id, "set")
-    store.questions.put(question_set.id, [question(info, 9, "the pump") for info in store.documents.all(corpus.id)])
-    files = write(tmp_path / "in", 20, "A line before. Note {n}: the pump was replaced.")
-
-    def stopping(done: int, *_: object) -> None:
-        if done == 10:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        corpora.add_files(workspace, corpus, files, replace=True, progress=stopping)
-    document_ids = {d.id for d in store.documents.all(corpus.id)}
-    spans = [q.evidence[0][0] for q in store.questions.all(question_set.id)]
-    assert {span.document_id for span in spans} == document_ids
-    assert not any(span.stale for span in spans)
-
-
-def test_a_question_costs_the_same_in_a_long_set(workspace, steps):
-    question_set = workspace.store.sets.add(workspace.store.corpora.add("notes").id, "set")
-
-    def put(start: int) -> None:
-        for n in range(start, start + 50):
-            workspace.store.questions.put(question_set.id, [Question(f"q{n}", "?", "!", (), "hand")])
-
-    rounds = [steps.of(lambda start=start: put(start)) for start in range(0, 500, 50)]
-    assert rounds[-1] < 1.5 * rounds[1], rounds
-    assert [q.id for q in workspace.store.questions.all(question_set.id)] == [f"q{n}" for n in range(500)]
-
-
-def test_a_name_is_found_without_reading_the_others(workspace, steps):
-    store = workspace.store
-    corpus = store.corpora.add("notes")
-
-    def make(numbers: range) -> None:
-        """Add so many rows like the existing ones."""
-        with store._engine.begin() as connection:
-            for letter, table in (("i", tables["indexes"]), ("s", tables["question_sets"]), ("r", tables["runs"])):
-                row = connection.execute(sa.select(table).limit(1)).one()._asdict()
-                rows = [row | {"id": f"{letter}-{n}", "name": f"{letter}{n}"} for n in numbers]
-                connection.execute(table.insert(), rows)
-
-    store.indexes.add(corpus.id, "i", IndexConfig())
-    store.sets.add(corpus.id, "s")
-    store.runs.add("r", corpus.id, RunConfig("i", "s"), "f", {})
-    tables = schema.metadata.tables
-
-    def look() -> None:
-        for nouns, letter in ((store.indexes, "i"), (store.sets, "s"), (store.runs, "r")):
-            nouns.get(f"{letter}7"), nouns.find(f"{letter}7")
-
-    make(range(20))
-    few = steps.of(lambda: [look() for _ in range(20)])
-    make(range(20, 2000))
-    assert steps.of(lambda: [look() for _ in range(20)]) < 1.5 * few
-
-
 def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspace, monkeypatch):
     """No set is built, and no tuple searched, once for each document."""
     ids = tuple(f"d{n}" for n in range(20_000))
@@ -178,16 +118,6 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     plan = running._plan(workspace, config)
     provenance._provenance(workspace, config, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
-
-
-def test_a_job_reads_only_whether_it_was_stopped(workspace, steps):
-    """Its row holds the names of all its files: reading it for each file takes quadratic time."""
-    job = workspace.store.jobs.add("documents", "Add", "", {"files": [["a", "b"]] * 1000})
-    with worker._Heartbeat(workspace.store, job, None) as beat:
-        steps.statements.clear()
-        beat(1, 2, "files", "one.txt")
-    assert steps.statements
-    assert not any("arguments" in statement for statement in steps.statements)
 
 
 def test_a_job_checks_all_that_it_works_on_in_two_queries(workspace, steps):

@@ -2,7 +2,6 @@
 
 import json
 import random
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from ragviz.analysis.evaluate import summarise
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
-from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
 from ragviz.core.ranking import Ranking, Retrieved
@@ -22,16 +21,13 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
-from ragviz.generation.plan import Cell
-from ragviz.generation.plan_record import PlanRecord, Row
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
 from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
-from ragviz.health.words import Weights, computed, content, weights_of
+from ragviz.health.words import Weights, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange, staleness
 from ragviz.runs import running
-from ragviz.text.numerals import numbers, stated_numbers
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
 TEA = "Tea is served in the canteen at noon."
@@ -73,14 +69,6 @@ def test_weights_are_those_of_bm25():
     assert Weights().share(frozenset("ab"), frozenset("a")) == 0.5
 
 
-def test_numbers_in_any_notation():
-    assert numbers("１,200 and 3.50") == {"1200", "3.5"}
-    assert stated_numbers("forty-five of twenty, 两千零二十一") == {"45", "20", "2021"}
-    assert stated_numbers("二〇二一年") == {"2021"}
-    assert computed("61", frozenset({"1926", "1987"}))
-    assert not computed("62", frozenset({"1926", "1987"}))
-
-
 # Each check catches, and leaves
 
 
@@ -104,35 +92,6 @@ def test_copied_words(copy, passage, own):
     assert caught["q0"].value >= 0.8
     assert caught["q0"].words.endswith("BM25 ranks it first by its words alone")
     assert CHECKS["copies"].find(read).note == "BM25 alone ranks the evidence of 1 of 2 questions first."
-
-
-def test_words_are_copied_from_the_sentence_in_which_the_evidence_stands(workspace):
-    """The evidence of both is "2021" alone; the sentence after it holds the other words."""
-    text = f"# Valve\n\nIt is of brass. {VALVE} The stopcock lies near the pump of the canteen.\n"
-    document = Document("d", "d.md", text, (), "en", "text/markdown", "", len(text))
-    start = text.index("2021")
-    assert material.sentences_around(document, start, start + 4) == VALVE
-    corpus = workspace.store.corpora.add("plant")
-    corpora.add_file(workspace, corpus, "d.md", text.encode())
-    rows = [
-        {"question": f"When was the {words}?", "answer": "2021", "document": "d.md", "quote": "2021"}
-        for words in ("north valve of the boiler replaced by the firm Halden", "stopcock near the pump of the canteen")
-    ]
-    exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
-    read = material.read_material(workspace, workspace.store.sets.get("asked"), None)
-    assert [each.value for each in found("copies", read).values()] == [1.0]
-    assert list(found("copies", read)) == [read.subjects[0].id]
-
-
-def test_what_is_asked_for_counts_little_where_no_chunk_names_it():
-    asked = question(0, "In which calendar year was the north valve replaced?", "2021", VALVE)
-    assert found("copies", material_of(asked))["q0"].value == 1.0, "no chunk speaks of calendar or year"
-    without_index = Material(subjects(asked))
-    assert not found("copies", without_index), "3 of 5 words stand there, and no chunk tells how rare the others are"
-    other = replace(
-        asked, text="In which calendar year did the contractor swap the north stopcock valve of the boiler?"
-    )
-    assert not found("copies", material_of(other)), "most of its words stand in no chunk: it is in other words"
 
 
 def test_answerable_without_the_documents():
@@ -190,49 +149,6 @@ def test_duplicates():
     assert found("duplicates", material_of(first, contradicting))["q1"].words.endswith("with another answer")
 
 
-def test_other_words_ask_the_same_where_answer_and_evidence_are_the_same():
-    """Two of three content words are shared, and all weigh the same: 0.67."""
-    rule = "You may keep a borrowed book for 30 days."
-    first = question(0, "How long can I keep a book?", "30 days", rule)
-    other = question(1, "For how long may I keep a borrowed book?", "30 days", rule)
-    read = Material(subjects(first, other))
-    assert found("duplicates", read)["q1"].value == pytest.approx(2 / 3)
-    part = replace(
-        other, evidence=((replace(first.evidence[0][0], start=8, text="keep a borrowed book for 30 days"),),)
-    )
-    assert found("duplicates", Material(subjects(first, part))), "a part of the same passage"
-    longer = replace(other, answer="30 days, or 60 in summer")
-    assert not found("duplicates", Material(subjects(first, longer)))
-    elsewhere = replace(other, evidence=((Span("e", 0, 9, "30 days of the museum"),),))
-    assert not found("duplicates", Material(subjects(first, elsewhere)))
-    gold, vectors = ((("c",),), (("c",),)), {"q0": np.array([1.0, 0.0]), "q1": np.array([0.847, 0.5316])}
-    asked = replace(other, text="After what time has a loan to be returned?")
-    assert found("duplicates", Material(subjects(first, asked, gold=gold), vectors=vectors))
-    assert not found(
-        "duplicates", Material(subjects(first, replace(asked, answer="a month"), gold=gold), vectors=vectors)
-    )
-
-
-def test_questions_with_one_answer_are_compared_though_they_share_few_words():
-    rule = "You may keep a borrowed book for 30 days."
-    asked = [
-        question(n, text, "30 days", rule) for n, text in enumerate(("How long is a loan?", "When is a book due?"))
-    ]
-    asked[1] = replace(asked[1], evidence=asked[0].evidence)
-    assert duplicates.pairs(Material(subjects(*asked))) == {(0, 1)}
-
-
-def test_near_duplicates_by_cached_vectors_of_questions_about_one_chunk():
-    first = question(0, "When did they put in the north valve?", "2021", VALVE)
-    other_words = question(1, "Installation year, northern stop cock", "2021", VALVE)
-    vectors = {"q0": np.array([1.0, 0.0]), "q1": np.array([0.95, 0.3122])}
-    gold = ((("c",),), (("c",),))
-    assert set(found("duplicates", material_of(first, other_words, gold=gold, vectors=vectors))) == {"q1"}
-    assert not found("duplicates", material_of(first, other_words, gold=gold))
-    apart = vectors | {"q1": np.array([0.6, 0.8])}
-    assert not found("duplicates", material_of(first, other_words, gold=gold, vectors=apart))
-
-
 def test_all_pairs_of_near_questions_are_compared_and_few_others():
     """Against all pairs: those with Jaccard of 0.7 or more are among the pairs that are compared."""
     chance = random.Random(5)
@@ -274,102 +190,6 @@ def test_all_pairs_of_near_questions_are_compared_and_few_others():
 def test_answers_that_their_evidence_does_not_support(text, answer, passage, caught):
     read = material_of(question(0, text, answer, passage, language="zh" if text[0] == "检" else "en"))
     assert bool(found("unsupported", read)) == caught
-
-
-HALLS = ("The east hall takes 3 days to paint.", "The west hall takes 5 days to paint.")
-ZH_HALLS = ("东厅的粉刷工期为3天。", "西厅的粉刷工期为5天。")
-OF_EACH_TYPE = [  # type, question, right answer, wrong answer, passages
-    ("fact", "Who replaced the north valve?", "The firm Halden", "A plumber from Ostrava", (VALVE,)),
-    ("number", "When was the north valve replaced?", "March 2021", "March 2019", ("Valve: replaced 2021-03",)),
-    ("definition", "What is tare?", "the weight of a box", "a kind of fodder", ("Tare: the weight of an empty box",)),
-    ("list", "What does the desk lend?", "maps; tents", "skis; kayaks", ("The desk lends:\n- maps\n- tents",)),
-    ("table", "What does the saw cost?", "2 euros", "9 euros", ("| saw | 2 euros |",)),
-    ("comparison", "Which takes longer, “east hall” or “west hall”?",
-     "“west hall” (5 days, against 3 days for “east hall”)", "“west hall” (9 days, against 3 days for “east hall”)",
-     HALLS),
-    ("comparison", "Do both halls take the same time?", "No, the west one takes twice as long as the east one",
-     "No, the attic takes a plumber", HALLS),
-    ("comparison", "How much longer does the west hall take?", "2 days longer", "7 days longer", HALLS),
-    ("bridge", "When was the valve replaced by the firm from Ostrava?", "in 1999", "in 1950",
-     ("Halden is from Ostrava.", "Halden replaced it in 1999.")),
-    ("exception", "Is paint sold?", "No, paint is not sold", "No, only gardeners buy it", ("Paint is not sold.",)),
-    ("version", "Which fee holds now?", "40 euros, since 2023", "35 euros, since 2023",
-     ("Since 2023 the fee is 40 euros.", "Until 2022 the fee was 30 euros.")),
-    ("follow-up", "And the west hall?", "5 days", "8 days", HALLS[1:]),
-    ("fact", "谁更换了北阀门？", "哈尔登公司", "俄斯特拉发工厂", ("北阀门由哈尔登公司更换。",)),
-    ("number", "检修周期是多少天？", "30天", "45天", (CHINESE,)),
-    ("table", "锯子的价格是多少？", "2欧元", "9欧元", ("| 锯子 | 2欧元 |",)),
-    ("comparison", "东厅和西厅相比，哪一个的工期更长？", "西厅（5天，东厅为3天）", "西厅（9天，东厅为3天）", ZH_HALLS),
-    ("comparison", "东厅和西厅的工期相差多少天？", "相差2天", "相差7天", ZH_HALLS),
-    ("list", "服务台出借什么？", "地图；帐篷", "滑雪板；皮划艇", ("服务台出借：\n- 地图\n- 帐篷",)),
-    ("exception", "油漆出售吗？", "不，油漆不出售", "不，只有园艺师购买", ("油漆不出售。",)),
-    ("follow-up", "那西厅呢？", "5天", "8天", ZH_HALLS[1:]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "text", "right", "wrong", "passages"), OF_EACH_TYPE)
-def test_of_each_type_a_wrong_answer_is_caught_and_a_right_one_left(kind, text, right, wrong, passages):
-    """Answers that compare, count or sum up what passages say are supported; passages that they need are not vain."""
-    zh = "\u4e00" <= text[0] <= "\u9fff"
-    turns = (("东厅要多久？", "3天") if zh else ("How long does the east hall take?", "3 days"),)
-    more = {"type": kind, "language": "zh" if zh else "en", "history": turns if kind == "follow-up" else ()}
-    good, bad = (question(n, text, answer, *passages, **more) for n, answer in enumerate((right, wrong)))
-    read = material_of(good, bad)
-    assert set(found("unsupported", read)) == {"q1"}
-    assert not found("too-much", material_of(good))
-    vain = "茶在中午供应。" if zh else TEA
-    assert set(found("too-much", material_of(question(2, text, right, *passages, vain, **more)))) == {"q2"}
-
-
-def test_an_unanswerable_question_is_left_by_the_checks_of_answers():
-    asked = material_of(question(0, "When was the south valve replaced?", "", type="unanswerable"))
-    assert not any(found(check, asked) for check in ("unsupported", "too-much", "elsewhere", "copies"))
-
-
-def test_a_passage_whose_number_the_answer_adds_up_is_needed():
-    halls = ("The east hall seats 12.", "| annex | 18 |")
-    asked = question(0, "How many does the east hall seat with what stands beside it?", "30", *halls)
-    assert not found("too-much", material_of(asked))
-    assert set(found("too-much", material_of(replace(asked, answer="12")))) == {"q0"}
-
-
-def test_a_name_alone_is_no_copy_and_a_follow_up_is_read_with_its_conversation():
-    named = question(0, "What is the north valve?", "a valve", VALVE)
-    turns = (("What did the canteen serve in the year before the war?", "Tea"),)
-    after = question(1, "And what of the north valve of the boiler?", "2021", VALVE, history=turns)
-    assert not found("copies", material_of(named, after))
-    assert found("copies", material_of(replace(after, history=())))
-
-
-def test_another_chunk_answers_only_within_a_few_sentences_and_denies_where_the_answer_does():
-    asked = question(0, "What does the saw in the shed cost?", "8 euros", "The saw in the shed costs 8 euros.")
-    denied = question(
-        0, "Is paint sold in the shed?", "No, paint is not sold in the shed", "Paint is not sold in the shed."
-    )
-    other = Chunk.make_id("e", 0, 90)
-
-    def elsewhere(of, text):
-        return found("elsewhere", material_of(of, rivals={"q0": (other,)}, texts=lambda ids: [text for _ in ids]))
-
-    filler = " ".join(f"Sentence {n} is about nothing." for n in range(20, 26))
-    assert elsewhere(asked, f"{filler} In the shed, a saw costs 8 euros. {filler}")
-    assert not elsewhere(asked, f"The saw in the shed costs little. {filler} A pencil is 8 euros.")
-    assert elsewhere(denied, "In this shed paint isn't sold.")
-    assert not elsewhere(denied, "Paint is sold in the shed.")
-
-
-def test_questions_that_compare_other_things_or_number_otherwise_are_no_duplicates():
-    halls = ("Hall A takes 3 days.", "Hall B takes 5 days.", "Hall C takes 5 days.")
-    text = "Which of the halls of the old library takes longer to paint, {} or {}?"
-    first = question(0, text.format("A", "B"), "B takes 5 days", *halls[:2])
-    turned = question(1, text.format("B", "A"), "B takes 5 days", halls[1], halls[0])
-    other = question(2, text.format("A", "C"), "C takes 5 days", halls[0], halls[2])
-    assert set(found("duplicates", material_of(first, turned, other))) == {"q1"}
-    one = question(3, "How many days does hall A of the old town library take for paint on walls?", "3 days", halls[0])
-    near = replace(one, id="q4", text=f"{one.text[:-1]} now?")
-    later = question(5, f"{one.text[:-1]} then?", "9 days", "Hall A: 9 days")
-    assert set(found("duplicates", material_of(one, near))) == {"q4"}
-    assert not found("duplicates", material_of(near, later))
 
 
 def test_a_judge_decides_whether_an_answer_is_supported():
@@ -449,29 +269,6 @@ def test_too_many_about_one_document():
     assert CHECKS["unbalanced"].find(read([ids, *[[]] * 11])).note.startswith("11 of 12 documents are not asked about")
 
 
-def test_too_many_about_one_section():
-    """Twelve sections of one length: of 20 questions about them 1.7 are the share of each, and 6 what chance allows."""
-    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
-    ids = [q.id for q in asked]
-    crowded, even = [ids[:9], *([i] for i in ids[9:20])], [ids[2 * n : 2 * n + 2] for n in range(12)]
-
-    def read(parts):
-        return material_of(*asked, sections=tuple(Area(f"d > s{n}", 900, tuple(own)) for n, own in enumerate(parts)))
-
-    caught = found("unbalanced", read(crowded))
-    assert len(caught) == 9 - 6
-    assert set(caught) < set(ids[:9])
-    assert caught[min(caught)].words == "section d > s0 has 9 questions; 1.7 would be its share"
-    assert not found("unbalanced", read(even))
-
-
-def test_most_expected_is_the_quantile_of_poisson():
-    from scipy import stats
-
-    for expected, cells in ((2.0, 12), (0.1, 400), (30.0, 5), (7.3, 1)):
-        assert balance.most_expected(expected, cells) == stats.poisson.ppf(1 - 0.05 / cells, expected)
-
-
 def test_too_many_of_one_type():
     mixed = [question(n, f"Question {n}?", "2021", VALVE, type="fact" if n < 24 else "number") for n in range(25)]
     caught = found("unbalanced", material_of(*mixed))
@@ -480,38 +277,6 @@ def test_too_many_of_one_type():
     assert not found("unbalanced", material_of(*mixed, planned={"fact": 24, "number": 1})), "it was planned so"
     planned = found("unbalanced", material_of(*mixed, planned={"fact": 5, "number": 20}))
     assert len(planned) == 24 - balance.most_expected(5.0, 2)
-
-
-def test_the_share_of_a_type_is_of_all_questions_that_are_asked():
-    """30 unanswerable ones are all that have a type: of 60 questions they are half, of 35 more than four fifths."""
-    kinds = ["unanswerable"] * 30 + [""] * 30
-    asked = [question(n, f"Question {n}?", "2021", VALVE, type=kind) for n, kind in enumerate(kinds)]
-    assert not found("unbalanced", material_of(*asked))
-    caught = found("unbalanced", material_of(*asked[:35]))
-    assert len(caught) == 30 - 28, "four fifths of 35 are 28"
-    assert caught[min(caught)].words == "30 questions of type unanswerable; 80% of all 35 at most leave room for others"
-
-
-def test_many_questions_about_one_passage():
-    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(6)]
-    gold = [(("c1",),)] * 5 + [(("c2",),)]
-    caught = found("per-passage", material_of(*asked, gold=gold))
-    assert len(caught) == 2, "those beyond the third of five"
-    assert all(finding.words == "5 questions ask about its passage" for finding in caught.values())
-    assert not found("per-passage", material_of(*asked[:3], gold=gold[:3]))
-    assert CHECKS["per-passage"].find(material_of(*asked, gold=gold)).note.startswith("2 passages are asked about, 3.0")
-
-
-def test_the_design_effect_of_passages_is_told():
-    """Eight passages of three questions that are found or lost together: 24 questions are worth about 8."""
-    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
-    gold = [((f"c{n // 3}",),) for n in range(24)]
-    together = Outcomes("run", 3, {q.id: (n // 3) % 2 == 0 for n, q in enumerate(asked)})
-    note = CHECKS["per-passage"].find(material_of(*asked, gold=gold, outcomes=(together,))).note
-    assert "Design effect of passages on what run found: 3." in note
-    alone = Outcomes("run", 3, {q.id: n % 3 == 0 for n, q in enumerate(asked)})
-    apart = CHECKS["per-passage"].find(material_of(*asked, gold=gold, outcomes=(alone,))).note
-    assert "found: 0.0" in apart
 
 
 def test_stale_evidence():
@@ -538,11 +303,6 @@ def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantin
     with staleness.refreshing(store, corpus):
         corpora.add_file(workspace, corpus, "tea.md", f"# Tea\n\n{TEA}\n".encode(), replace=True)
     assert not examination.examine(workspace, store.sets.get("asked")).found["stale"].findings
-
-
-def test_every_check_leaves_an_empty_set_alone():
-    for check in CHECKS.values():
-        assert not check.find(Material(())).findings
 
 
 # Effects
@@ -625,18 +385,6 @@ def test_an_examination_is_kept_until_something_changes(workspace_with_set):
     assert not examination.is_current(workspace, store.sets.get("asked"), index, again)
 
 
-def test_a_table_that_is_asked_about_is_not_called_blind(workspace_with_set):
-    workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.sets.get("asked")
-    document = store.documents.find(asked.corpus_id, "valve.md")
-    start = store.documents.get(asked.corpus_id, document.id).text.index("12 kg")
-    span = Span(document.id, start, start + 5, "12 kg")
-    store.questions.put(asked.id, [Question("cell", "How heavy is the wheel?", "12 kg", ((span,),), "hand")])
-    made = examination.examine(workspace, store.sets.get("asked"))
-    assert {each.kind: each.questions for each in made.contents.places} == {"prose": 3, "tables": 1}
-    assert "tables" not in " ".join(contents.verdict(made.contents))
-
-
 OF_EACH = """# Desk
 
 The desk lends tools and tents to all.
@@ -690,36 +438,6 @@ def test_what_documents_consist_of_is_counted_by_hand_and_asked_by_evidence_or_b
         "prose": [1, 2, 3], "tables": [0], "lists": [], "key_values": [], "definitions": [1], "code": [], "images": [],
     }  # fmt: skip
     assert kinds.share("tables") == pytest.approx((end - start) / len(OF_EACH))
-
-
-def test_an_examination_tells_its_progress_and_can_be_cancelled_at_each_stage(workspace_with_set):
-    """Of 100,000 questions, reading and searching take most of the time; each is reported and stops."""
-    workspace = workspace_with_set
-    asked, heard = workspace.store.sets.get("asked"), []
-    examination.examine(workspace, asked, progress=lambda *told: heard.append(told))
-    stages = list(dict.fromkeys(message for *_, message in heard))
-    assert stages[:4] == ["Reading the questions", "Reading the chunks", "Searching", "Reading the runs"]
-    assert stages[4:] == [check.title for check in CHECKS.values()]
-    assert all(total for _, total, _, message in heard if message == "Searching")
-    before = workspace.store.sets.fact(asked.id, examination.FACT)
-    for stage in stages:
-
-        def cancelling(*told, stage=stage):
-            if told[3] == stage:
-                raise Cancelled(stage)
-
-        with pytest.raises(Cancelled, match=re.escape(stage)):
-            examination.examine(workspace, asked, progress=cancelling)
-    assert workspace.store.sets.fact(asked.id, examination.FACT) == before
-
-
-def test_a_set_without_an_index_is_checked_for_what_needs_none(workspace_with_set):
-    workspace = workspace_with_set
-    workspace.store.indexes.delete(workspace.store.indexes.get("index").id)
-    made = examination.examine(workspace, workspace.store.sets.get("asked"))
-    assert made.index == ""
-    assert "Build an index" in made.found["elsewhere"].unknown
-    assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
 
 
 def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(workspace_with_set):
@@ -802,17 +520,6 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     made = examination.examine(workspace, store.sets.get("asked"))
     assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
     assert made.found["closed-book"].note == "3 of 3 questions were asked without documents, by closed."
-
-
-def test_types_are_counted_over_the_plans_of_all_generations():
-    cells = [
-        Cell("d", "", "fact", "colleague", 3),
-        Cell("d", "", "table", "colleague", 2),
-        Cell("e", "", "fact", "long"),
-    ]
-    records = [PlanRecord("k", "w", "i", "extractive", 0, rows=[Row(cell) for cell in cells])]
-    assert material.planned_types(records) == {"fact": 4, "table": 2}
-    assert material.planned_types([]) is None
 
 
 # Generated sets and generators

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import re
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.analysis import diagnose
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
@@ -23,7 +19,6 @@ from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import bare, visit, words  # noqa: F401  # a fixture
 
 ROOT = Path(__file__).resolve().parent.parent
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture(autouse=True)
@@ -60,31 +55,6 @@ def make(workspace: Workspace, *runs: RunConfig) -> None:
 # The picture
 
 
-def test_the_picture_names_every_cause_of_a_loss_and_says_it_in_words() -> None:
-    drawing = ET.parse(ROOT / "assets" / "lost.svg").getroot()
-    drawn = [text.text for text in drawing.iter(f"{SVG}text")]
-    causes = [cause.title.lower().replace("top n", "top 50") for key, cause in diagnose.CAUSES.items() if key != "fine"]
-    assert sorted(drawn) == sorted(["Documents", "Chunks", "Retrieval", "Answer", "Judgement", *causes])
-    described = drawing.find(f"{SVG}title")
-    assert described is not None
-    assert all(
-        word in (described.text or "") for word in ("split by chunking", "ranked below k", "truncated", "abstained")
-    )
-
-
-def test_the_picture_has_the_colour_of_the_text_and_an_alternative_text() -> None:
-    [picture] = [block.proto.body for block in show().get("html") if 'role="img"' in block.proto.body]
-    arrows, ink = (ET.fromstring(base64.b64decode(data)) for data in re.findall(r"base64,([^)]+)\)", picture))
-    label = re.search(r'aria-label="([^"]+)"', picture)
-    assert label is not None
-    assert "A question can be lost at each step" in html.unescape(label[1])
-    assert "background: currentColor; mask: " in picture, "whatever the theme is, and whatever the server takes it for"
-    assert {part.get("stroke") for part in arrows.iter(f"{SVG}path")} == {"#D55E00"}
-    assert not list(arrows.iter(f"{SVG}text"))
-    assert len(list(ink.iter(f"{SVG}rect"))) == 5
-    assert "#D55E00" not in {part.get("stroke") for part in ink.iter()}
-
-
 # The first visit
 
 
@@ -93,13 +63,6 @@ def test_the_first_visit_has_the_sentence_and_one_thing_to_press() -> None:
     assert "at which step each question of a RAG system is lost" in words(app)
     assert primary(app) == ["Load the sample"]
     assert "Recent runs" not in words(app)
-
-
-def test_while_the_sample_is_loaded_it_cannot_be_loaded_again() -> None:
-    app = show()
-    next(button for button in app.button if button.label == "Load the sample").click().run()
-    assert [job.kind for job in open_workspace().store.jobs.all()] == ["sample"]
-    assert [b.disabled for b in app.button if b.label == "Loading the sample…"] == [True]
 
 
 @pytest.mark.parametrize(("own", "label"), [(False, "Load the sample"), (True, "Load the sample too")])
@@ -155,16 +118,6 @@ def done(workspace: Workspace, name: str, **config: str) -> None:
     store.runs.set_status(run.id, "done")
 
 
-def test_with_one_run_done_a_second_one_is_suggested(ready: Workspace) -> None:
-    assert primary(show()) == ["Run the questions"]
-    done(ready, "first")
-    app = show()
-    assert "notes: every step is done" in words(app)
-    assert primary(app) == ["Run another configuration"]
-    assert {"1 · Documents", "2 · Index", "3 · Questions", "4 · Run", "5 · Results", "All runs"} <= {*links(app)}
-    assert "Look at the results" not in [button.label for button in app.button]
-
-
 def test_with_two_runs_done_a_comparison_is_suggested(ready: Workspace) -> None:
     done(ready, "first")
     done(ready, "second", answerer="model", model=hand_made.NAME, judge=hand_made.NAME)
@@ -183,13 +136,6 @@ def test_with_two_runs_done_a_comparison_is_suggested(ready: Workspace) -> None:
 def status(app: AppTest) -> dict[str, str]:
     lines = re.findall(r"^(\S+\[.\]) \*\*(\w+)\*\*", words(app), flags=re.MULTILINE)
     return {name: mark for mark, name in lines}
-
-
-def test_what_is_not_configured_is_optional() -> None:
-    app = show()
-    works = dict.fromkeys(("Store", "Index", "Embedder"), ":blue[●]")
-    assert status(app) == works | {"Model": ":gray[○]"}
-    assert "**Model** optional, not configured" in words(app)
 
 
 def test_a_configured_model_and_a_server_that_is_down_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from ragviz.core.processes import is_alive
 from ragviz.core.settings import Settings
-from ragviz.jobs import queue, state, worker
+from ragviz.jobs import queue, worker
 from ragviz.workspace import Workspace
 
 ROWS = 100_000
@@ -84,20 +84,6 @@ def test_a_hundred_thousand_rows_take_bounded_time_and_memory(workspace, tmp_pat
     assert workspace.store.sets.get("s").total == ROWS
 
 
-def test_every_row_that_cannot_be_read_is_told_however_many(workspace, tmp_path):
-    made = folder(tmp_path, 20_000, 100)
-    (made / "corpus.jsonl").write_text('{"_id": "e0", "text": "The only entry."}\n', encoding="utf-8")
-    from ragviz.questions import exchange
-    from ragviz.questions.formats import files
-
-    corpus = workspace.store.corpora.get("big")
-    outcome = exchange.import_files(workspace, corpus, files.from_paths([("beir", made)]), "s")
-    told = exchange.problems_of(workspace, outcome.key)
-    assert (outcome.imported, outcome.problems, len(told)) == (200, 19_800, 19_800)
-    assert len({(problem.file, problem.row) for problem in told}) == 19_800
-    assert len(json.dumps(exchange.as_json(outcome))) < 2_000  # the row of a job stays small
-
-
 def waited(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -127,14 +113,3 @@ def test_an_import_that_is_killed_leaves_nothing_and_is_resumed(workspace, tmp_p
     resumed = worker.perform(workspace, job.id)
     assert (resumed.status, resumed.result["imported"]) == ("done", 20_000)
     assert len(workspace.store.documents.all(corpus.id)) == 2_000
-
-
-def test_an_import_that_is_cancelled_leaves_nothing(workspace, tmp_path):
-    job = started(workspace, folder(tmp_path, 60_000, 2_000))
-    waited(lambda: workspace.store.jobs.get(job.id).message.startswith("Reading"))
-    queue.cancel(workspace, workspace.store.jobs.get(job.id))
-    waited(lambda: workspace.store.jobs.get(job.id).status != "running")
-    ended = workspace.store.jobs.get(job.id)
-    assert ended.status == "cancelled"
-    assert state.kept(ended) == "Nothing was imported: an import is stored whole, at its end."
-    assert workspace.store.sets.all() == []

@@ -63,24 +63,6 @@ def test_passages_that_nobody_judged_are_no_evidence(workspace):
     assert "context_precision" not in judgement.scores, "no recording has a value"
 
 
-def test_a_second_import_leaves_the_passages_of_the_first(workspace):
-    corpus, store = workspace.store.corpora.add("c"), workspace.store
-    other = result(
-        retrieved_context=[{"doc_id": "a", "text": "Another text."}, {"doc_id": "b", "text": "1998: Miller."}]
-    )
-    runs = [
-        imports.import_run(workspace, corpus, name, ragchecker.read(written(row), "out.json"))
-        for name, row in (("first", result()), ("second", other))
-    ]
-    texts = [texts_of(workspace, run) for run in runs]
-    assert texts == [{"Dogs stay outside.", "1998: Harlow."}, {"Another text.", "1998: Miller."}]
-    assert store.documents.all(corpus.id) == [], "passages belong to their run, not to the corpus"
-    store.evidence.settle(corpus.id)
-    store.runs.delete(runs[0].id)
-    assert {d.name for d in store.documents.all(corpus.id, replaced=True)} == {"second/7-a.txt", "second/7-b.txt"}
-    assert texts_of(workspace, runs[1]) == texts[1]
-
-
 def texts_of(workspace, run) -> set[str]:
     return {chunk.text for case in exports.cases_of(workspace, run) for chunk in case.chunks.values()}
 
@@ -128,16 +110,6 @@ def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
     assert len(judgements.judgement_of(workspace, run).evaluated) == 2
     with pytest.raises(InputError, match="no file of RAGChecker"):
         ragchecker.read(b"[" * 100_000, "out.json")
-
-
-def test_an_import_that_breaks_leaves_nothing_behind(workspace, monkeypatch):
-    corpus = workspace.store.corpora.add("c")
-    log = ragchecker.read(written(result()), "out.json")
-    monkeypatch.setattr(workspace.store.judgements, "put", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        imports.import_run(workspace, corpus, "r", log)
-    assert not workspace.store.runs.all()
-    assert not workspace.store.sets.all()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -115,14 +114,6 @@ def test_scores_of_each_similarity(opened: Open):
         assert ranking.scores == pytest.approx(scores, abs=1e-6)
 
 
-def test_cosine_is_blind_to_length(opened: Open):
-    index = opened()
-    fill(index, ["far", "near"], np.array([[0, 9], [0.5, 0]], np.float32))
-    ranking = index.knn(np.array([[7, 0]], np.float32), 2)[0]
-    assert ranking.ids == ("near", "far")
-    assert ranking.scores == pytest.approx((1, 0), abs=1e-6)
-
-
 def test_ties_come_in_the_order_of_ids(opened: Open):
     ids = [f"c{number:02d}" for number in range(12)]
     shuffled = [ids[i] for i in np.random.default_rng(3).permutation(12)]
@@ -132,41 +123,6 @@ def test_ties_come_in_the_order_of_ids(opened: Open):
     assert ranking.ids == ("best", *ids[:5])
     assert len(set(ranking.scores[1:])) == 1
     assert index.bm25(["text"], 6)[0].ids == ("best", *ids[:5])
-
-
-@pytest.mark.parametrize("count", [1, 250])
-def test_one_ranking_for_each_query_in_their_order(opened: Open, count: int):
-    vectors = units(250, 8)
-    index = opened()
-    fill(index, [f"c{number:03d}" for number in range(250)], vectors, [f"word{number}" for number in range(250)])
-    assert [ranking.ids[0] for ranking in index.knn(vectors[:count], 3)] == [f"c{n:03d}" for n in range(count)]
-    words = [f"word{number}" for number in range(count)]
-    assert [ranking.ids for ranking in index.bm25(words, 3)] == [(f"c{n:03d}",) for n in range(count)]
-
-
-def test_other_dimensions_are_refused(opened: Open):
-    index = opened()
-    fill(index, ["a"], units(1, dims=4))
-    with pytest.raises(SearchError, match=r"4-d vectors.* 3-d"):
-        index.knn(units(1, dims=3), 5)
-    for writer in (index.rebuild(4), index.update()):
-        with pytest.raises(SearchError, match=r"4-d vectors.* 3-d"):
-            writer.add([chunk("b")], units(1, dims=3))
-        writer.abandon()
-    assert index.count() == 1
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_numbers_that_are_not_finite_are_refused(opened: Open, wrong: float):
-    index = opened()
-    vectors = units(2)
-    vectors[1, 2] = wrong
-    with pytest.raises(SearchError):
-        fill(index, ["a", "b"], vectors)
-    assert not index.exists()
-    fill(index, ["a"], units(1))
-    with pytest.raises(SearchError):
-        index.knn(vectors, 3)
 
 
 # texts
@@ -328,13 +284,6 @@ def test_abandon(opened: Open):
     assert index.knn(units(1), 3)[0].ids == ("old",)
 
 
-def test_a_rebuild_may_have_other_dimensions(opened: Open):
-    index = opened()
-    fill(index, ["a"], units(1, dims=4))
-    fill(index, ["b"], units(1, dims=6))
-    assert index.knn(units(1, dims=6), 3)[0].ids == ("b",)
-
-
 def test_update_adds_replaces_and_deletes(opened: Open):
     index = opened()
     east, north, west = (np.array([row], np.float32) for row in ([1, 0], [0, 1], [-1, 0]))
@@ -431,14 +380,3 @@ def test_any_name(opened: Open, name: str):
     fill(index, ["a"], units(1))
     assert opened(name).knn(units(1), 3)[0].ids == ("a",)
     assert opened(name).name == index.name
-
-
-def test_names_that_are_nearly_the_same_are_apart(opened: Open):
-    names = ["My handbook", "my handbook", "my-handbook", "my handbook ", "my_handbook", "my", "my handbook.1"]
-    names += [unicodedata.normalize(form, "café") for form in ("NFC", "NFD")]
-    indexes = [opened(name) for name in names]
-    for number, index in enumerate(indexes):
-        fill(index, [f"c{number}"], units(1))
-    indexes[0].drop()
-    rankings = [index.knn(units(1), 3)[0].ids for index in indexes]
-    assert rankings == [(), *((f"c{number}",) for number in range(1, len(names)))]

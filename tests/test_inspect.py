@@ -21,13 +21,11 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 from ragviz import cli
-from ragviz.analysis import compare as comparing
 from ragviz.analysis import diagnose
 from ragviz.core import settings as config
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
-from ragviz.core.errors import UselessModel
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
@@ -35,16 +33,13 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.jobs import queue
-from ragviz.judging import forecast
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import choices, comparisons, exports, imports, judgements, measurements, running, summaries
-from ragviz.targets import ragchecker
-from ragviz.ui import cache, claims
+from ragviz.runs import exports, judgements, measurements, running, summaries
+from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
-from tests.test_imports import result, written
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     address,
     bare,  # noqa: F401 - a fixture
@@ -52,7 +47,6 @@ from tests.test_pages import (  # the home that is built there, and how a page i
     checked,
     opened,
     show,
-    visit,
     words,
 )
 
@@ -170,23 +164,6 @@ def claim(app: AppTest, name: str) -> AppTest:
 # The inspector
 
 
-def test_a_reference_is_not_said_to_be_wrong_where_the_answer_contradicts_it() -> None:
-    """The passage says the reference's claim, the answer the opposite: each verdict names who gives it."""
-    claims_ = (Claim("All of it is returned.", 0),), (Claim("Half is returned.", 0),)
-    row, against = ((ClaimVerdict("supported", 0), NO),), ((NO, AGAINST),)
-    matrix = Matrix(("a", "b"), *claims_, against, row, (AGAINST,), (AGAINST,))
-    assert claims.claim_words(matrix, "r", 0) == "≠ the answer contradicts this · ✓ supported by passage 1"
-    assert claims.claim_words(matrix, "a", 0) == "✗ contradicted by passage 2 · ✗ contradicts the reference"
-    missing = replace(matrix, reference_by_answer=(NO,), reference_by_chunk=((NO, NO),))
-    assert claims.claim_words(missing, "r", 0) == "○ missing from the answer · ○ not supported by the passages"
-    both = replace(matrix, answer_by_chunk=((ClaimVerdict("together", 0), ClaimVerdict("together", 1)),))
-    assert claims.claim_words(both, "a", 0).startswith("✓ jointly supported by passages 1, 2 · ")
-    assert claims.claim_words(Matrix((), *claims_), "r", 0) == "Not judged"
-    assert claims.verdict_words(matrix, "r")["absent"] == ("○", "missing from the answer")
-    abstained = replace(matrix, reference_by_answer=None)
-    assert claims.verdict_words(abstained, "r")["absent"] == ("○", "not supported by the passages")
-
-
 def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_address(home: Path) -> None:
     app = show("inspect", run="told", question="q7")
     assert not re.search(r'<mark class="[^"]*\bfor\b', words(app))
@@ -207,15 +184,6 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     assert "const show" not in words(again), "and who opens the link sees the question"
     claim(app, "a0")
     assert "claim" not in address(app)
-
-
-def test_chinese_claims_are_lit_too(home: Path) -> None:
-    """The chunk begins in the midst of a sentence; gold is the second, without its full stop."""
-    shown = words(show("inspect", run="told", question="zh", claim="a0"))
-    assert '<mark class="begins for gold">负责人是王芳</mark><mark class="for">。</mark>北阀门' in shown
-    shown = words(show("inspect", run="told", question="zh", claim="a1"))
-    assert "✗ contradicts claim 2, sentence 3" in shown
-    assert '<mark class="against begins">北阀门于2021年更换。</mark>' in shown
 
 
 def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
@@ -256,24 +224,6 @@ def test_the_bank_is_a_table_with_its_worked_counts_as_tiles(home: Path) -> None
     assert "Grey: unanswerable by the reference" in text_of(app)
 
 
-@pytest.mark.parametrize(
-    ("params", "questions"),
-    [
-        ({"answerable": "reference"}, ["Which colour?"]),
-        ({"answerable": "neither"}, ["Who?"]),
-        ({"f1": "1"}, ["How many?"]),
-        ({"f1": "0"}, []),
-        ({"f1": "none", "answerable": "both"}, []),
-    ],
-)
-def test_the_bank_is_filtered_by_who_answers_and_by_f1(
-    home: Path, params: dict[str, str], questions: list[str]
-) -> None:
-    app = show("inspect", run="told", question="q7", tab="RAGQuestEval", **params)
-    assert list(quest_table(app)["Question"]) == questions
-    assert f"**{len(questions)} of 3 questions**" in words(app)
-
-
 def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> None:
     app = show("inspect", run="told", question="q7", tab="Judge calls")
     assert HOSTILE in text_of(app), "a reply that is no JSON is shown as it is"
@@ -286,61 +236,7 @@ def test_the_judges_calls_show_prompt_and_reply_with_their_price(home: Path) -> 
     assert "*bold*" not in " ".join(b.label for b in case.button)
 
 
-def test_the_walk_stays_within_the_filter(home: Path) -> None:
-    run = open_workspace().store.runs.get("told")
-    causes = judgements.judgement_of(open_workspace(), run).causes
-    cause = max(set(causes.values()), key=list(causes.values()).count)
-    expected = [i for i in causes if causes[i] == cause]
-    app = show("inspect", run="told", cause=cause)
-    visited = [address(app)["question"]]
-    while not (button := next(b for b in app.button if b.label == "Next")).disabled:
-        button.click()
-        checked(app.run())
-        visited.append(address(app)["question"])
-    assert sorted(visited) == sorted(expected)
-    assert address(app)["cause"] == cause
-
-
-def test_an_unknown_question_is_told(home: Path) -> None:
-    app = visit("inspect", run="told", question="gone")
-    assert "gone" in app.warning[0].value
-    assert address(app)["question"] != "gone"
-
-
 # Results
-
-
-def test_results_tell_coverage_and_judge_again(home: Path) -> None:
-    app = show("results", run="told")
-    assert "0 to 2 of 11 scored, fewest by Answer relevancy" in words(app)
-    assert ":orange[▲] 1 judge error" in words(app)
-    next(b for b in app.button if b.label == "Judge again").click()
-    checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    assert (job.kind, job.arguments) == ("rejudge", {"run": "told", "budget": None})
-
-
-def test_judging_again_asks_for_a_budget_and_begins_with_the_last_one(server: ModelServer) -> None:
-    workspace = open_workspace()
-    server.fail, server.faults = 1.0, ("malformed",)
-    config = RunConfig("small", "told", "bm25", depth=20, answerer="extractive", metrics=("faithfulness",))
-    with pytest.raises(UselessModel):
-        running.run(workspace, "badly judged", config)
-    running.run(workspace, "badly judged", config)  # regardless
-    app = show("results", run="badly judged")
-    budget = next(n for n in app.number_input if n.label == "Budget in dollars")
-    assert budget.value is None, "no limit until one is given"
-    budget.set_value(2.5)
-    next(b for b in app.button if b.label == "Judge again").click()
-    app.run()
-    assert "needs the price of 'loopback'" in app.error[0].value.replace("\\", "")
-    assert not workspace.store.jobs.all()
-    workspace.set_prices({"loopback": (1.0, 2.0)})
-    next(b for b in app.button if b.label == "Judge again").click()
-    checked(app.run())
-    assert workspace.store.jobs.all()[0].arguments == {"run": "badly judged", "budget": 2.5}
-    again = show("results", run="badly judged")
-    assert next(n for n in again.number_input if n.label == "Budget in dollars").value == 2.5
 
 
 def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,62 +266,7 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
     assert shown.loc["Token F1", "95 % CI"] == f"[{expected.low:.2f}, {expected.high:.2f}]"
 
 
-def test_lost_questions_come_first_by_stage_then_score_in_table_and_walk(home: Path) -> None:
-    """q2 has no readable verdict: without a score, it stands among the lost ones, not behind the correct answers."""
-    causes = judgements.judgement_of(open_workspace(), open_workspace().store.runs.get("told")).causes
-    table = show("results", run="told", metric="token_f1").dataframe[-1].value
-    stages = [list(diagnose.CAUSES).index(causes[i]) for i in table["Id"]]
-    assert stages == sorted(stages)
-    assert 0 < stages.count(len(diagnose.CAUSES) - 1) < len(stages)
-    for _, rows in table.groupby([causes[i] for i in table["Id"]]):
-        values = rows["Token F1"].dropna().tolist()
-        assert values == sorted(values)
-    ids = list(table["Id"])
-    app = show("inspect", run="told", metric="token_f1", question=ids[0])
-    for following in ids[1:4]:
-        next(b for b in app.button if b.label == "Next").click()
-        checked(app.run())
-        assert address(app)["question"] == following
-
-
-def clicks() -> None:
-    """A page on which questions are listed as a click on a bar does it."""
-    import streamlit as st
-
-    from ragviz.ui import question_table
-
-    for name, value in (("cause", "wrong"), ("rank", "4-10"), ("score", "0-0.1")):
-        st.button(name, on_click=question_table.list_clicked, args=(name, value))
-
-
-def test_a_click_replaces_what_it_contradicts_and_a_second_one_removes_it() -> None:
-    app = AppTest.from_function(clicks)
-    for name, value in {"outcome": "below k", "document": "a.md", "find": "pump", "k": "3"}.items():
-        app.query_params[name] = value
-    kept = {"document": "a.md", "find": "pump", "k": "3"}
-    app.run()
-    for place, filters in ((0, {"cause": "wrong"}), (1, {"rank": "4-10"}), (2, {"score": "0-0.1"}), (2, {})):
-        checked(app.button[place].click().run())
-        assert address(app) == kept | filters
-
-
 # Run
-
-
-def test_an_extractive_run_is_a_click_away(home: Path) -> None:
-    app = show("run")
-    answerer = next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-"))
-    assert answerer.options == ["None", "Extractive"]
-    assert "No model is connected" in words(app)
-    answerer.set_value("extractive")
-    checked(app.run())
-    next(b for b in app.button if b.label == "Run").click()
-    checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    config = RunConfig(**job.arguments["config"])
-    assert (config.answerer, config.context, config.context_tokens) == ("extractive", "retrieved", 3000)
-    assert choices.resolved(open_workspace(), config).judge == ""
-    assert job.arguments["name"].endswith("-knn-extractive")
 
 
 @pytest.fixture
@@ -454,18 +295,6 @@ def test_what_a_run_takes_is_told_when_asked_and_a_budget_goes_with_it(server: M
     next(b for b in app.button if b.label == "Run").click()
     checked(app.run())
     assert open_workspace().store.jobs.all()[0].arguments["budget"] == 2.5
-
-
-def test_a_widget_never_makes_a_dry_run(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> forecast.Forecast:
-        raise AssertionError("a dry run that nobody asked for")
-
-    monkeypatch.setattr(running, "foresee", refuse)
-    app = show("run")
-    next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-")).set_value("model")
-    checked(app.run())
-    next(n for n in app.number_input if n.label == "Context budget (tokens)").set_value(500)
-    checked(app.run())
 
 
 def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -542,40 +371,6 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         assert config.settings().openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
 
 
-def test_an_address_that_is_none_is_refused(home: Path) -> None:
-    app = show("settings")
-    next(t for t in app.text_input if t.label == "Base URL").set_value("file:///etc")
-    next(b for b in app.button if b.label == "Apply").click()
-    app.run()
-    assert "http://" in app.error[0].value
-    assert "OPENAI_BASE_URL" not in os.environ
-
-
-@pytest.mark.parametrize("page", ["home", "documents", "index", "questions", "run", "results", "inspect", "compare"])
-def test_every_page_shows_a_run_that_was_judged_elsewhere(bare: Path, page: str) -> None:  # noqa: F811
-    workspace = open_workspace()
-    corpus = workspace.store.corpora.add("elsewhere")
-    for name in ("one", "two"):
-        judged_run = ragchecker.read(written(result(response=name)), "out.json")
-        imports.import_run(workspace, corpus, name, judged_run)
-    expected = {
-        "results": "Imported: retrieved and judged elsewhere · questions one",
-        "inspect": "Dogs stay outside.",
-    }
-    assert expected.get(page, "") in words(show(page, corpus="elsewhere", run="one", runs="one,two"))
-
-
-def test_prices_are_edited_and_kept(home: Path) -> None:
-    workspace = open_workspace()
-    workspace.set_prices({"mine": (1.0, 2.0)})
-    app = show("settings")
-    table = next(d.value for d in app.dataframe if "Model" in d.value and "Variable" not in d.value)
-    assert table.to_numpy().tolist() == [["mine", 1.0, 2.0]]
-    next(b for b in app.button if b.label == "Save prices").click()
-    checked(app.run())
-    assert open_workspace().prices() == {"mine": (1.0, 2.0)}
-
-
 # By kind and document
 
 
@@ -632,21 +427,6 @@ def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> N
     assert [t.value for t in app.header][:2] == ["told", "again"]
     quest = show("inspect", runs="told,again", question="q7", tab="RAGQuestEval", of="again")
     assert any("from the reference" in title.value for title in quest.header)
-
-
-def test_the_walk_of_two_runs_is_the_list_of_the_comparison(home: Path) -> None:
-    workspace = open_workspace()
-    pair = [workspace.store.runs.get(name) for name in ("words", "vectors")]
-    comparison = comparisons.compare_runs(workspace, pair, 3)
-    lists = comparing.outcomes(comparison, "recall@3", 1)
-    for side in ("won", "lost", "tied"):
-        ids = getattr(lists, side)
-        if not ids:
-            continue
-        app = show("inspect", runs="words,vectors", question=ids[0], k="3", metric="recall@3", side=side)
-        assert f"1 of {len(ids)}" in words(app)
-        assert f"Filter: {side} by" in words(app)
-        assert "vectors against words" in words(app)
 
 
 def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:

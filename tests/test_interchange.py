@@ -61,29 +61,6 @@ def test_grades_of_judgements_come_in_and_go_out(file_format):
     assert one(document="desk", quote="Maps are red", grade=2).evidence[0][0].grade == 2
 
 
-def test_questions_without_grades_are_kept_as_before():
-    question = one(document="desk", quote="Maps are red")
-    body = json.loads(question_to_json(question))
-    assert body["evidence"] == [
-        [[DESK_ID, DESK.index("Maps are red"), DESK.index("Maps are red") + 12, "Maps are red", False]]
-    ]
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        ({"question": "Harlow?", "document": "desk", "quote": "maps for 21 days"}, "en"),  # too short: the document's
-        ({"question": "Harlow?"}, "und"),
-        ({"question": "Where are the chains of the car?"}, "en"),
-        ({"question": "雪链在哪里？", "document": "garage", "quote": "车库里"}, "zh"),
-        ({"question": "Harlow?", "language": "zh-CN"}, "zh"),
-        ({"question": "Where are the chains of the car?", "language": "not said"}, "en"),
-    ],
-)
-def test_the_language_of_a_question(row, expected):
-    assert one(**row).language == expected
-
-
 LENT = span("maps for 21 days")
 CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
 
@@ -150,22 +127,6 @@ def test_a_passage_in_several_places_is_evidence_in_any_of_them():
     assert "20 times or more" in read.problems[1]
 
 
-def test_a_context_beside_another_place_is_not_evidence():
-    """The quote, the offsets or the chunk say where; of an unanswerable question it is what it was made from."""
-    for place in ({"document": "desk", "quote": LENT.text}, {"quote": LENT.text}, {"chunk_id": CHUNK_ID},
-                  {"document": "desk", "start": LENT.start, "end": LENT.end}):  # fmt: skip
-        row = {"question": "Q?", "answer": "21", "context": DESK, **place}
-        read = read_questions(json.dumps(row).encode(), "q.jsonl", DOCUMENTS)
-        assert read.questions[0].evidence == ((LENT,),), place
-        assert read.notes == ("Column 'context' was not kept: no row takes its evidence from there.",)
-    assert one(document="desk", answer="21", context=LENT.text).evidence == ((LENT,),)
-    unanswerable = one(context=LENT.text, is_impossible=True)
-    assert (unanswerable.kind, unanswerable.source_chunks) == ("unanswerable", (CHUNK_ID,))
-    listed = read_questions(b'{"question": "Q?", "answer": "21", "context": [["a", "b"]]}', "q.jsonl", DOCUMENTS)
-    assert listed.questions[0].kind == "reference"
-    assert listed.repaired == {1: "was imported without its context, which is no text"}
-
-
 def test_a_list_is_groups_and_a_list_inside_it_their_members():
     fines, keys = span("Fines are one\neuro a day."), span("钥匙挂在厨房。", GARAGE, GARAGE_ID)
     places = [
@@ -175,13 +136,6 @@ def test_a_list_is_groups_and_a_list_inside_it_their_members():
     assert one(evidence=places).evidence == ((LENT,), (fines, keys))
     assert one(evidence=places).kind == "multi"
     assert one(chunk_id=f"{CHUNK_ID} {CHUNK_ID}").evidence == ((LENT,), (LENT,))
-
-
-def test_without_evidence_the_answer_tells_whether_it_is_answerable():
-    for row in ({}, {"evidence": []}, {"evidence": "[]"}, {"document": "", "quote": None}):
-        assert one(**row).kind == "unanswerable"
-        assert one(**row, answer="Red.").kind == "reference"
-    assert one(document="desk", answer="Red.").kind == "reference"  # where in it is not known
 
 
 @pytest.mark.parametrize(
@@ -206,30 +160,6 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
     for file_format in ("csv", "jsonl"):
         again = read_questions(write_questions([question], NAMES, file_format), f"q.{file_format}", DOCUMENTS)
         assert again.questions == (question,)
-
-
-def test_a_mark_that_says_the_contrary_marks_nothing():
-    rows = [{"unanswerable": "no"}, {"answerable": "true"}, {"is_impossible": ""}, {"kind": "single"}]
-    assert {one(answer="Red.", **row).kind for row in rows} == {"reference"}
-    assert "unanswerable" not in json.loads(question_to_json(one(answer="Red.")))
-
-
-def test_how_many_name_no_evidence_is_said():
-    rows = [
-        {"question": "A?", "answer": "Red.", "document": "desk", "quote": "Maps are red"},
-        {"question": "B?", "answer": "Green."},
-        {"question": "C?", "answer": "21 days"},
-        {"question": "D?"},
-        {"question": "E?", "answer": "It does not say.", "unanswerable": "true"},
-    ]
-    read = read_questions("\n".join(map(json.dumps, rows)).encode(), "q.jsonl", DOCUMENTS)
-    assert [question.text for question in read.reference_only] == ["B?", "C?"]
-    assert read.warning.startswith("2 of 5 questions name no evidence: they are reference only, not unanswerable.")
-    assert read.unanswerable == "2 of 5 questions are unanswerable: marked so, or with neither evidence nor answer."
-    assert read.notes == ()
-    one_of_one = read_questions(json.dumps(rows[1]).encode(), "q.jsonl", DOCUMENTS)
-    assert one_of_one.warning.startswith("1 of 1 question names no evidence: it is reference only")
-    assert read_questions(json.dumps(rows[0]).encode(), "q.jsonl", DOCUMENTS).warning == ""
 
 
 @pytest.mark.parametrize(
@@ -286,12 +216,6 @@ def test_a_quote_with_other_marks_is_imported_and_one_with_other_words_is_not():
     )
 
 
-def test_a_name_that_matches_two_documents_is_an_error():
-    both = DOCUMENTS | {"old/desk.md": document("old/desk.md", "maps")}
-    read = read_questions(b'{"question": "Q?", "document": "desk.md", "quote": "maps"}', "q.jsonl", both)
-    assert "matches 2: give its full name" in read.problems[1]
-
-
 def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():
     rows = ["question,answer,document,quote", 'A?,"two\nlines",desk,Maps are red.', "", "B?,,desk,blue", "C?,x,,"]
     text = "\r\n".join([*rows, rows[1], ""])
@@ -300,52 +224,6 @@ def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():
     assert read.questions[0].answer == "two\nlines"
     assert set(read.problems) == {4, 6}
     assert read.problems[6] == "the same question as row 2: give it another id, or remove one"
-
-
-def test_a_type_or_style_that_is_none_is_told_for_its_row():
-    rows = [{"type": "zzz"}, {"type": "Fact", "style": "keywords"}, {"type": "multi", "style": "loud"}, {"type": ""}]
-    lines = [json.dumps({"id": str(n), "question": f"Q{n}?", "answer": "1", **row}) for n, row in enumerate(rows)]
-    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
-    assert [(q.type, q.style) for q in read.questions] == [("", ""), ("fact", "keywords"), ("", ""), ("", "")]
-    assert read.problems == {}
-    assert list(read.repaired) == [1, 3]
-    assert read.repaired[1].startswith("was imported without its type 'zzz', which is none of section, fact, ")
-    assert read.repaired[3].startswith("was imported without its style 'loud', which is none of colleague, keywords, ")
-
-
-def test_a_row_with_too_few_cells_is_told():
-    read = read_questions(b"question,answer,document,quote\nA?,x,desk\nB?,y,,\n", "q.csv", DOCUMENTS)
-    assert [question.kind for question in read.questions] == ["reference", "reference"]
-    assert read.repaired == {2: "has 3 cells for 4 columns: nothing was read for 'quote'"}
-    assert read.notes == ()
-
-
-def test_a_kind_that_the_evidence_does_not_bear_out_is_told():
-    rows = [{"kind": "single"}, {"kind": "Multi", "document": "desk", "quote": "Maps are red"}, {"kind": "reference"}]
-    lines = [json.dumps({"question": f"Q{n}?", "answer": "1", **row}) for n, row in enumerate(rows)]
-    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
-    assert [question.kind for question in read.questions] == ["reference", "single", "reference"]
-    assert read.repaired == {
-        1: "was imported as reference, and not as single: it names no piece of evidence",
-        2: "was imported as single, and not as multi: it names 1 piece of evidence",
-    }
-
-
-@pytest.mark.parametrize("name", ["水泵.md", "雪链.md", "码头.md"])
-def test_a_short_file_in_gb18030_is_read_as_chinese(name):
-    """Few bytes fit Korean as well: Chinese is as likely here as where documents are read."""
-    data = f"question,answer,document,quote\n几点开门？,六点,{name},六点开门\n".encode("gb18030")
-    read = read_questions(data, "q.csv", {name: document(name, "每天六点开门。")})
-    assert (read.problems, [q.kind for q in read.questions]) == ({}, ["single"])
-
-
-def test_jsonl_rows_are_lines():
-    lines = ['{"question": "A?"}', "", "{broken", "[1]", '{"question": "B\u2028?"}']
-    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
-    assert [q.text for q in read.questions] == ["A?", "B\u2028?"]
-    assert set(read.problems) == {3, 4}
-    assert "is not JSON" in read.problems[3]
-    assert read_questions(b'[{"question": "A?"}, 3]', "q.json", DOCUMENTS).problems == {2: "is not a JSON object"}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32", "gb18030"])
@@ -379,23 +257,6 @@ def deep(levels):
     return "[" * levels + "]" * levels
 
 
-@pytest.mark.parametrize("levels", [101, 600, 5_000, 200_000])
-@pytest.mark.parametrize("column", ["evidence", "references", "start", "other"])
-def test_nesting_without_end_is_a_row_that_is_refused(column, levels):
-    line = f'{{"question": "A?", "document": "desk", "quote": "green", "{column}": {deep(levels)}}}'
-    read = read_questions(f'{line}\n{{"question": "B?"}}'.encode(), "q.jsonl", DOCUMENTS)
-    assert "nested more than 100 deep" in read.problems[1]
-    assert [q.text for q in read.questions] == ["B?"]
-
-
-@pytest.mark.parametrize("levels", [101, 600, 5_000, 200_000])
-def test_nesting_inside_a_cell_is_a_row_that_is_refused(levels):
-    lines = ["question,evidence", f'A?,"{deep(levels)}"', "B?,"]
-    read = read_questions("\n".join(lines).encode(), "q.csv", DOCUMENTS)
-    assert "nested more than 100 deep" in read.problems[2]
-    assert [q.text for q in read.questions] == ["B?"]
-
-
 def test_nesting_in_a_json_list_is_its_row_or_where_json_itself_ends_the_file():
     read = read_questions(f'[{{"question": "A?", "x": {deep(600)}}}, {{"question": "B?"}}]'.encode(), "q.json", {})
     assert "nested more than 100 deep" in read.problems[1]
@@ -418,38 +279,6 @@ def test_other_names_of_the_answer_are_read_and_told(column):
         read = read_questions(data, name, DOCUMENTS)
         assert [q.answer for q in read.questions] == ["厨房", ""]
         assert read.notes == (f"Column '{column}' was read as the answer.",)
-
-
-def test_beside_a_reference_the_answer_is_a_systems_and_that_is_told():
-    read = read_questions(b"question,answer,ground_truth\nA?,21 days,three weeks\n", "q.csv", DOCUMENTS)
-    assert [q.answer for q in read.questions] == ["three weeks"]
-    assert read.notes == (
-        "Column 'ground_truth' was read as the answer.",
-        "Column 'answer' was not kept beside it.",
-    )
-    cited = read_questions(b"question,answer,reference\nA?,21 days,page 3\n", "q.csv", DOCUMENTS)
-    assert [q.answer for q in cited.questions] == ["21 days"]
-    assert cited.notes == ("Column 'reference' was not kept beside 'answer'.",)
-
-
-def test_columns_that_are_not_known_are_told_once():
-    rows = ["question,Topic,answer,difficulty,,", "A?,maps,x,3,,", "B?,,y,,,"]
-    assert read_questions("\n".join(rows).encode(), "q.csv", DOCUMENTS).notes == (
-        "Columns 'topic', 'difficulty' were not kept: questions have no such column.",
-    )
-    lines = ['{"question": "A?", "meta": {"a": 1}}', "[1]", '{"question": "B?", "answer": "", "evidence": []}']
-    read = read_questions("\n".join(lines).encode(), "q.jsonl", DOCUMENTS)
-    assert read.notes == ("Column 'meta' was not kept: questions have no such column.",)
-    wide = {"question": "A?"} | {f"c{n}": n for n in range(30)}
-    [note] = read_questions(json.dumps(wide).encode(), "q.jsonl", DOCUMENTS).notes
-    assert note.startswith("Columns 'c0', 'c1',")
-    assert note.endswith("'c19' and 10 more were not kept: questions have no such column.")
-
-
-def test_text_that_runs_over_its_columns_is_not_cut_off():
-    read = read_questions(b"question,answer\nA?,one, two\nB?,x,,\n", "q.csv", DOCUMENTS)
-    assert read.problems == {2: "has 3 cells for 2 columns: put text with a delimiter in quotes"}
-    assert [q.text for q in read.questions] == ["B?"]
 
 
 FULL = Question(

@@ -13,11 +13,9 @@ from subprocess import run as process
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.job import Job
 from ragviz.index import indexing
-from ragviz.jobs import queue
-from ragviz.runs import running
 from ragviz.store import rates
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
@@ -95,12 +93,6 @@ def test_a_failure_names_its_reason_its_log_and_what_to_do(workspace: Workspace)
     assert card(checked(app.run())) == ""
 
 
-def test_a_failure_without_a_log_names_none(workspace: Workspace) -> None:
-    ended(workspace, "index", "failed", {"name": "i"}, error="The disk is full: free some space.")
-    assert "The disk is full: free some space." in card(show("home"))
-    assert "Log:" not in card(show("home"))
-
-
 @pytest.mark.parametrize(
     ("kind", "unit", "ending", "kept"),
     [
@@ -139,31 +131,6 @@ def test_an_interrupted_job_says_what_is_kept_and_goes_on(workspace: Workspace) 
     assert workspace.store.jobs.get(job.id).status == "queued"
 
 
-def test_a_dismissed_card_stays_away_from_other_sessions_until_the_job_ends_badly_again(workspace: Workspace) -> None:
-    job = going(workspace, "run", {"name": "r"}, done=34, total=90, unit="questions", heartbeat=time.time() - 3600)
-    app = show("home")
-    app.button(key=f"dismiss-{job.id}").click()
-    assert card(checked(app.run())) == ""
-    assert card(show("home")) == ""
-    assert queue.refreshed(workspace.store.jobs.get(job.id)).status == "interrupted"
-    queue.start(workspace, job)
-    workspace.store.jobs.update(job.id, status="failed", error="The disk is full.", finished=time.time())
-    assert "The disk is full." in card(show("home"))
-
-
-def test_jobs_of_other_corpora_are_folded_below(workspace: Workspace) -> None:
-    store = workspace.store
-    for corpus in (store.corpora.add("others"), store.corpora.get("notes")):
-        job = store.jobs.add("index", f"Of {corpus.name}", corpus.id, {"name": corpus.name})
-        store.jobs.update(job.id, status="failed", error="The disk is full.", finished=time.time())
-    app = show("home", corpus="notes")
-    [folded] = app.sidebar.expander
-    assert folded.label == "1 job of other corpora"
-    assert "Of others" in read(each.value for each in folded.markdown)
-    assert "Of notes" not in read(each.value for each in folded.markdown)
-    assert "Of notes" in read(each.value for each in app.sidebar.markdown)
-
-
 def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Workspace) -> None:
     corpus = workspace.store.corpora.get("notes")
     ended(workspace, "index", "failed", {"name": "late", "config": asdict(WORDS)}, error="The disk is full.")
@@ -171,17 +138,6 @@ def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Worksp
     indexing.build_index(workspace, corpus, "other", WORDS)
     assert "The disk is full." in card(checked(app.run()))
     indexing.build_index(workspace, corpus, "late", WORDS)
-    assert card(checked(app.run())) == ""
-
-
-def test_a_failed_upload_is_not_forgotten_over_another_of_as_many_files(workspace: Workspace) -> None:
-    failed = {"files": [["a.txt", "one/a.txt"]], "folder": "one"}
-    ended(workspace, "documents", "failed", failed, error="The disk is full.")
-    others = {"files": [["b.txt", "two/b.txt"]], "folder": "two"}
-    ended(workspace, "documents", "done", others, result={"files": []})
-    app = show("home")
-    assert "The disk is full." in card(app)
-    ended(workspace, "documents", "done", failed | {"folder": "three"}, result={"files": []})
     assert card(checked(app.run())) == ""
 
 
@@ -202,49 +158,6 @@ def test_a_build_with_the_choices_of_the_form_is_not_started_twice(workspace: Wo
     assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert button(late, "Build index").disabled
     assert f"{job.title} is in progress with these settings" in words(late)
-
-
-def test_a_run_with_the_choices_of_the_form_is_not_started_twice(workspace: Workspace) -> None:
-    first, late = show("run"), show("run")
-    next(t for t in late.text_input if t.key == "run-name").set_value("another name")
-    button(first, "Run").click()
-    checked(first.run())
-    [job] = workspace.store.jobs.all()
-    assert button(first, "Run").disabled
-    earlier = workspace.store.runs.all()[0]
-    workspace.store.runs.add(job.arguments["name"], job.corpus_id, earlier.config, earlier.fingerprint, {})
-    button(late, "Run").click()
-    checked(late.run())
-    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
-    assert button(late, "Run").disabled
-    assert f"{job.title} is in progress with these settings" in words(late)
-    queue.cancel(workspace, job)
-    assert not button(show("run"), "Run").disabled
-
-
-def test_questions_with_the_choices_of_the_form_are_not_generated_twice(workspace: Workspace) -> None:
-    first, late = (show("questions", tab="Generate") for _ in range(2))
-    button(first, "Generate").click()
-    checked(first.run())
-    [job] = workspace.store.jobs.all()
-    assert button(first, "Generating…").disabled
-    assert workspace.store.sets.get(job.arguments["name"]).total == 0  # so the form suggests another name
-    button(late, "Generate").click()
-    checked(late.run())
-    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
-    assert button(late, "Generating…").disabled
-
-
-def test_an_index_that_is_being_updated_is_not_updated_twice(workspace: Workspace) -> None:
-    info = workspace.store.indexes.get("small")
-    workspace.store.indexes.set_status(info.id, "failed")
-    first, late = show("index"), show("index")
-    for app in (first, late):
-        app.button(key=f"update-{info.id}").click()
-        checked(app.run())
-        [shown] = [each for each in app.button if (each.key or "").startswith(f"update-{info.id}")]
-        assert shown.disabled
-    assert len(workspace.store.jobs.all()) == 1
 
 
 @pytest.mark.parametrize(
@@ -275,39 +188,3 @@ def test_the_card_of_a_build_begins_with_the_rate_of_earlier_ones(workspace: Wor
     going(workspace, "index", {"name": "i", "config": {"embedder": "e"}}, **progress)
     [bar] = show("home").get("progress")
     assert bar.proto.text == "Embedding · 40 of 400 chunks · 9/s · about 40 s left"  # (400 - 40) / 9
-
-
-def test_the_card_of_a_job_whose_count_is_complete_foresees_nothing_more(workspace: Workspace) -> None:
-    progress = {"done": 22, "total": 22, "unit": "questions", "message": "Answering"}
-    job = going(workspace, "run", {"name": "r"}, **progress)
-    assert job.started is not None
-    assert job_panel.job_words(job, job.started + 65, 0.3) == (1.0, "Answering · 22 of 22 questions · 65 s so far")
-
-
-def test_a_card_without_earlier_builds_foresees_nothing(workspace: Workspace) -> None:
-    rates.learn(workspace.store.cache("rate"), indexing.chunks_by("another"), 90, 10)
-    progress = {"done": 40, "total": 400, "unit": "chunks", "message": "Embedding"}
-    going(workspace, "index", {"name": "i", "config": {"embedder": "e"}}, **progress)
-    [bar] = show("home").get("progress")
-    assert re.fullmatch(r"Embedding · 40 of 400 chunks · \d+ s so far", bar.proto.text)
-
-
-def test_a_run_foresees_its_retrieval_by_the_questions_of_earlier_ones(workspace: Workspace) -> None:
-    learnt = workspace.store.cache("rate")
-    embedder = workspace.store.indexes.get("large").config.embedder
-    app = show("run", index="large")
-    assert "Retrieving: no estimate yet on this machine." in words(app)
-    rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "bm25"), embedder), 1, 100)
-    rates.learn(learnt, running.questions_by(RunConfig("large", "asked", "knn"), embedder), 50, 100)
-    assert workspace.store.sets.get("asked").total == 10
-    assert "Retrieving: about 20 s; plus the time to load the embedder." in words(checked(app.run()))
-
-
-def test_the_estimate_of_a_build_is_by_the_tokens_of_earlier_ones(workspace: Workspace) -> None:
-    app = show("index", tab="New index")
-    tiles = {tile.label: tile.value for tile in app.metric}
-    assert tiles["Embedding"] == "–"
-    tokens = int(tiles["Tokens"].replace(",", ""))
-    rates.learn(workspace.store.cache("rate"), indexing.tokens_by(workspace.settings.embedder), tokens, 300)
-    tiles = {tile.label: tile.value for tile in checked(app.run()).metric}
-    assert tiles["Embedding"] == "5 min"  # as many tokens took 300 s

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
@@ -19,7 +19,6 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, state, tasks, worker
 from ragviz.questions import exchange
-from ragviz.runs import running
 from ragviz.workspace import Workspace
 
 
@@ -179,53 +178,6 @@ def staged_job(workspace, status: str = "queued") -> Job:
     return workspace.store.jobs.get(job.id)
 
 
-def test_an_upload_that_is_stopped_leaves_no_copies(workspace):
-    for status in ("queued", "interrupted"):
-        queue.cancel(workspace, staged_job(workspace, status))
-        assert uploads(workspace) == []
-    job = staged_job(workspace)
-
-    def stopping(*_: object) -> None:
-        raise Cancelled("Stopped.")
-
-    with pytest.raises(Cancelled):
-        worker.perform(workspace, job.id, stopping)
-    assert uploads(workspace) == []
-    with pytest.raises(UsageError, match="The uploaded files are kept for a day"):
-        worker.perform(workspace, job.id)
-
-
-@pytest.mark.parametrize("error", [Cancelled, KeyboardInterrupt])
-def test_a_job_that_is_stopped_says_what_is_kept_of_it(workspace, error):
-    """An import is stored whole: of one that was stopped nothing is; of an upload, what was read."""
-    corpus = workspace.store.corpora.add("notes")
-    file = workspace.settings.home / "q.jsonl"
-    file.write_text('{"question": "What?", "answer": "A pump."}', encoding="utf-8")
-
-    def stopping(*_: object) -> None:
-        raise error
-
-    arguments = {"corpus": corpus.id, "files": [["q.jsonl", str(file)]], "name": "s", "format": "auto"}
-    with pytest.raises(error, match=r"^Stopped\. Nothing was imported: an import is stored whole, at its end\.$"):
-        worker.perform_new(workspace, NewJob("import", "Import s", corpus.id, arguments), stopping)
-    assert workspace.store.sets.all() == []
-    with pytest.raises(error, match=r"^Stopped\. No file was read yet\. Add the others again to read them\.$"):
-        worker.perform(workspace, staged_job(workspace).id, stopping)
-
-
-def test_copies_that_a_killed_upload_left_are_kept_a_day_to_resume_it(workspace):
-    killed, forgotten, working = staged_job(workspace, "interrupted"), staged_job(workspace), staged_job(workspace)
-    workspace.store.jobs.delete(forgotten.id)
-    queue.listed(workspace)
-    assert len(uploads(workspace)) == 3
-    yesterday = time.time() - queue.UPLOADS_KEPT - 10
-    for folder in uploads(workspace):
-        os.utime(folder, (yesterday, yesterday))
-    queue.listed(workspace)
-    assert uploads(workspace) == [Path(working.arguments["folder"])]
-    assert workspace.store.jobs.get(killed.id).status == "interrupted"
-
-
 def test_a_killed_upload_is_resumed_from_its_copies(workspace):
     job = staged_job(workspace, "interrupted")
     assert worker.perform(workspace, job.id).result["files"][0]["status"] == "added"
@@ -315,27 +267,6 @@ def test_presses_of_one_drawing_start_one_job_also_when_it_has_ended(workspace, 
     assert len(workspace.store.jobs.all()) == 2
 
 
-def test_a_press_by_somebody_who_could_not_see_the_same_job_starts_no_second(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "start", lambda _, job: job)
-    submit = submitting(workspace, "health", "Check", "c")
-    shown = time.time()
-    first, _ = submit({"questions": "s"}, queue.Press("one person", shown))
-    workspace.store.jobs.update(first.id, status="done", finished=time.time())
-    late, is_new = submit({"questions": "s"}, queue.Press("another", shown))
-    assert (late.id, is_new) == (first.id, False)
-    assert submit({"questions": "t"}, queue.Press("another", shown))[1], "of other arguments nothing was started"
-    assert submit({"questions": "s"}, queue.Press("a third", time.time()))[1], "who sees the end can start another"
-
-
-def test_one_upload_is_read_once_and_another_of_the_same_files_is_read(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "start", lambda _, job: job)
-    submit = submitting(workspace, "documents", "Read 1 file", "c")
-    arguments = {"corpus": "c", "folder": "one", "files": [["a", "one/a"]], "replace": False, "upload": "session-0"}
-    first, _ = submit(arguments)
-    assert submit(arguments | {"folder": "two", "files": [["a", "two/a"]]}) == (first, False)
-    assert submit(arguments | {"upload": "session-1"})[1]
-
-
 def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace, monkeypatch):
     monkeypatch.setattr(queue, "start", lambda _, job: job)
     first, _ = queue.submit_once(workspace, NewJob("sample", "x", "", {}))
@@ -373,29 +304,6 @@ def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
     assert told[-2:] == [("Answering", "questions"), ("Scoring answers", "questions")]
 
 
-def test_a_claimed_job_says_at_once_what_it_does_first(workspace, monkeypatch):
-    seen = []
-    kind = replace(tasks.KINDS["sample"], run=lambda opened, *_: seen.append(opened.store.jobs.all()[0]) or {})
-    monkeypatch.setitem(tasks.KINDS, "sample", kind)
-    worker.perform(workspace, workspace.store.jobs.add("sample", "x", "", {}).id)
-    assert (seen[0].message, seen[0].total, seen[0].unit) == ("Reading the sample", None, "")
-
-
-def test_a_new_stage_is_written_without_waiting_for_the_next_second(workspace, monkeypatch):
-    def work(_workspace, _arguments, progress):
-        for number in range(4):
-            progress(0, None, "", f"stage {number}")
-            end = time.monotonic() + 0.9 * worker.BEAT
-            while workspace.store.jobs.get(job.id).message != f"stage {number}":
-                assert time.monotonic() < end, "as late as a beat"
-                time.sleep(0.02)
-        return {}
-
-    monkeypatch.setitem(tasks.KINDS, "sample", replace(tasks.KINDS["sample"], run=work))
-    job = workspace.store.jobs.add("sample", "x", "", {})
-    assert worker.perform(workspace, job.id).status == "done"
-
-
 # What a failure leaves
 
 
@@ -430,68 +338,4 @@ def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace,
     assert not state.is_mended(workspace, failed(workspace, "index", asked, name="i")), "it was built before"
 
 
-def test_a_failed_run_is_mended_by_a_later_run_of_that_name_only(workspace, asked):
-    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "i", WORDS)
-    config = RunConfig("i", "q", retriever="bm25")
-    job = failed(workspace, "run", asked, name="r", config=asdict(config))
-    judging = failed(workspace, "rejudge", asked, run="r")
-    assert state.is_mended(workspace, judging), "its run is not there (any more)"
-    elsewhere = failed(workspace, "run", workspace.store.corpora.add("another").id, name="r")
-    running.run(workspace, "s", config)
-    assert not state.is_mended(workspace, job), "another run was made"
-    run = running.run(workspace, "r", config)
-    assert state.is_mended(workspace, job)
-    assert not state.is_mended(workspace, elsewhere)
-    late = failed(workspace, "rejudge", asked, run="r")
-    assert not state.is_mended(workspace, late), "the run was done before"
-    workspace.store.runs.set_status(run.id, "failed")
-    assert not state.is_mended(workspace, job), "the run failed anew"
-
-
-@pytest.mark.parametrize("kind", ["documents", "index", "questions", "run", "rejudge"])
-def test_what_failed_on_a_deleted_corpus_needs_no_one(workspace, asked, kind):
-    job = failed(workspace, kind, asked, name="i", run="i", files=[["a.txt", "folder/a.txt"]])
-    assert state.is_mended(workspace, job) is (kind == "rejudge")
-    workspace.store.corpora.delete(asked)
-    assert state.is_mended(workspace, job)
-
-
 FILES = [["a.txt", "one/a.txt"], ["b.txt", "one/b.txt"]]
-GENERATION = {"index": "i", "name": "q", "limit": 5, "seed": 0, "budget": None}
-
-
-@pytest.mark.parametrize(
-    ("kind", "one", "other", "same"),
-    [
-        ("index", {"name": "i", "config": {"chunk_size": 9}}, {"name": " I ", "config": {"chunk_size": 8}}, False),
-        ("index", {"name": "i", "config": {"chunk_size": 9}}, {"name": "i ", "config": {"chunk_size": 8}}, True),
-        ("index", {"name": "i"}, {"name": "j"}, False),
-        ("run", {"name": "r", "budget": 1.0}, {"name": "r", "budget": 2.0}, True),
-        ("run", {"name": "r"}, {"name": "s"}, False),
-        ("rejudge", {"run": "r"}, {"run": "s"}, False),
-        ("documents", {"files": FILES}, {"files": [["b.txt", "two/b.txt"], ["a.txt", "two/a.txt"]]}, True),
-        ("documents", {"files": FILES}, {"files": [["a.txt", "one/a.txt"], ["c.txt", "one/c.txt"]]}, False),
-        ("questions", GENERATION, GENERATION | {"budget": 3.0}, True),
-        ("questions", GENERATION, GENERATION | {"seed": 1}, False),
-        ("sample", {}, {}, True),
-    ],
-)
-def test_work_is_told_by_what_it_makes_or_reads(workspace, kind, one, other, same):
-    first, second = (workspace.store.jobs.add(kind, "x", "c", arguments) for arguments in (one, other))
-    assert (state.work_of(first) == state.work_of(second)) is same
-    assert state.work_of(first) != state.work_of(workspace.store.jobs.add(kind, "x", "another corpus", one))
-
-
-def test_a_cancelled_upload_says_that_the_rest_is_gone_and_an_interrupted_one_can_go_on(workspace):
-    job = staged_job(workspace, "interrupted")
-    workspace.store.jobs.update(job.id, done=0, total=3, unit="files")
-    assert state.kept(workspace.store.jobs.get(job.id)) == "No file was read yet."
-    assert state.can_resume(job)
-    workspace.store.jobs.update(job.id, done=2)
-    assert state.kept(workspace.store.jobs.get(job.id)) == "2 of 3 files are read and stay in the corpus."
-    queue.cancel(workspace, job)
-    cancelled = workspace.store.jobs.get(job.id)
-    assert not state.can_resume(cancelled)
-    assert state.kept(cancelled).endswith("stay in the corpus. Add the others again to read them.")
-    with pytest.raises(UsageError, match="add them again"):
-        worker.perform(workspace, job.id)

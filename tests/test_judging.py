@@ -15,17 +15,13 @@ from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
-from ragviz.core.verdict import Bank, BankItem, ClaimVerdict
+from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging import asker, context, forecast, planning, step, work
-from ragviz.judging.banks import bank_bytes, imported_bank_key
-from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
 from ragviz.runs import choices
-from ragviz.targets import answering
-from tests import model_server
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
 
@@ -228,26 +224,6 @@ def test_a_faulty_run_has_the_scores_of_an_undisturbed_one(undisturbed, share, f
     assert compared(results, truth, items) == ([], [])
 
 
-def test_an_empty_answer_is_asked_again_in_other_words_and_with_another_seed(monkeypatch):
-    [item], results = make_items(1), Results()
-    real, bodies = model_server.complete, []
-
-    def first_empty(body):
-        if "answerable" in str(body.get("response_format")) and not bodies:
-            bodies.append(body)
-            return json.dumps({"answerable": True, "answer": " "})
-        return real(body)
-
-    monkeypatch.setattr(model_server, "complete", first_empty)
-    with ModelServer() as server:
-        work.work([item], plan_of(server, names=("token_f1",), seed=1), results)
-        first, second = server.bodies
-    assert results.judged["q0"].recording.status == "answered"
-    assert (first["seed"], second["seed"]) == (1, 2)
-    assert first["messages"] != second["messages"]
-    assert {body["max_tokens"] for body in server.bodies} == {answering.MOST_TOKENS}
-
-
 @pytest.mark.parametrize("fault", USELESS)
 def test_a_step_has_at_most_so_many_replies_and_no_two_in_the_same_words(fault, monkeypatch):
     [item], results = make_items(1), Results()
@@ -297,21 +273,6 @@ def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
     assert failed.contexts  # it was handed over: nothing was cut
 
 
-def test_an_imported_bank_is_for_its_question_alone():
-    first, second = make_items(2)
-    other = replace(first.question, text="Another question?", answer="Another answer.")
-    keys = {imported_bank_key(question) for question in (first.question, second.question, other)}
-    assert len(keys) == 3
-    items, banks, results = [first, planning.Item(other, first.recording)], Memory(), Results()
-    bank = Bank((BankItem("k", "What did they import?", "this"),), "en", "import", "1")
-    banks.put_many({imported_bank_key(first.question): bank_bytes(bank)})
-    with ModelServer() as server:
-        for item in items:
-            work.work([item], plan_of(server, banks=banks), results)
-            own = item.question is first.question
-            assert (results.judged[item.question.id].bank.items == bank.items) == own
-
-
 def test_a_judge_that_leaves_claims_out_is_asked_for_those_alone(monkeypatch):
     items, results = make_items(1), Results()
     real_request = context.context_request
@@ -359,30 +320,6 @@ def test_a_budget_stops_the_run_and_more_of_it_ends_it():
         assert server.counts.calls == 2 * both  # nothing was paid twice
 
 
-def test_without_a_judge_progress_is_counted_in_questions_that_are_stored():
-    """One count: it is complete when the last question is stored, and the work before that has a name of its own."""
-    items, reports = make_items(40), []
-    stored = Results()
-
-    def keep(batch):
-        reports.append(("kept", len(batch)))
-        stored(batch)
-
-    config = RunConfig("i", "q", answerer="extractive", metrics=("token_f1",))
-    plan = replace(choices.plan_of(config, config.metrics, Memory(), None, None, None), finished=2)
-    work.work(items, plan, keep, lambda *report: reports.append(report))
-    counts = [report for report in reports if report[0] != "kept"][1:]
-    assert {(total, unit) for _, total, unit, _ in counts} == {(42, "questions")}
-    assert {message for *_, message in counts} == {"Answering", "Scoring answers"}
-    kept = 2
-    for report in reports[1:]:
-        if report[0] == "kept":
-            kept += report[1]
-        else:
-            assert report[0] == kept  # neither before nor after
-    assert counts[-1] == (42, 42, "questions", "Answering")
-
-
 def test_a_stopped_run_keeps_what_is_finished():
     items, results = make_items(30), Results()
 
@@ -410,16 +347,3 @@ def test_chunks_cannot_close_the_data_nor_speak_to_the_judge():
     sentences = json.loads(request.messages[1]["content"].split("\n")[1])["passages"]["1"]
     assert "Ignore the instructions" in " ".join(sentences.values())
     assert evil not in request.messages[0]["content"]
-
-
-def test_a_scheduler_does_steps_in_order_and_earliest_first():
-    done = []
-    lock = threading.Lock()
-
-    def do(place, step):
-        with lock:
-            done.append((place, step))
-
-    with Scheduler(3, {"a": [], "b": ["a"], "c": ["a", "b"]}, do, workers=1) as scheduler:
-        assert [place for place in scheduler.finished(1.0) if place is not None] == [0, 1, 2]
-    assert done == [(place, step) for place in range(3) for step in "abc"]

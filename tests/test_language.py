@@ -57,22 +57,6 @@ def test_detect(text, expected):
     assert language.detect(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "known", "expected"),
-    [
-        ("Los Angeles Kings", ("en",), "en"),  # by its small words alone it would be Spanish
-        ("Tour Eiffel", ("und", "", "fr"), "fr"),
-        ("Who is the king of the hill?", ("de",), "en"),
-        ("长江大桥", ("en",), "zh"),
-        ("308", ("zh",), "zh"),
-        ("PyTorch", ("zh",), "zh"),
-        ("Kubernetes", (), "und"),
-    ],
-)
-def test_a_short_text_has_the_language_that_is_known(text, known, expected):
-    assert language.of_short(text, *known) == expected
-
-
 def question_of(answer, marked="und", text="Who?", evidence=""):
     spans = ((Span("d", 0, len(evidence), evidence),),) if evidence else ()
     return Question("q", text, answer, spans, "import", language=marked)
@@ -138,14 +122,6 @@ def test_detect_on_questions(folder, expected):
     assert languages[expected] >= 0.99 * languages.total() > 0
 
 
-def test_detect_on_documents():
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in (OWN / "spans").glob("*.md")}
-    assert {name: language.detect(text) for name, text in texts.items()} == {"brackwater": "en", "yangang": "zh"}
-    for name, expected in (("brackwater", "en"), ("yangang", "zh")):
-        sections = texts[name].split("\n## ")[1:]
-        assert [language.detect(section) for section in sections] == [expected] * 16
-
-
 # Words
 
 
@@ -178,12 +154,6 @@ def squad_tokens(text):
 def test_english_tokens(text, expected):
     assert words.tokens(text, "en") == expected
     assert squad_tokens(text) == expected
-
-
-@settings(deadline=None)
-@given(st.text(alphabet=st.sampled_from("aAnt heTHE.,-'’\"\n\té—%1家 ") | st.characters(), max_size=60))
-def test_english_tokens_are_those_of_squad(text):
-    assert words.tokens(text, "en") == squad_tokens(text)
 
 
 @pytest.mark.parametrize(
@@ -326,19 +296,6 @@ def test_english_key_phrases():
     assert kinds["new policy"] == "noun"  # without its article
     assert "it" not in kinds
     check_phrases(text, phrases)
-
-
-@pytest.mark.model
-def test_long_texts_are_read_in_pieces(monkeypatch):
-    text = "\n\n".join(f"Anna Smith met Bert Jones in Paris in {year}." for year in range(1900, 1960))
-    whole = keyphrases.key_phrases(text, "en")
-    monkeypatch.setattr(keyphrases, "PIECE", 200)
-    pieces = keyphrases.key_phrases(text, "en")
-    assert sum(p.text == "Paris" for p in whole) == 60
-    assert [p for p in pieces if p.kind == "date"] == [p for p in whole if p.kind == "date"]
-    check_phrases(text, pieces)
-    assert "".join(text[s:e] for s, e in keyphrases._pieces(text)) == text
-    assert max(e - s for s, e in keyphrases._pieces("x" * 1000)) == 200
 
 
 def test_chinese_key_phrases():

@@ -15,7 +15,6 @@ from ragviz.store import codecs
 from ragviz.store.store import Store
 from ragviz.ui import review_tab
 from ragviz.workspace import open_workspace
-from tests.processor_time import seconds_of
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
 from tests.test_store import store  # noqa: F401  # a fixture, of SQLite and PostgreSQL
 
@@ -86,36 +85,3 @@ def test_a_page_of_a_set_decodes_it_once_and_then_what_changed(home: Path, decod
     decoded.clear()
     assert "112 of 2,300 questions" in words(checked(app.run()))
     assert set(decoded) == {"q000018"}
-
-
-def test_the_table_has_pages_and_the_walk_goes_through_all(home: Path) -> None:  # noqa: F811
-    filled(open_workspace().store, COUNT)
-    app = show("questions", set="many")
-
-    def listed() -> list[str]:
-        return list(app.dataframe[0].value["Id"])
-
-    assert listed() == [q.id for q in questions(review_tab.PAGE)]
-    [page] = [each for each in app.number_input if each.key == "questions-page"]
-    assert (page.min, page.max, page.value) == (1, 3, 1)
-    page.set_value(3).run()
-    assert listed() == [q.id for q in questions(COUNT)[2 * review_tab.PAGE :]]
-    assert "2,001 of 2,300" in words(checked(app))
-    app = show("questions", set="many", question=f"q{review_tab.PAGE - 1:06}")
-    button(app, "Next").click().run()
-    assert listed()[0] == f"q{review_tab.PAGE:06}"
-    assert next(each for each in app.number_input if each.key == "questions-page").value == 2
-    assert "1,001 of 2,300" in words(checked(app))
-    app = show("questions", set="many", find="pump 12")
-    assert not [each for each in app.number_input if each.key == "questions-page"]
-    app = show("questions", set="many", **{"in-table": "true"})
-    assert next(each for each in app.number_input if each.key == "questions-page").max == 3
-
-
-def test_a_decision_in_a_large_set_takes_little_more_than_reading_its_rows(home: Path) -> None:  # noqa: F811
-    """Bounded by work of the same machine: what the page did before was several times the decoding of every row."""
-    store = open_workspace().store  # noqa: F811
-    set_id = filled(store, 20_000).id
-    app = show("questions", set="many")
-    decoding = seconds_of(lambda: store.questions.all(set_id), 2)
-    assert seconds_of(lambda: checked(button(app, "Reject").click().run())) < 1 + decoding

@@ -2,7 +2,7 @@
 
 from ragviz.analysis import comparison_words, leaderboards, pareto
 from ragviz.analysis.compare import pairs
-from ragviz.analysis.leaderboards import leaderboard, telling
+from ragviz.analysis.leaderboards import leaderboard
 from ragviz.analysis.ties import Price
 from tests.test_compare import compare, side
 
@@ -29,17 +29,6 @@ def test_a_leaderboard_by_hand():
     assert board.fronts["dollars"].runs == ("base", "first")
     assert board.fronts["dollars"].dominated == {"second": ("first",)}
     assert list(board.fronts) == ["tokens", "dollars"], "seconds are the same for all runs that have them"
-
-
-def test_where_one_run_beats_all_others_nothing_is_tied():
-    comparison = compare([side("base", [1] * 12 + [0] * 28), side("good", [1] * 40)])
-    board = leaderboard(comparison, "recall@3", PRICES)
-    assert (board.groups, board.tied, leaderboards.tie_words(board)) == ((), ("good",), "")
-
-
-def test_what_is_the_same_or_unknown_tells_no_runs_apart():
-    assert telling({"a": Price(300, 0.0, None), "b": Price(300, 0.0, 2.0)}) == []
-    assert telling({"a": Price(300, None, 1.0), "b": Price(400, None, 2.0)}) == ["tokens", "seconds"]
 
 
 def test_the_front_by_hand():

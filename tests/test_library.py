@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
@@ -15,14 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import ragviz
 from ragviz import sample
-from ragviz.documents.corpora import FileOutcome
 from ragviz.questions import authoring, sets
-from ragviz.runs import exports, measurements
 
 ROOT = Path(__file__).resolve().parent.parent
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -59,23 +54,11 @@ def command(made: dict[str, Any], *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_the_quick_start_has_ten_statements():
-    lines = [line for line in quick_start().splitlines() if line.strip() and not line.startswith("import")]
-    assert len(lines) == 10
-
-
 def test_importing_it_loads_nothing():
     heavy = "numpy pandas streamlit sqlalchemy pydantic torch plotly ragviz.library ragviz.core.errors"
     code = f"import sys, ragviz; dir(ragviz); print([m for m in {heavy!r}.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-
-
-def test_its_names_are_listed_and_there():
-    assert set(ragviz.__all__) <= set(dir(ragviz))
-    assert all(getattr(ragviz, name).__doc__ for name in ragviz.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'close'"):
-        ragviz.close  # noqa: B018
 
 
 @pytest.mark.model
@@ -106,26 +89,6 @@ def test_other_k_are_read_off_the_same_rankings(made):
 
 
 @pytest.mark.model
-def test_questions_are_those_of_the_files_to_take_away(made):
-    workspace = made["project"].workspace
-    data = exports.export_run(workspace, workspace.store.runs.get("second"))["results.csv"]
-    rows = {row["question_id"]: row for row in csv.DictReader(io.StringIO(data.decode("utf-8-sig")))}
-    assert list(made["table"].index) == list(rows)
-    for question_id, row in made["table"].iterrows():
-        exported = rows[question_id]
-        assert [row[key] for key in ("question", "cause", "document")] == [
-            exported[key] for key in ("question", "cause", "document")
-        ]
-        if exported["rank"] in ("miss", "unanswerable"):
-            assert pd.isna(row["rank"])
-        else:
-            assert str(row["rank"]) == exported["rank"]
-        assert pd.isna(row["mrr"]) if not exported["mrr"] else row["mrr"] == pytest.approx(float(exported["mrr"]))
-    causes = command(made, "results", "second")["lost"]
-    assert made["second"].failures().to_dict() == causes
-
-
-@pytest.mark.model
 def test_the_comparison_is_the_command_lines(made):
     comparison = made["project"].compare("first", made["second"])
     printed = command(made, "compare", "first", "second")
@@ -143,40 +106,6 @@ def test_the_comparison_is_the_command_lines(made):
             delta["difference"][key] for key in ("wins", "ties", "losses")
         ]
     assert table.loc[("mrr", "first"), ["difference", "won"]].isna().all()
-
-
-@pytest.mark.model
-def test_what_is_shown_names_the_run_and_its_headline_metrics(made):
-    mean = measurements.summary_of(
-        made["project"].workspace, made["project"].workspace.store.runs.get("second")
-    ).metrics["mrr"]
-    for shown in (repr(made["second"]), made["second"]._repr_html_()):
-        assert "Run 'second': 28 questions of 'questions', hybrid on 'recursive-120', k = 3" in shown.replace(
-            "&#x27;", "'"
-        )
-        assert all(f"{number:.3f}" in shown for number in (mean.mean, mean.low, mean.high))
-    assert "12" in repr(made["project"])
-    assert "97 chunks of 12 documents" in repr(made["project"].open_index("tokens-200"))
-    assert "28 proposed" in repr(made["project"].open_questions("questions"))
-
-
-@pytest.mark.model
-def test_what_is_made_stands_among_the_jobs_of_the_dashboard(made):
-    jobs = made["project"].workspace.store.jobs.all()
-    assert sorted((job.kind, job.status) for job in jobs if "hostile" not in job.title) == [
-        *[("index", "done")] * 2,
-        ("questions", "done"),
-        *[("run", "done")] * 2,
-    ]
-
-
-@pytest.mark.model
-def test_a_hit_is_found_by_rank(made):
-    hits = made["project"].open_index("tokens-200").search("How much does a night at the Maren telescope cost?", k=3)
-    printed = command(
-        made, "index", "search", "tokens-200", "How much does a night at the Maren telescope cost?", "-k", "3"
-    )
-    assert list(hits["score"]) == [hit["score"] for hit in printed]
 
 
 @pytest.mark.model
@@ -198,13 +127,6 @@ def test_names_and_texts_of_others_are_no_markup(made, tmp_path):
         assert "&lt;img" in result._repr_html_()
         assert "\x1b" not in result._repr_html_() + repr(result)
     assert f"{HOSTILE} {ESCAPE}?" in set(project.open_questions(name).to_pandas()["question"])
-
-
-def test_file_names_of_others_are_no_markup():
-    documents = ragviz.Documents(HOSTILE, (FileOutcome(f"{HOSTILE}{ESCAPE}", "unreadable", f"{HOSTILE}{ESCAPE}"),))
-    assert documents._repr_html_().count("&lt;img") == 3
-    assert "<img" not in documents._repr_html_()
-    assert "\x1b" not in documents._repr_html_() + repr(documents)
 
 
 def test_errors_are_sentences_and_leave_nothing(tmp_path):
@@ -260,18 +182,6 @@ def test_an_index_without_vectors_is_built_and_run_by_words(tmp_path):
         list(project.run("words", "asked", "words", answerer="extractive", metrics="rouge_l").metrics().index)[-1]
         == "rouge_l"
     )
-
-
-def test_questions_are_imported_with_the_rows_that_were_refused(tmp_path):
-    project = ragviz.open(tmp_path / "home")
-    (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
-    project.add_documents("notes", tmp_path / "notes.md")
-    rows = "question,answer,document,quote\nWhen?,at night,notes.md,locked at night\nWhy?,,notes.md,no such words\n"
-    (tmp_path / "questions.csv").write_text(rows, encoding="utf-8")
-    questions = project.import_questions("notes", "asked", tmp_path / "questions.csv")
-    assert list(questions.problems) == [3]
-    assert list(questions.to_pandas()["document"]) == ["notes.md"]
-    assert repr(questions).startswith("Question set 'asked': 1 accepted; 1 row was refused, see `problems`")
 
 
 def test_question_sets_of_other_formats_are_imported_with_their_documents(tmp_path):

@@ -14,9 +14,8 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from ragviz.core.errors import BudgetReached, ModelError
-from ragviz.models import chat, prices
+from ragviz.models import chat
 from ragviz.models.chat import ModelClient
-from ragviz.models.pace import Pace
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Ledger, Spending
 from tests import model_server
@@ -130,17 +129,6 @@ def test_what_can_be_retried_is(server, fault):
     assert server.counts.calls == 3
 
 
-def test_time_out_is_retried_then_reported(server):
-    server.hang = 0.6
-    client = client_of(server, timeout=0.2, attempts=2)
-    server.script.append("timeout")
-    assert client.complete(say("hello")).text
-    server.script.extend(["timeout", "timeout"])
-    with pytest.raises(ModelError, match=r"did not answer within 0.2 s.*RAGVIZ_MODEL_TIMEOUT") as caught:
-        client.complete(say("again"))
-    assert caught.value.outage
-
-
 @pytest.mark.parametrize("header", ["0.4", lambda: formatdate(time.time() + 2, usegmt=True)])
 def test_retry_after_is_honoured_by_every_caller(server, header):
     client = client_of(server)
@@ -176,15 +164,6 @@ def test_nothing_is_lost_when_calls_fail(share):
         answers = list(client.complete_many(Request(say(f"item {i}"), Verdict) for i in range(100)))
     assert all(isinstance(answer, Completion) for answer in answers)
     assert sum(server.counts.faults.values()) > 5
-
-
-def test_endpoint_down_names_host_model_and_step():
-    client = ModelClient("http://127.0.0.1:9/v1", None, "tiny", attempts=2, backoff=0.01)
-    with pytest.raises(ModelError, match=r"'tiny' at 127.0.0.1:9 cannot be reached. Check OPENAI_BASE_URL") as caught:
-        client.complete(say("hello"))
-    assert caught.value.outage
-    with pytest.raises(ModelError, match="cannot be reached"):
-        client.test()
 
 
 @pytest.mark.parametrize(("status", "calls", "outage"), [("400", 1, False), ("404", 1, True), ("500", 3, False)])
@@ -229,16 +208,6 @@ def test_embeddings_are_in_order_and_of_unit_length(server):
     np.testing.assert_allclose(vectors, truth, atol=1e-6)
     assert server.counts.calls == 3
     assert list(client_of(server).embed("embedder", [])) == []
-
-
-def test_nearly_json_and_thoughts_are_read(server, monkeypatch):
-    for text in (
-        '<think>Should {"reason": 1}?</think>\n{"reason": "r", "supported": true, "scores": [1]}',
-        'Sure! ```json\n{"reason": "r", "supported": True, "scores": [1,],}\n```',
-    ):
-        monkeypatch.setattr("tests.model_server.complete", lambda body, text=text: text)
-        reply = client_of(server).complete(say(text), Verdict).parsed
-        assert reply == Verdict(reason="r", supported=True, scores=[1])
 
 
 GOOD = '{"reason": "r", "supported": true, "scores": [1]}'
@@ -295,21 +264,6 @@ def test_a_reply_is_stored_and_read_as_it_came_whatever_the_key(server, monkeypa
 
 
 A, B, C = (1.0, 2.0), (3.0, 4.0), (5.0, 6.0)
-
-
-@pytest.mark.parametrize(
-    ("before", "mine", "now", "after"),
-    [
-        ({"m": A}, {"m": B}, {"m": A, "n": C}, {"m": B, "n": C}),  # what somebody added meanwhile stays
-        ({"m": A, "n": A}, {"m": B, "n": A}, {"m": A, "n": C}, {"m": B, "n": C}),  # another price that they changed too
-        ({"m": A, "n": A}, {"n": A}, {"m": A, "n": B}, {"n": B}),  # what was taken out goes
-        ({"m": A, "n": A}, {"m": B, "n": A}, {"m": A}, {"m": B}),  # what they took out does not come back
-        ({"m": A}, {"m": B}, {"m": B}, {"m": B}),  # both wrote the same
-        ({"m": A}, {}, {}, {}),  # both took it out
-    ],
-)
-def test_prices_of_two_people_are_merged(before, mine, now, after):
-    assert prices.merged_prices(before, mine, now) == after
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -383,33 +337,6 @@ def test_a_reply_that_was_cut_gets_more_room_and_later_ones_do_too(server, monke
     for words in ("hello", "hello again"):
         assert client.ask(Request(say(words), Verdict, max_tokens=4)).text == GOOD
     assert [body["max_tokens"] for body in server.bodies] == [4, 8, 16, 16]
-
-
-def test_the_pace_is_learnt_from_own_calls_and_kept_and_a_probe_comes_before_the_first(server):
-    server.latency, paces = 0.2, MemoryCache()
-    first = client_of(server, paces=paces)
-    assert first.pace() is None
-    assert server.counts.calls == 0
-    probed = first.pace(probe=True)
-    assert server.counts.calls == 2
-    assert 1.5 < probed.seconds(8, 8 * 20) < 8
-    server.latency = 0.6
-    for number in range(6):
-        first.complete(say(f"{number}"))
-    later = client_of(server, paces=paces).pace(probe=True)
-    assert server.counts.calls == 8  # a known pace needs no probe
-    assert later.seconds(10, 200) > 1.3 * probed.seconds(10, 200)
-    down = ModelClient("http://127.0.0.1:9/v1", None, "m")
-    assert down.pace(probe=True) is None
-
-
-def test_the_pace_is_a_line_through_the_calls():
-    pace = Pace()
-    for tokens in (10, 50, 200, 30, 120):
-        pace = pace.after(tokens, 0.5 + 0.02 * tokens)
-    assert pace.seconds(4, 400) == pytest.approx(4 * 0.5 + 0.02 * 400)
-    alike = Pace().after(10, 1.0).after(10, 2.0)
-    assert alike.seconds(10, 500) == pytest.approx(15, rel=0.01)
 
 
 def test_no_key_means_no_key_from_the_environment(server, monkeypatch):

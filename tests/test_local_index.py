@@ -60,23 +60,6 @@ def index(tmp_path: Path) -> LocalIndex:
 # words
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", []),
-        ("Don't PANIC: v2.0_final", ["don", "t", "panic", "v2", "0", "final"]),
-        ("ＡＢＣ１２ cafe\u0301 Straße", ["abc12", "café", "straße"]),
-        ("产假16周，照发", ["产", "假", "产假", "16", "周", "照", "发", "照发"]),
-        ("Java开发", ["java", "开", "发", "开发"]),
-        ("東京のカメラ 한국어", ["東", "京", "の", "東京", "京の", "カメラ", "한국어"]),
-        ("𠮷野", ["𠮷", "野", "𠮷野"]),
-        ("👩‍👩‍👧 \ud800!", []),
-    ],
-)
-def test_terms(text: str, expected: list[str]):
-    assert terms(text) == expected
-
-
 # exact search
 
 
@@ -321,19 +304,6 @@ def test_another_process_sees_what_is_published(index: LocalIndex, tmp_path: Pat
         reader.stdin.close()
 
 
-def test_a_generation_that_vanishes_while_it_is_opened_is_no_error(index: LocalIndex, monkeypatch: pytest.MonkeyPatch):
-    fill(index, {"a": "alpha"})
-    reader = LocalIndex("handbook", index.folder.parent)
-    opener, writes = generations_module.open_generation, iter([lambda: fill(index, {"b": "beta"})])
-
-    def open_late(folder: Path) -> generations_module.Generation:
-        next(writes, lambda: None)()
-        return opener(folder)
-
-    monkeypatch.setattr(generations_module, "open_generation", open_late)
-    assert reader.bm25(["alpha beta"], 3)[0].ids == ("b",)
-
-
 # damage
 
 
@@ -354,15 +324,6 @@ def test_damaged_files_are_reported(index: LocalIndex, file: str, damage: str):
             search()
     fill(reader, {"c": "gamma"})
     assert reader.bm25(["gamma"], 3)[0].ids == ("c",)
-
-
-def test_an_index_dropped_under_a_writer_is_reported(index: LocalIndex):
-    writer = index.rebuild(8)
-    add(writer, {"a": "alpha"})
-    index.drop()
-    with pytest.raises(SearchError, match="cannot be written"):
-        writer.publish(1)
-    assert not index.exists()
 
 
 def test_only_the_published_files_are_left(index: LocalIndex):

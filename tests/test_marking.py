@@ -13,7 +13,6 @@ from ragviz.core.span import Span
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
 from ragviz.ui.drafts import Draft, put_in, targets_of
-from ragviz.ui.marking import pieces
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     PATIENCE,
     Server,
@@ -38,12 +37,6 @@ LONG = "\n\n".join(f"Paragraph {n} tells of pump number {n} 😀." for n in rang
 
 
 # Without a browser
-
-
-def test_pieces_are_the_text_and_carry_every_class():
-    cut = pieces("a😀bcd", [(1, 3, "gold"), (2, 99, "focus"), (4, 4, "gold")])
-    assert cut == [("a", ""), ("😀", "gold"), ("b", "focus gold"), ("cd", "focus")]
-    assert pieces("", [(0, 3, "gold")]) == []
 
 
 def test_a_mark_becomes_what_was_chosen():
@@ -235,56 +228,3 @@ def test_stale_evidence_is_mended_and_a_conflict_keeps_what_was_typed(
     assert question.answer == "42 metres; its roof is of 1951"
     assert [g[0].text for g in question.evidence] == ["The tower is 42 metres high.", "Its roof is of the year 1951."]
     assert all(text[s.start : s.end] == s.text and not s.stale for g in question.evidence for s in g)
-
-
-@pytest.mark.browser
-@pytest.mark.timeout(420)
-def test_what_is_typed_into_the_table_is_kept_when_somebody_else_saved_first(
-    server: Server,  # noqa: F811
-    page: Page,  # noqa: F811
-    notes: Store,
-) -> None:
-    made = [added(server, "table", "--question", f"What is said of pump {n}?")["id"] for n in (1, 2)]
-    page.goto(server.address("questions", corpus="notes", set="table", **{"in-table": "true"}))
-    drawn(page)
-    click_row(page, page.get_by_test_id("stDataFrame").first, 0)
-    for words in ("What moves pump 1?", "What moves pump 2?"):  # what ends an edit goes on to the next row
-        page.wait_for_timeout(500)
-        page.keyboard.press("Enter")
-        editor = page.locator("textarea.gdg-input")
-        expect(editor).to_be_visible()
-        editor.fill(words)
-        editor.press("Enter")
-        drawn(page)
-    server.ragviz("questions", "edit", "table", made[0], "--answer", "water")
-    page.get_by_role("button", name="Save 2 changes").click()
-    expect(page.get_by_text("1 question changed by somebody else meanwhile")).to_be_visible()
-    drawn(page)
-    assert [(q.text, q.answer) for q in questions(notes, "table")] == [
-        ("What is said of pump 1?", "water"),
-        ("What moves pump 2?", ""),
-    ]
-    assert cell(page.get_by_test_id("stDataFrame").last, "Question", 0) == "What moves pump 1?"
-    picture(page, "story-not-saved")
-
-
-@pytest.mark.browser
-@pytest.mark.timeout(420)
-def test_the_view_fits_wide_and_narrow_light_and_dark(server: Server, page: Page, notes: Store) -> None:  # noqa: F811
-    made = added(
-        server, "looks", "--question", "Which pump feeds the tank?", "--answer", "The south pump.",
-        *("--quote", "The south pump", "--document", "pumps.md"),
-    )  # fmt: skip
-    links = {
-        "questions-edit": server.address("questions", corpus="notes", set="looks", edit=made["id"]),
-        "questions-write": server.address("questions", corpus="notes", set="looks", tab="Write"),
-    }
-    for name, link in links.items():
-        page.goto(link)
-        drawn(page)
-        for width in (1440, 1024):
-            show_all(page, width)
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                settled(page)
-                picture(page, f"{name}-{width}-{scheme}")

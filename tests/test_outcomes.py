@@ -1,7 +1,5 @@
 """One vocabulary of being found: its rule, its words, counts that add up, causes that follow k, and the verdict."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +14,6 @@ from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
 from ragviz.metrics import ranking
-from ragviz.report import plots, rank_plots
 from ragviz.runs import judgements
 from ragviz.stats import intervals
 
@@ -115,43 +112,6 @@ def test_the_verdict_says_the_share_its_interval_the_greatest_loss_and_the_next_
     assert (low, high) == (f"{RANKING_LOST.found.low:.2f}", f"{RANKING_LOST.found.high:.2f}")
 
 
-def test_the_verdict_never_advises_what_the_run_does_already():
-    hybrid = verdict(RANKING_LOST, RunConfig("i", "s", retriever="hybrid")).sentence
-    assert "try another embedder, or other chunks, or k = 7" in hybrid
-    assert "try hybrid" not in hybrid
-    bare = verdict(replace(RANKING_LOST, embedder=False), RunConfig("i", "s", retriever="bm25")).sentence
-    assert "try hybrid, on an index with an embedder" in bare
-
-
-def test_a_larger_k_is_advised_with_more_context_where_that_is_full_already():
-    ranks, causes = [1] * 20 + [4] * 3 + [6, 9], ["fine"] * 18 + ["cut_by_budget"] * 2 + ["below_k"] * 5
-    answers = Answers(3, 18, 25)
-    full = verdict(of(ranks, causes, answers=answers), RunConfig("i", "s", context_tokens=800, answerer="extractive"))
-    assert "or k = 4, which finds 3 of the 5 ranked below 3 (with more than 800 tokens of context" in full.sentence
-    assert "context, which 2 questions exceed already)." in full.sentence
-    elsewhere = verdict(of(ranks, causes, answers=replace(answers, k=5)), RunConfig("i", "s", answerer="extractive"))
-    assert "which finds 3 of the 5 ranked below 3." in elsewhere.sentence, "other chunks than these were handed over"
-    deep = of([1] * 20 + [101] * 5, ["fine"] * 20 + ["below_k"] * 5)
-    assert "try hybrid." in verdict(deep, RunConfig("i", "s")).sentence
-
-
-def test_one_cause_is_blamed_when_it_is_the_greatest_of_enough_losses():
-    def blames(causes: str) -> str:
-        of_letter = {"r": "below_k", "a": "not_answered", "f": "fine"}
-        return losses.count(
-            by_id := {str(n): of_letter[c] for n, c in enumerate(causes)}, dict.fromkeys(by_id, "single")
-        ).blames
-
-    assert [blames(each) for each in ("rrraaf", "rrraa", "rraa", "rrraaa", "f", "rrrrf")] == [
-        "below_k",
-        "below_k",
-        "",
-        "",
-        "",
-        "",
-    ]
-
-
 @pytest.mark.parametrize(
     ("measured", "sentence"),
     [
@@ -184,11 +144,6 @@ def test_the_verdict_is_honest_with_few_questions_none_lost_and_imported_runs(me
     assert verdict(measured, RunConfig("i", "s", retriever="imported")).sentence == sentence
 
 
-def test_equal_losses_are_both_named():
-    both = of([1] * 20 + [9] * 4 + [0] * 4, ["fine"] * 20 + ["below_k"] * 4 + ["not_retrieved"] * 4)
-    assert "The greatest losses are retrieval and ranking, 4 each of 8" in verdict(both, RunConfig("i", "s")).sentence
-
-
 # 22 questions worked by hand: 19 with evidence, 2 unanswerable, 1 of which only the reference is known.
 
 KINDS = ["single"] * 19 + ["unanswerable"] * 2 + ["reference"]
@@ -199,7 +154,6 @@ RANKS = [1] * 10 + [7, 7, 9, 11] + [1] * 5
 BY_ID = {f"q{place}": cause for place, cause in enumerate(CAUSES_AT_3)}
 KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
 RULINGS = {i: diagnose.Ruling(cause == "fine", "token_f1") for i, cause in BY_ID.items()}
-EXTRACTIVE = RunConfig("i", "s", k=3, answerer="extractive")
 
 
 def worked(k: int) -> Measured:
@@ -214,60 +168,6 @@ def worked(k: int) -> Measured:
 
 def outcomes_cause(rank: int, k: int) -> str:
     return "fine" if rank <= k else "below_k"
-
-
-def test_the_greatest_loss_is_of_questions_with_evidence_and_the_others_are_said_apart():
-    """Five answers are incorrect, but only three had evidence: ranking, which lost four, is blamed."""
-    said = verdict(worked(3), EXTRACTIVE)
-    assert said.cause == "below_k"
-    assert said.sentence == (
-        "15 of 19 questions find their evidence in the first 3 chunks [0.57, 0.91], an interval as wide as 19 "
-        "questions make it; 11 of 22 are answered correctly. The greatest loss is ranking (4 of 9 lost with evidence): "
-        "try hybrid, or k = 7, which finds 2 of the 4 ranked below 3. Without evidence: 1 "
-        "unanswerable answered, 1 reference only answered incorrectly."
-    )
-    lost = worked(3).losses
-    assert lost.blamed == {"below_k": 4, "wrong": 3, "not_answered": 2}
-    assert lost.split("wrong") == "Of these 5, 3 have evidence, 1 is unanswerable, 1 is reference only."
-    assert lost.split("below_k") == ""
-
-
-def test_at_another_k_the_verdict_tells_of_retrieval_and_of_the_answers_at_their_own_k():
-    assert verdict(worked(11), EXTRACTIVE) == Verdict(
-        "All 19 questions find their evidence in the first 11 chunks [0.83, 1.00], an interval as wide as 19 questions "
-        "make it. Nothing is lost in retrieval at k = 11. The answers were made at k = 3: 11 of 22 are correct."
-    )
-    at_2 = verdict(replace(worked(3), k=2, losses=worked(2).losses), EXTRACTIVE).sentence
-    assert at_2.endswith("The answers were made at k = 3: 11 of 22 are correct.")
-    only_answers = Measured(9, np.array([], dtype=int), None, losses.count({}, {}), Answers(3, 1, 4, 2))
-    sentence = "The answers were made at k = 3: 1 of 4 are correct, 2 not judged."
-    assert verdict(only_answers, EXTRACTIVE).sentence == sentence
-
-
-def test_a_loss_of_answers_to_unanswerable_questions_alone_is_no_loss_of_a_stage():
-    lost = losses.count({"a": "fine", "b": "wrong"}, {"a": "single", "b": "unanswerable"})
-    measured = Measured(3, np.array([1]), intervals.estimate([True]), lost, Answers(3, 1, 2))
-    assert verdict(measured, EXTRACTIVE).sentence.endswith(
-        "No question with evidence was lost. Without evidence: 1 unanswerable answered."
-    )
-    assert lost.greatest == []
-
-
-@pytest.mark.parametrize(
-    ("claims", "config", "advice"),
-    [
-        (True, {"answerer": "model", "model": "m", "judge": "j"}, "look at the claims of these answers, or try a"),
-        (
-            False,
-            {"answerer": "model", "model": "m"},
-            "compare these answers with their evidence, or have a model judge",
-        ),
-        (False, {"answerer": "extractive"}, "compare these answers with their evidence, or connect a model."),
-    ],
-)
-def test_the_verdict_advises_only_what_the_run_allows(claims, config, advice):
-    wrong = of([1] * 12, ["fine"] * 6 + ["wrong"] * 6, answers=Answers(3, 6, 12), claims=claims)
-    assert advice in verdict(wrong, RunConfig("i", "s", k=3, **config)).sentence
 
 
 def test_the_next_step_of_an_incorrect_answer_is_of_its_kind_and_of_what_was_judged():
@@ -310,21 +210,3 @@ def test_the_waterfall_at_another_k_ends_with_the_ranking_of_the_ranked_question
 
 
 # The pictures
-
-
-def test_the_histogram_of_5000_questions_can_be_read():
-    ranks = np.repeat(np.arange(1, 51), [3000, 700, 300, 120, 60, 40, *[8] * 44])
-    figure = rank_plots.rank_histogram(rank_plots.Ranks("r", ranks, 428), depth=50, k=3)
-    assert figure.layout.yaxis.type == "log"
-    assert figure.layout.yaxis.range[0] < 0, "a bar of one question has a height"
-    assert figure.data[0].text[0] == "3,000"
-    few = rank_plots.rank_histogram(rank_plots.Ranks("r", ranks[::100], 4), depth=50, k=3)
-    assert few.layout.yaxis.type != "log"
-
-
-def test_a_bar_of_scores_holds_the_questions_of_its_range():
-    values = np.array([0, 0.1, 0.3, 0.30000000000000004, 0.7, 0.95, 1.0])
-    bars = plots.score_histogram(values, title="Completeness").data[0]
-    for (tenth,), count in zip(bars.customdata, bars.y, strict=True):
-        low, high = tenth / 10, (tenth + 1) / 10
-        assert count == sum(low <= value and (value < high or high == 1) for value in values.tolist())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import time
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from huggingface_hub.errors import LocalEntryNotFoundError
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
@@ -32,19 +30,16 @@ from ragviz.index import deletion, indexing
 from ragviz.index.chunker import Chunker
 from ragviz.index.chunking import CHUNKERS
 from ragviz.jobs import queue, worker
-from ragviz.judging.banks import imported_bank_key
 from ragviz.models import weights
 from ragviz.models.vectors import Vectors
 from ragviz.questions import sets as question_sets
-from ragviz.retrieval import rerankers, search
-from ragviz.runs import comparisons, imports, measurements, replays, running
+from ragviz.retrieval import rerankers
+from ragviz.runs import comparisons, measurements, replays, running
 from ragviz.store import schema
 from ragviz.store.stored_indexes import StoredIndexes
-from ragviz.targets import hand_made, ragchecker
 from ragviz.text.markup import plain
 from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
-from ragviz.ui.kit import notices
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_imports import result, written
@@ -342,27 +337,6 @@ def test_a_document_shows_its_text_and_the_cuts_of_an_index(home: Path) -> None:
     assert 'class="cut shared begins"' in shown, "the overlap is visible"
 
 
-def test_a_place_in_a_document_has_an_address(home: Path) -> None:
-    app = show("documents", document=MARKED, at="10-40")
-    assert "focus" in words(app)
-
-
-def test_a_long_corpus_name_keeps_its_end_in_the_sidebar(bare: Path) -> None:
-    store, name = open_workspace().store, "Consolidated maintenance handbooks of the northern district, edition 2024"
-    store.corpora.add(name)
-    picker = show("documents").selectbox(key="choice-corpus")
-    assert picker.options == ["Consolidated … edition 2024"]
-    assert (picker.value, picker.help) == (name, plain(name))
-    store.corpora.add(name.replace("maintenance", "operation"))
-    assert len(set(show("documents").selectbox(key="choice-corpus").options)) == 2, "alike when shortened: whole"
-
-
-def test_an_unreadable_document_says_why(home: Path) -> None:
-    app = visit("documents", document="empty.txt")
-    assert not app.exception
-    assert "empty" in app.error[0].value
-
-
 def test_uploaded_files_become_a_job(home: Path) -> None:
     app = show("documents")
     app.get("file_uploader")[0].upload("../up.md", b"# Up").upload("b.txt", b"text")
@@ -372,25 +346,6 @@ def test_uploaded_files_become_a_job(home: Path) -> None:
     job = open_workspace().store.jobs.all()[0]
     assert job.kind == "documents"
     assert [name for name, _ in job.arguments["files"]] == ["../up.md", "b.txt"]
-
-
-def test_what_became_of_files_is_told_and_can_be_acted_on(home: Path) -> None:
-    workspace = open_workspace()
-    corpus = workspace.store.corpora.get("notes")
-    folder, staged = corpora.stage(
-        workspace, [(MARKED, b"# New"), ("new.md", b"# New"), ("bad.pdf", b"%PDF-1.4 nothing")]
-    )
-    arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    worker.perform(workspace, workspace.store.jobs.add("documents", "Read 3 files", corpus.id, arguments).id)
-    app = show("documents")
-    shown = words(app)
-    assert "1 of 3 files read" in shown
-    assert "bad" in shown
-    next(b for b in app.button if b.label == "Replace 1 document").click()
-    checked(app.run())
-    job = workspace.store.jobs.all()[0]
-    assert job.arguments["replace"] is True
-    assert Path(job.arguments["files"][0][1]).read_bytes() == b"# New"
 
 
 def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) -> None:
@@ -416,31 +371,6 @@ def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) 
     assert "status=stale" in link.query_string
     stale = show("questions", set="asked", status="stale", tab="Review")
     assert sorted(stale.dataframe[0].value["Id"]) == ["q2", "q3", "q5"]
-
-
-def test_deleted_documents_say_whose_evidence_went_with_them(home: Path) -> None:
-    app = show("documents")
-    app.multiselect(key="to-delete").set_value(["阀门.txt"])
-    checked(app.run())
-    button(app, "Delete 1 document").click().run()
-    assert "No question has its evidence there; indexes keep the chunks" in words(app)
-    button(app, "Cancel").click().run()
-    app.multiselect(key="to-delete").set_value([MARKED])
-    checked(app.run())
-    button(app, "Delete 1 document").click().run()
-    assert "The evidence of 9 questions there becomes stale" in words(app)
-    workspace = open_workspace()  # AppTest does not press in a dialog
-    corpus = workspace.store.corpora.get("notes")
-    info = workspace.store.documents.find(corpus.id, MARKED)
-    assert info is not None
-    corpora.delete_documents(workspace, corpus, [info.id])
-    app = visit("documents")
-    app.session_state["documents-deleted"] = (corpus.id, [info.id])
-    checked(app.run())
-    assert "Evidence in what was deleted: stale for 9 questions" in words(app)
-    assert "Evidence in what was deleted" in words(checked(app.run())), "it stays until it is closed"
-    app.button(key="close-deleted").click()
-    assert "Evidence in what was deleted" not in words(checked(app.run()))
 
 
 def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
@@ -491,17 +421,6 @@ def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monke
     assert open_workspace().store.jobs.all()[0].arguments["config"]["chunker_options"] == {"characters": 400}
 
 
-def test_a_prefix_is_chosen_previewed_and_built(home: Path) -> None:
-    app = show("index", tab="New index", prefix="title")
-    assert "Put before its chunks: “" in words(app)
-    assert address(app)["prefix"] == "title"
-    next(b for b in app.button if b.label == "Build index").click()
-    checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    assert (job.arguments["config"]["prefix"], job.arguments["name"]) == ("title", "notes-tokens-200-title")
-    assert "“moon” cannot be prefix here" in show("index", tab="New index", prefix="moon").warning[0].value
-
-
 def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
     app = show("index", tab="New index")
     app.number_input(key="chunk_size").set_value(400)
@@ -522,58 +441,6 @@ def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
     assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
     assert shown.count("rv-score") >= 12
     assert "70" in shown
-
-
-def test_every_search_counts_and_the_retrievers_are_those_of_the_index_chosen(home: Path) -> None:
-    workspace = open_workspace()
-    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "lexical", IndexConfig(embedder=""))
-    app = show("index", index="small")
-    for query in ("litres of pump 7", "valve", "hall"):
-        app.text_input(key="typed").set_value(query)
-        checked(button(app, "Search").click().run())
-        assert app.query_params["query"] == query
-        assert app.text_input(key="typed").value == query
-        assert words(app).count(SCORE) >= 3, query
-    assert "**knn**" in words(app)
-    checked(app.selectbox(key="choice-index").set_value("lexical").run())
-    assert app.query_params["index"] == "lexical"
-    shown = words(app)
-    assert "**bm25**" in shown
-    assert "**knn**" not in shown
-    assert app.text_input(key="typed").value == "hall"
-
-
-def test_an_embedder_of_another_language_is_warned_of_before_the_build(home: Path) -> None:
-    assert "was trained on English text" not in words(show("index", tab="New index"))
-    workspace = open_workspace()
-    corpora.add_file(
-        workspace, workspace.store.corpora.get("notes"), "阀门.txt", "北阀门于2021年更换。负责人是王芳。".encode()
-    )
-    warned = "all-MiniLM-L6-v2 was trained on English text, but 1 of "
-    app = show("index", tab="New index")
-    [warning] = [w.value for w in app.warning]
-    assert (shown := warning.replace("\\", "")).startswith(warned)
-    assert "(Chinese: 阀门.txt)" in shown
-    assert not show("index", tab="New index", embedder="none").warning
-
-
-def test_an_address_with_a_model_of_the_hub_fetches_nothing_until_it_is_pressed(home: Path, monkeypatch) -> None:
-    fetched: list[str] = []
-
-    def snapshot(repository: str, *, local_files_only: bool = False, **_: object) -> str:
-        if local_files_only:
-            raise LocalEntryNotFoundError("not here")
-        fetched.append(repository)
-        return str(weights.packaged())
-
-    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    app = show("index", tab="New index", embedder="acme/mini")
-    assert not fetched
-    assert "acme/mini is not on this machine" in words(app)
-    assert "Chunks" not in {m.label for m in app.metric}
-    checked(button(app, "Download tokenizer").click().run())
-    assert set(fetched) == {"acme/mini"}
-    assert "Chunks" in {m.label for m in app.metric}
 
 
 @pytest.mark.parametrize("embedder", ["openai:priced", "acme/mini"])
@@ -734,17 +601,6 @@ def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path)
     assert not app.exception
 
 
-def test_accepting_the_last_evidence_that_was_missing_says_so(home: Path) -> None:
-    store = open_workspace().store
-    without = store.sets.add(store.corpora.get("notes").id, "without")
-    store.questions.put(without.id, [Question("a", "What?", "Pump 7 moves 70 litres", (), "import", "accepted")])
-    app = show("questions", set="without", tab="Find evidence")
-    button(app, "Look up the answers").click().run()
-    checked(button(app, "Accept all 1 exact").click().run())
-    assert "nothing to look for" in words(app)
-    assert [each.value for each in app.toast] == ["Evidence accepted for 1 question."]
-
-
 def test_questions_are_filtered_by_the_address(home: Path) -> None:
     app = show("questions", find="older")
     assert list(app.dataframe[0].value["Id"]) == ["two"]
@@ -777,46 +633,6 @@ def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
     assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.3, 4)
 
 
-def test_a_split_that_cannot_be_made_is_explained(home: Path) -> None:
-    app = show("questions", set="asked", tab="Split", **{"split-kind": "grouped"})
-    assert "for statements about documents like these" in words(app)
-    assert "is in one document" in app.warning[0].value
-    assert not [b for b in app.button if b.key == "make-split"]
-
-
-def test_a_split_that_runs_used_is_made_again_after_a_question(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    split_asked()
-    running.run(
-        open_workspace(), "v", RunConfig(index="small", questions="asked", retriever="bm25", split="validation")
-    )
-    app = show("questions", set="asked", tab="Split", **{"split-seed": "9"})
-    app.button(key="make-split").click()
-    app.run()
-    assert "1 run ('v') used the present split" in words(app)
-    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.5, 0)
-    assert app.button(key="confirm-do").label == "Make it again"
-    monkeypatch.setattr(notices, "confirm", lambda sentence, verb, action: action())  # AppTest presses nothing in it
-    app.button(key="make-split").click()
-    app.run()
-    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.5, 9)
-
-
-def test_sides_are_a_column_and_a_filter_where_there_is_a_split(home: Path) -> None:
-    assert "Side" not in show("questions", set="asked").dataframe[0].value
-    split_asked()
-    store = open_workspace().store
-    sides = {q.id: q.split for q in store.questions.all(store.sets.get("asked").id)}
-    app = show("questions", set="asked", side="test")
-    assert "5 validation · 5 test" in next(tile.delta for tile in app.metric if tile.label == "Questions")
-    shown = app.dataframe[0].value
-    assert set(shown["Id"]) == {i for i, side in sides.items() if side == "test"}
-    assert set(shown["Side"]) == {"test"}
-    assert "5 of 10 questions · filter: test" in words(app)
-    store.questions.put(store.sets.get("asked").id, [Question("new", "Who?", "Ada", (), "hand", "accepted")])
-    assert list(show("questions", set="asked", side="neither").dataframe[0].value["Id"]) == ["new"]
-    assert "1 question is on neither side" in words(show("questions", set="asked", tab="Split"))
-
-
 def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
     assert not [g for g in show("run", index="small").segmented_control if g.label == "Questions asked"]
     split_asked()
@@ -841,12 +657,6 @@ def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
     assert sorted(suggested.multiselect(key="runs-shown").value) == ["t", "t2"], "v asks none of its"
     noted = show("compare", runs="words,t")
     assert "The runs ask different sides of a split" in " ".join(box.value for box in noted.warning)
-
-
-def test_the_text_of_a_question_is_never_markup(home: Path) -> None:
-    app = show("questions", question="none")
-    assert any(r"\<b\>\$x\$" in m.value for m in app.markdown)
-    assert not any("<b>" in m.value for m in app.markdown)
 
 
 def test_generation_is_a_job_with_its_choices(home: Path) -> None:
@@ -889,19 +699,6 @@ def test_importing_is_pressed_twice_and_makes_one_set(home: Path, monkeypatch: p
     assert len(store.sets.all(store.corpora.get("notes").id)) == 2
 
 
-def test_a_search_is_reranked(home: Path) -> None:
-    app = show("index", query="When is the office open?")
-    store = open_workspace().store
-    info = store.indexes.get(next(s for s in app.selectbox if s.label == "Index").value)
-    reranker = next(g for g in app.get("button_group") if g.label == "Rerank the first 50")
-    reranker.set_value("maxsim")
-    checked(app.run())
-    assert "**knn + maxsim**" in [m.value for m in app.markdown]
-    hits = search.search(open_workspace(), info, "When is the office open?", "knn", 10, "maxsim")
-    scores = [f"{each.hit.score:.3f}" for each in hits]
-    assert all(score in words(app) for score in scores)
-
-
 # Run
 
 
@@ -931,28 +728,6 @@ def test_a_run_is_made_with_a_reranker_that_the_estimate_counts(home: Path) -> N
     job = store.jobs.all()[0]
     assert (job.arguments["config"]["reranker"], job.arguments["config"]["rerank_depth"]) == ("maxsim", 20)
     assert "-maxsim" in job.arguments["name"]
-
-
-def test_a_run_gets_the_name_that_was_typed_when_the_suggested_one_is_taken_meanwhile(home: Path) -> None:
-    app, store = show("run"), open_workspace().store
-    field = next(t for t in app.text_input if t.key == "run-name")
-    taken, one = field.value, store.runs.all()[0]
-    field.set_value("mine")
-    store.runs.add(taken, one.corpus_id, one.config, one.fingerprint, {})
-    next(b for b in app.button if b.label == "Run").click()
-    checked(app.run())
-    assert [job.arguments["name"] for job in store.jobs.all() if job.kind == "run"] == ["mine"]
-    app.run()
-    assert next(t for t in app.text_input if t.key == "run-name").value not in ("mine", taken)
-
-
-def test_a_taken_name_is_refused(home: Path) -> None:
-    app = show("run")
-    next(t for t in app.text_input if t.key == "run-name").set_value("words")
-    next(b for b in app.button if b.label == "Run").click()
-    app.run()
-    assert "already a run" in app.error[0].value
-    assert not open_workspace().store.jobs.all()
 
 
 # Results
@@ -1095,14 +870,6 @@ def test_a_change_fills_in_the_run_page(home: Path) -> None:
     assert not {"preset", "retriever", "k"} & set(address(app))
 
 
-def test_the_worst_questions_come_first(home: Path) -> None:
-    ranks = show("results", run="words").dataframe[-1].value["Rank"]
-    order = [
-        10**6 if rank is None or rank != rank else rank for rank in ranks.astype(object).where(ranks.notna(), None)
-    ]
-    assert order == sorted(order, reverse=True)
-
-
 def test_questions_are_walked_through(home: Path) -> None:
     ids = list(show("results", run="words").dataframe[-1].value["Id"])
     app = show("inspect", run="words", question=ids[0])
@@ -1112,11 +879,6 @@ def test_questions_are_walked_through(home: Path) -> None:
     next(b for b in app.button if b.label == "All questions").click()
     checked(app.run())
     assert "question" not in address(app)
-
-
-def test_an_unknown_run_is_told(home: Path) -> None:
-    app = show("results", run="gone")
-    assert "gone" in app.warning[0].value
 
 
 def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
@@ -1198,72 +960,6 @@ def test_settings_never_show_a_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "sk-secret" not in words(app) + table.to_csv()
 
 
-def test_tables_and_pictures_are_saved_in_the_formats_chosen_on_settings(home: Path) -> None:
-    app = show("results", run="r1")
-    assert "CSV" in [button.label for button in app.get("download_button")]
-    before = app.get("plotly_chart")[0].proto.config
-    assert json.loads(before)["toImageButtonOptions"]["format"] == "png"
-    app.switch_page("pages/settings.py").run()
-    app.get("button_group")[-2].set_value("jsonl")
-    app.get("button_group")[-1].set_value("svg")
-    checked(app.run())
-    app.switch_page("pages/results.py").run()
-    assert not {"CSV"} & {button.label for button in app.get("download_button")}
-    assert "JSON Lines" in [button.label for button in app.get("download_button")]
-    assert json.loads(app.get("plotly_chart")[0].proto.config)["toImageButtonOptions"]["format"] == "svg"
-
-
-def test_the_store_is_tested_with_its_reply_time(home: Path) -> None:
-    app = show("settings")
-    app.button(key="test-store").click()
-    checked(app.run())
-    assert re.search(r"1 corpus, 2 runs · \d+\.\d\d s", words(app))
-
-
-def test_a_name_that_is_not_there_is_reported_once_by_a_framed_page() -> None:
-    """A page reads the run before it draws its box; a framed one writes its choices to the address at its end."""
-
-    def page() -> None:
-        import streamlit as st
-
-        from ragviz.ui import address
-
-        st.session_state[address.FRAMED] = True
-        address.chosen("run", ["kept"], noun="run")
-        address.choose("Run", ["kept"], "run")
-
-    app = AppTest.from_function(page)
-    app.query_params["run"] = "gone"
-    assert [warning.value for warning in app.run().warning] == ["There is no run called “gone” here; this is “kept”."]
-
-
-@pytest.mark.parametrize(
-    ("status", "told"),
-    [
-        ("running", "The index “growing” is being built (see the sidebar)"),
-        ("failed", "The index “growing” is not built. No room."),
-        ("cancelled", "The index “growing” is not built. Its build was cancelled."),
-    ],
-)
-def test_a_run_on_an_index_that_is_not_built_says_what_became_of_it(home: Path, status: str, told: str) -> None:
-    store = open_workspace().store
-    job = store.jobs.add("index", "Build growing", store.corpora.get("notes").id, {"name": "growing"})
-    error = "No room." if status == "failed" else ""
-    place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time(), "finished": time.time()}
-    store.jobs.update(job.id, status=status, error=error, **place)
-    app = show("run", index="growing")
-    shown = "\n".join([words(app), *(box.value for box in app.info)])
-    assert told in shown
-    assert not app.warning
-    assert address(app)["index"] in ("small", "large")
-    again = [box.value for box in checked(app.run()).info]
-    assert again == ([box for box in again if told in box] if status == "running" else [])
-    assert bool(again) == (status == "running"), "it is said until it is built"
-    store.jobs.update(job.id, status="done")
-    assert not checked(app.run()).info
-    assert "There is no index called" in show("run", index="growing").warning[0].value
-
-
 # Jobs
 
 
@@ -1311,36 +1007,6 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
 # What other programs made
 
 
-def test_banks_are_imported_and_what_is_not_taken_is_told(home: Path) -> None:
-    banks = {
-        "q2": {"key_info": ["20 litres"], "question": ["How much?"], "answers": ["20 litres"]},
-        "nobody": {"key_info": ["x"], "question": ["Who?"], "answers": ["y"]},
-        "q3": {"key_info": ["a", "b"], "question": ["Which?"], "answers": ["c", "d"]},
-    }
-    app = show("questions", set="asked", tab="Import")
-    app.get("file_uploader")[1].upload("banks.json", json.dumps(banks).encode(), "application/json")
-    next(b for b in app.button if b.label == "Import banks").click()
-    checked(app.run())
-    assert "1 bank imported for the questions of asked" in words(app)
-    reasons = " ".join(next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"])
-    assert "'nobody'" in reasons
-    assert "q3" in reasons
-    question = open_workspace().store.questions.all(open_workspace().store.sets.get("asked").id)[0]
-    key = imported_bank_key(question)
-    assert list(open_workspace().store.cache("bank").get_many([key])) == [key]
-    app.button(key="close-banks").click()
-    assert "bank imported for" not in words(checked(app.run()))
-
-
-def test_a_file_that_is_no_bank_is_refused_in_a_sentence(home: Path) -> None:
-    app = show("questions", set="asked", tab="Import")
-    app.get("file_uploader")[1].upload("banks.json", b"[" * 100_000, "application/json")
-    next(b for b in app.button if b.label == "Import banks").click()
-    app.run()
-    assert not app.exception
-    assert "defect" not in app.error[0].value
-
-
 @pytest.mark.parametrize("params", [{"corpus": "notes"}, {"corpus": "empty"}])
 def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home: Path, params: dict[str, str]) -> None:
     workspace = open_workspace()
@@ -1358,16 +1024,6 @@ def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home
     next(b for b in app.button if b.label == "Import run").click()
     app.run()
     assert "already a " in app.error[0].value
-
-
-def test_an_import_of_a_run_says_what_it_lacks(home: Path) -> None:
-    app = show("run")
-    button(app, "Import run").click().run()
-    assert [box.value for box in app.error] == [plain("Choose a file.")]
-    app.get("file_uploader")[0].upload("out.json", written(result()), "application/json")
-    app.text_input(key="imported-name").set_value("  ")
-    button(app, "Import run").click().run()
-    assert [box.value for box in app.error] == [plain("Give the run a name.")]
 
 
 @pytest.mark.parametrize(
@@ -1389,25 +1045,6 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monke
     assert "hunter2" not in box.value
 
 
-def test_imported_runs_show_no_ranking_measures_and_are_compared_by_their_answers(home: Path) -> None:
-    workspace = open_workspace()
-    rows = {"a": ["Entailment"], "b": ["Neutral"]}
-    for name, verdict in rows.items():
-        row = {"query_id": "7", "query": "When was it replaced?", "gt_answer": "In 1998.", "response": "In 1998.",
-               "retrieved_context": [{"doc_id": "d", "text": "It was replaced in 1998."}], "response_claims": ["1998"],
-               "gt_answer_claims": ["1998"], "answer2response": verdict, "response2answer": verdict,
-               "retrieved2response": [["Entailment"]], "retrieved2answer": [["Entailment"]]}  # fmt: skip
-        judged_run = ragchecker.read(json.dumps({"results": [row]}).encode(), "out.json")
-        imports.import_run(workspace, workspace.store.corpora.get("notes"), name, judged_run)
-    app = show("results", run="a")
-    text = words(app)
-    assert "not known of an imported run" in text
-    assert not re.search(r"MRR\b(?! and the other)|Recall@|Misses", text)
-    assert "Rankings are not compared" in words(show("compare", corpus="notes", runs="a,b"))
-    show("inspect", run="a", question="7")
-    assert not [d for d in workspace.store.documents.all(workspace.store.corpora.get("notes").id) if "/" in d.name]
-
-
 def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Path) -> None:
     workspace = open_workspace()
     index = workspace.index(workspace.store.indexes.get("small"))
@@ -1420,20 +1057,3 @@ def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Pat
     assert (job.kind, job.arguments["name"]) == ("index", "small")
     worker.perform(workspace, job.id)
     assert "Damaged" not in words(show("index", corpus="notes"))
-
-
-def test_the_choices_of_a_hand_made_run_are_offered_without_its_models(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    workspace.clear()
-    store = open_workspace().store
-    like = store.runs.get("words")
-    config = replace(
-        like.config, answerer="model", model=hand_made.NAME, judge=hand_made.NAME, metrics=("completeness",), k=4
-    )
-    store.runs.set_status(store.runs.add("by hand", like.corpus_id, config, "f", like.provenance).id, "done")
-    app = visit("run")
-    next(box for box in app.selectbox if box.label == "Preset").set_value("by hand").run()
-    assert next(number for number in app.number_input if number.label == "k").value == 4
-    assert hand_made.NAME not in [text.value for text in app.text_input]

@@ -12,8 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis import compare, diagnose
-from ragviz.core.configuration import RunConfig
-from ragviz.runs import comparisons, running
+from ragviz.runs import comparisons
 from ragviz.workspace import open_workspace
 from tests.conftest import CommandResult
 from tests.test_pages import (  # the home that is built there, and how a page is visited
@@ -71,22 +70,6 @@ def test_a_point_of_the_scatter_lists_its_questions(home: Path) -> None:  # noqa
     assert not [b for b in app.button if b.key == "pair-chip-point"]
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("point", "7.5,7.5", "a point of this scatter"),
-        ("stream", "fine-<b>", "a stream between two causes"),
-        ("slice", "document:*gone*", "a slice of these questions"),
-        ("scatter", "beauty", "one of rank, recall@3"),
-        ("side", "gone", "one of all, won, lost, tied"),
-    ],
-)
-def test_what_the_address_names_and_is_not_there_is_told(home: Path, name: str, value: str, told: str) -> None:  # noqa: F811
-    app = show("compare", runs=RUNS, k="3", **{name: value})
-    assert any(told in box.value for box in app.warning), [box.value for box in app.warning]
-    assert name not in address(app)
-
-
 def test_a_stream_lists_the_questions_that_took_it(home: Path) -> None:  # noqa: F811
     before, after = causes()
     took = Counter((before[i], after[i]) for i in before)
@@ -130,42 +113,3 @@ def test_the_command_line_has_the_streams_and_slices_of_the_page(
     code, out, _ = command_line("compare", *RUNS.split(","), "-k", "3")
     assert code == 0
     assert f"words → vectors: {flow['sentence']}" in " ".join(out.split())
-
-
-def test_a_slice_says_its_size_and_lists_its_questions(home: Path) -> None:  # noqa: F811
-    app = show("compare", runs=RUNS, k="3")
-    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
-    kinds = table[table["Divided by"] == "Kind"].set_index("Slice")
-    assert list(kinds["n"]) == [8, 1]
-    assert kinds.loc["several passages", "Verdict"] == "too few"
-    assert kinds.loc["several passages", "Difference [95 % CI]"] == "–"
-    assert "looked at: at 5 % less than one would differ by chance alone" in words(app)
-    paired = comparison().paired("recall@3")
-    rows = [place for place, i in enumerate(paired.question_ids) if i != "two"]
-    assert kinds.loc["one passage"].iloc[2] == pytest.approx(paired.values[0, rows].mean())
-    app = show("compare", runs=RUNS, k="3", slice="kind:multi")
-    assert list(listed(app)["Id"]) == ["two"]
-    by_length = show("compare", runs=RUNS, k="3", by="kind")
-    assert set(next(d.value for d in by_length.dataframe if "Divided by" in d.value)["Divided by"]) == {"Kind"}
-
-
-def test_the_walk_through_the_cases_is_the_list_that_was_chosen(home: Path) -> None:  # noqa: F811
-    app = show("inspect", runs=RUNS, k="3", slice="kind:single")
-    assert "1 of 8" in words(app)
-    assert "Filter: slice Kind one passage, vectors against words" in words(app)
-    before, after = causes()
-    took = Counter(f"{before[i]}-{after[i]}" for i in before)
-    key, count = took.most_common(1)[0]
-    assert f"1 of {count}" in words(show("inspect", runs=RUNS, k="3", stream=key))
-
-
-def test_between_equal_runs_nothing_moves_and_nothing_is_said_to(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    running.run(workspace, "again", RunConfig("small", "asked", "bm25", depth=20))
-    app = show("compare", runs="words,again")
-    assert "None of 9 questions moved." in words(app)
-    table = next(each.value for each in app.dataframe if "Divided by" in each.value)
-    assert set(table["Verdict"]) <= {"= equal", "too few"}
-    assert "The first 3 chunks are the same, in the same order." in words(
-        show("inspect", runs="words,again", question="q7")
-    )

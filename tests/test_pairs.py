@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 
@@ -48,15 +46,6 @@ def test_many_values_are_gathered_in_cells_that_never_mix_won_and_lost():
         assert (found.high[place] - found.low[place] <= 1 / 40 + 1e-6).all()
 
 
-def test_no_question_and_ten_thousand_questions():
-    empty = points.points_of(np.zeros((2, 0)))
-    assert (empty.keys, len(empty.counts)) == ((), 0)
-    values = np.random.default_rng(2).random((2, 10_000))
-    start = time.perf_counter()
-    assert points.points_of(values).counts.sum() == 10_000
-    assert time.perf_counter() - start < 1.0, "a few milliseconds, on a quiet machine"
-
-
 def test_every_question_is_in_one_stream_and_the_greatest_come_first():
     before = {"a": "below_k", "b": "below_k", "c": "fine", "d": "not_retrieved", "e": "fine", "f": "fine", "g": ""}
     after = {"a": "fine", "b": "fine", "c": "split", "d": "below_k", "e": "fine", "f": "fine", "g": "fine", "h": "fine"}
@@ -81,28 +70,8 @@ def test_every_question_is_in_one_stream_and_the_greatest_come_first():
     assert of.stream("split-fine") is None
 
 
-def test_a_flow_in_which_nothing_moves_says_so():
-    assert flows.words(flows.flow({"a": "fine"}, {"a": "fine"}), TITLES) == "None of 1 question moved."
-
-
-def test_of_many_streams_the_greatest_two_are_named():
-    before = {f"{cause}{n}": cause for cause, count in (("below_k", 3), ("not_retrieved", 2), ("split", 1))
-              for n in range(count)}  # fmt: skip
-    said = flows.words(flows.flow(before, dict.fromkeys(before, "fine")), TITLES)
-    assert "6 are lost no longer (3 from Ranked below 3, 2 from Not in top 50, 1 in other streams)" in said
-
-
 def ranking(*ids: str) -> Ranking:
     return Ranking(ids, tuple(float(len(ids) - place) for place in range(len(ids))))
-
-
-def test_a_chunk_of_the_same_index_is_where_its_id_is():
-    one, other = ranking("a", "b", "c"), ranking("c", "a", "d")
-    assert [(m.chunk_id, m.rank, m.other) for m in moves.moves(one, other, same_chunks=True)] == [
-        ("a", 1, 2),
-        ("b", 2, 0),
-        ("c", 3, 1),
-    ]
 
 
 def test_a_chunk_of_another_cutting_is_where_half_of_the_shorter_one_is():
@@ -119,18 +88,3 @@ def test_a_chunk_of_another_cutting_is_where_half_of_the_shorter_one_is():
     assert [move.other for move in back] == [0, 0, 1, 1], "20 of 40 characters are half of the shorter one"
     [strict] = moves.moves(whole, parts, same_chunks=True)
     assert strict.other == 0, "in one index, overlapping chunks are different chunks"
-
-
-def test_what_two_rankings_have_in_common_in_words():
-    names = ("knn", "hybrid")
-
-    def said(one: Ranking, other: Ranking, k: int) -> str:
-        there, back = moves.moves(one, other, same_chunks=True), moves.moves(other, one, same_chunks=True)
-        return moves.words(there, back, k, names)
-
-    assert said(ranking("a", "b"), ranking("a", "b"), 2) == "The first 2 chunks are the same, in the same order."
-    assert said(ranking("a", "b"), ranking("b", "a"), 2) == "The first 2 chunks are the same, in another order."
-    assert said(ranking("a", "b", "c"), ranking("c", "a", "x"), 2) == (
-        "Of the first 2 chunks, 1 is in both; 1 of knn went, 1 of hybrid came (from a lower rank)."
-    )
-    assert said(ranking("a"), ranking(), 1) == "Of the first chunk, 0 are in both; 1 of knn went, 0 of hybrid came."

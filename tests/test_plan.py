@@ -16,10 +16,8 @@ from ragviz.generation.plan import (
     apportioned,
     kinds_of,
     plan,
-    read_quotas,
     spread,
     styles_of,
-    whole,
 )
 from ragviz.questions.question_types import TYPES
 
@@ -39,36 +37,12 @@ def of(cells: list[Cell], what: str) -> Counter:
 # How many of each
 
 
-def test_counts_are_taken_as_they_are():
-    assert kinds_of(200, {"fact": 80, "bridge": 60, "unanswerable": 30, "table": 30}) == {
-        "fact": 80, "bridge": 60, "unanswerable": 30, "table": 30,
-    }  # fmt: skip
-    assert kinds_of(None, {"fact": 3, "list": 0}) == {"fact": 3}
-
-
 def test_kinds_without_a_number_share_what_is_left_by_the_mix():
     # By hand: 100 - 40 = 60; shares of number and list are 12 and 8: 36 and 24.
     assert kinds_of(100, {"fact": 40, "number": None, "list": None}) == {"fact": 40, "number": 36, "list": 24}
     assert sum(kinds_of(None, {}).values()) == 50
     assert sum(kinds_of(1000, {}).values()) == 1000
     assert kinds_of(100, {})["fact"] == round(100 * MIX["fact"] / sum(MIX.values()))
-
-
-@pytest.mark.parametrize(
-    ("limit", "kinds", "said"),
-    [
-        (200, {"fact": 80, "bridge": 60}, r"limit is 200, and the kinds ask for 140 \(fact=80, bridge=60\)"),
-        (100, {"fact": 80, "bridge": 60}, "limit is 100, and the kinds ask for 140"),
-        (50, {"fact": 80, "bridge": None}, "limit is 50, and the kinds ask for 80"),
-        (None, {"facts": 3}, "no kind 'facts'; there are section, fact"),
-        (None, {"fact": 0}, "No question is asked for"),
-        (0, {}, "limit of 1 or more, not 0"),
-        (None, {"fact": -1}, "kinds say fact=-1"),
-    ],
-)
-def test_contradictory_numbers_are_told(limit, kinds, said):
-    with pytest.raises(UsageError, match=said):
-        kinds_of(limit, kinds)
 
 
 def test_styles_are_counts_or_shares():
@@ -86,16 +60,6 @@ def test_styles_are_counts_or_shares():
         styles_of({"long": math.nan}, 5)
 
 
-def test_quotas_are_read():
-    assert read_quotas(" fact=80 ,bridge, table=0.5", "kinds") == {"fact": 80, "bridge": None, "table": 0.5}
-    assert whole({"fact": 80.0, "bridge": None}) == {"fact": 80, "bridge": None}
-    for text, said in (("fact=many", "'fact=many' is no quota"), ("fact=1,fact=2", "name 'fact' twice")):
-        with pytest.raises(UsageError, match=said):
-            read_quotas(text, "kinds")
-    with pytest.raises(UsageError, match=r"fact=1\.5: give a whole number"):
-        whole({"fact": 1.5})
-
-
 # Documents and sections
 
 
@@ -104,13 +68,6 @@ def test_documents_share_by_the_square_root_of_their_length():
     assert spread({"a": 100, "b": 400, "c": 900, "d": 1600}, 20, 0) == {"a": 2, "b": 4, "c": 6, "d": 8}
     # By hand: 21 questions: 2.1, 4.2, 6.3, 8.4: the greatest remainder is that of d.
     assert spread({"a": 100, "b": 400, "c": 900, "d": 1600}, 21, 0) == {"a": 2, "b": 4, "c": 6, "d": 9}
-
-
-def test_a_short_document_has_one_question_at_least():
-    # By hand: roots 1, 100, 100; of 11 questions a has 0.05, so it gets 1, and the others share 10.
-    assert spread({"a": 1, "b": 10_000, "c": 10_000}, 11, 0) == {"a": 1, "b": 5, "c": 5}
-    assert spread({"a": 0, "b": 5}, 3, 0) == {"b": 3}
-    assert spread({}, 3, 0) == {}
 
 
 def test_where_questions_are_fewer_than_documents_longer_ones_are_likelier_to_have_one():
@@ -131,16 +88,6 @@ def test_a_plan_worked_by_hand():
     assert of(cells, "type") == {"fact": 6, "number": 2}
     assert of(cells, "style") == {"colleague": 4, "keywords": 4}
     assert of([c for c in cells if c.type == "fact"], "style") == {"colleague": 3, "keywords": 3}
-
-
-def test_tables_are_asked_about_where_there_are_any():
-    outlines = [outline(f"d{n}", 400, 400) for n in range(9)]
-    outlines.append(Outline("t", {"text": 900, "data": 100}, {"data": ["table"]}))
-    cells = plan(outlines, {"fact": 28, "table": 2}, {"colleague": 30}, known=["table", "list"])
-    assert {(c.document_id, c.section, c.planned) for c in cells if c.type == "table"} == {("t", "data", 2)}
-    assert of(cells, "document_id")["t"] == 3, "it has its share of questions, and no more"
-    none = plan(outlines[:9], {"fact": 18, "table": 2}, {"colleague": 20}, known=["table"])
-    assert of(none, "type") == {"fact": 18, "table": 2}, "what no document offers is planned too, and will be told"
 
 
 def test_types_are_spread_over_documents():
@@ -235,13 +182,3 @@ def test_gaps_are_filled_added_documents_first():
     # By hand: 9 + 7 questions are 4 for each document: d lacks 4, a, b and c lack one each.
     assert of(cells, "document_id") == {"a": 1, "b": 1, "c": 1, "d": 4}
     assert not any(asked.get(cell.place) for cell in cells)
-
-
-def test_where_little_lacks_questions_kinds_keep_their_proportions():
-    outlines = [outline("a", 400, 400), outline("b", 400)]
-    cells = plan(outlines, {"fact": 8, "list": 4}, {"colleague": 6, "long": 6}, asked={("a", "s0"): 1, ("a", "s1"): 9})
-    # By hand: 10 + 12 questions are 22: a has 22 x 28.3 / 48.3 = 13 of them and lacks no section, b lacks 9.
-    assert of(cells, "document_id") == {"b": 9}
-    assert of(cells, "type") == {"fact": 6, "list": 3}
-    assert sorted(of(cells, "style").values()) == [4, 5]
-    assert plan(outlines, {"fact": 2}, {"colleague": 2}, asked={("a", "s0"): 9, ("a", "s1"): 9, ("b", "s0"): 9}) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +14,13 @@ from ragviz.analysis.points import Points, points_of
 from ragviz.core.call import Estimate
 from ragviz.report import (
     curve_plots,
-    difference_plots,
     expense_plots,
     leaderboard_plots,
     pair_plots,
     plots,
     rank_plots,
-    small_multiples,
-    style,
 )
 from ragviz.report.curve_plots import Curve
-from ragviz.report.difference_plots import Change
 from ragviz.report.expense_plots import Point, Reading
 from ragviz.report.leaderboard_plots import Row
 from ragviz.report.rank_plots import Ranks
@@ -37,18 +32,6 @@ def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
     k = np.arange(1, last + 1)
     mean = 1 - 0.5 / k
     return Curve(name, k, mean, mean - 0.1, np.minimum(mean + 0.1, 1), n)
-
-
-def test_theme_has_the_same_colours_in_the_same_order() -> None:
-    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-    assert tuple(theme["chartCategoricalColors"]) == style.RUN_COLOURS
-
-
-def test_run_colours_contrast_with_both_backgrounds() -> None:
-    theme = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]
-    for background in (theme["light"]["backgroundColor"], theme["dark"]["backgroundColor"]):
-        for colour in (style.ACCENT, style.BETTER, style.WORSE, style.CONTEXT):
-            assert contrast(colour, background) >= 3
 
 
 def contrast(a: str, b: str) -> float:
@@ -91,43 +74,6 @@ def test_histogram_counts_every_question_and_sets_misses_apart() -> None:
     assert "6 of 10" in figure.layout.meta["alt"]
 
 
-def test_bars_up_to_k_carry_the_accent() -> None:
-    bar = rank_plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3).data[0]
-    assert list(bar.marker.color[:10]) == [style.ACCENT] * 3 + [style.CONTEXT] * 7
-
-
-def test_the_line_of_k_is_after_the_bar_of_k() -> None:
-    figure = rank_plots.rank_histogram(Ranks("r", np.array([1, 9]), 0), depth=10, k=3)
-    assert figure.layout.shapes[0].x0 == 2.5
-
-
-def test_a_selected_bar_fades_the_others() -> None:
-    bar = rank_plots.rank_histogram(Ranks("r", np.array([1, 2]), 1), depth=3, selected=(0, 0)).data[0]
-    assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0]
-
-
-@pytest.mark.parametrize("misses", [0, 7])
-def test_histogram_of_nothing_found(misses: int) -> None:
-    figure = rank_plots.rank_histogram(Ranks("r", np.array([], dtype=int), misses), depth=5, k=3)
-    assert sum(figure.data[0].y) == misses
-
-
-def test_axis_of_counts_is_whole() -> None:
-    for n in (1, 3, 40, 700):
-        figure = rank_plots.rank_histogram(Ranks("r", np.ones(n, dtype=int), 0), depth=5)
-        assert figure.layout.yaxis.dtick == int(figure.layout.yaxis.dtick)
-        assert figure.layout.yaxis.range[1] > n
-
-
-def test_histograms_of_runs_keep_their_colours_and_a_legend() -> None:
-    runs = [Ranks("knn", np.array([1, 2]), 1), Ranks("hybrid", np.array([1, 1, 2]), 0)]
-    figure = rank_plots.rank_histograms(runs, depth=10)
-    assert [trace.marker.color[0] for trace in figure.data] == list(style.RUN_COLOURS[:2])
-    assert figure.layout.barmode == "group"
-    assert figure.layout.showlegend
-    assert figure.data[1].hovertext[0] == "hybrid: 2 of 3 questions found at rank 1"
-
-
 def lines_of(figure: plots.go.Figure) -> list[plots.go.Scatter]:
     return [trace for trace in figure.data if trace.mode == "lines+markers"]
 
@@ -152,42 +98,6 @@ def test_curves_show_values_bands_and_the_mark_at_k() -> None:
     assert "recall 0.83" in figure.layout.meta["alt"]
 
 
-def test_lines_of_one_run_differ_in_dashes_and_lines_of_runs_in_colour() -> None:
-    one = lines_of(curve_plots.curves([curve("a"), curve("b"), curve("c")]))
-    assert len({line.line.dash for line in one}) == 3
-    assert len({line.line.color for line in one}) == 1
-    several = lines_of(curve_plots.curves([curve("a"), curve("b"), curve("c")], by_run=True))
-    assert [line.line.color for line in several] == list(style.RUN_COLOURS[:3])
-
-
-def test_many_lines_get_a_legend_instead_of_labels() -> None:
-    figure = curve_plots.curves([curve(str(i)) for i in range(4)], by_run=True)
-    assert figure.layout.showlegend
-    assert not figure.layout.annotations
-
-
-def test_labels_at_the_ends_do_not_overlap() -> None:
-    figure = curve_plots.curves([curve("a"), curve("b"), curve("c")])
-    heights = sorted(a.y for a in figure.layout.annotations)
-    assert min(np.diff(heights)) >= 0.07
-
-
-def test_k_past_the_curve_is_not_marked_on_it() -> None:
-    figure = curve_plots.curves([curve(last=5)], k=9)
-    assert not [trace for trace in figure.data if trace.mode == "markers"]
-
-
-def test_chunk_lengths_split_at_the_limit() -> None:
-    lengths = np.array([10, 200, 254, 255, 300])
-    figure = plots.chunk_lengths(lengths, 254)
-    bar = figure.data[0]
-    assert sum(bar.y) == 5
-    past = [n for n, shape in zip(bar.y, bar.marker.pattern.shape, strict=True) if shape]
-    assert sum(past) == 2, "255 and 300 are longer than the embedder reads, 254 is not"
-    assert any("longer than the embedder reads" in text for text in bar.hovertext)
-    assert figure.layout.annotations[0].text == "embedder reads 254"
-
-
 @pytest.mark.parametrize("limit", [None, 1, 254, 4000])
 @pytest.mark.parametrize("lengths", [[], [1], [5, 900], list(range(1, 400))])
 def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> None:
@@ -197,61 +107,6 @@ def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> N
     if limit is not None:
         past = [n for n, shape in zip(bar.y, bar.marker.pattern.shape, strict=True) if shape]
         assert sum(past) == sum(length > limit for length in lengths)
-
-
-def rows_of(**means: float) -> list[Row]:
-    """Rows of a leaderboard in this order, each run's place among those compared at the end of its name."""
-    return [Row(name, int(name[-1]), Estimate(mean, mean - 0.1, mean + 0.05, 80)) for name, mean in means.items()]
-
-
-def test_a_leaderboard_draws_intervals_on_one_axis_and_the_baseline() -> None:
-    figure = leaderboard_plots.leaderboard(rows_of(hybrid1=0.75, knn0=0.5), x_title="Recall@3")
-    assert [(trace.x[0], trace.y[0]) for trace in figure.data] == [(0.75, 0), (0.5, -1)], "the first row is on top"
-    assert [trace.marker.color for trace in figure.data] == [style.RUN_COLOURS[1], style.RUN_COLOURS[0]]
-    assert figure.data[0].error_x.array[0] == pytest.approx(0.05)
-    assert figure.data[0].error_x.arrayminus[0] == pytest.approx(0.1)
-    assert list(figure.layout.yaxis.ticktext) == ["hybrid1", "◆ knn0"]
-    assert [shape.x0 for shape in figure.layout.shapes] == [0.5], "the baseline's mean"
-
-
-def test_a_bracket_has_a_tick_at_each_of_its_runs_and_none_at_others() -> None:
-    rows = rows_of(a3=0.9, b0=0.8, c1=0.7, d2=0.6)
-    figure = leaderboard_plots.leaderboard(rows, [(0, 2), (2, 3)], x_title="Recall@3")
-    drawn = [shape for shape in figure.layout.shapes if shape.xsizemode == "pixel"]
-    lines = [(shape.x0, shape.y0, shape.y1) for shape in drawn if shape.x0 == shape.x1]
-    ticks = [(shape.x1, shape.y0) for shape in drawn if shape.x0 != shape.x1]
-    first, second = lines[0][0], lines[1][0]
-    assert first != second, "brackets that overlap stand side by side"
-    assert ticks == [(first, 0), (first, -2), (second, -2), (second, -3)]
-    assert lines[0][1] > 0 > -2 > lines[0][2]
-    assert "Not told apart: a3, c1; c1, d2." in figure.layout.meta["alt"]
-
-
-def test_a_leaderboard_leaves_out_what_no_question_has() -> None:
-    rows = [Row("a", 0, Estimate(None, None, None, 0))]
-    figure = leaderboard_plots.leaderboard(rows, x_title="Recall@3")
-    assert not figure.data
-    assert "no question is scored" in figure.layout.annotations[0].text
-
-
-def test_the_runs_past_the_last_colour_have_open_marks_and_dashed_lines() -> None:
-    looks = {(style.run_colour(n), style.run_symbol(n), style.run_dash(n)) for n in range(12)}
-    assert len(looks) == 12
-
-
-def test_small_multiples_have_a_panel_for_each_run_and_the_baseline_in_all() -> None:
-    lines = [curve(name) for name in "abcde"]
-    figure = small_multiples.curves(lines, k=3, y_title="Recall")
-    assert len({trace.xaxis for trace in figure.data}) == 5
-    dotted = [trace for trace in figure.data if trace.line.dash == "dot"]
-    assert {trace.name for trace in dotted} == {"a"}
-    assert len(dotted) == 4
-    runs = [Ranks(name, np.array([1, 2, 2]), place) for place, name in enumerate("abcde")]
-    drawn = small_multiples.histograms(runs, depth=30, k=3)
-    bars = [trace for trace in drawn.data if trace.type == "bar"]
-    assert [sum(bar.y) for bar in bars] == [3, 4, 5, 6, 7]
-    assert [bar.y[-1] for bar in bars] == [0, 1, 2, 3, 4], "misses are the last bar"
-    assert "b: 2 of 4 questions at rank 2" in bars[1].hovertext
 
 
 def test_recall_by_tokens_marks_k_and_quality_draws_the_front() -> None:
@@ -276,23 +131,6 @@ def test_recall_by_tokens_marks_k_and_quality_draws_the_front() -> None:
     assert figure.layout.xaxis.type == "log"
 
 
-def test_differences_show_their_verdict_by_shape_and_colour() -> None:
-    rows = [
-        Change("recall@3", 0.07, 0.02, 0.12, 80, "better"),
-        Change("mrr", -0.05, -0.09, -0.01, 80, "worse"),
-        Change("ndcg@3", 0.01, -0.02, 0.04, 80, "undecided"),
-        Change("misses", -3, -5, -1, 80, "better"),
-        Change("map", 0.001, -0.002, 0.004, 80, "equivalent"),
-    ]
-    figure = difference_plots.differences(rows, x_title="Difference")
-    symbols = [trace.marker.symbol for trace in figure.data]
-    assert symbols == ["triangle-up", "triangle-down", "circle-open", "triangle-up", "square"]
-    assert len({trace.marker.color for trace in figure.data}) == 3
-    assert "+0.070, better" in figure.data[0].hovertext[0]
-    [band] = [s for s in difference_plots.differences(rows, x_title="", margin=0.02).layout.shapes if s.x0 != s.x1]
-    assert (band.x0, band.x1) == (-0.02, 0.02)
-
-
 def ranks_at(*pairs: tuple[int, int]) -> Points:
     return points_of(np.array(pairs).T, most=1000)
 
@@ -308,18 +146,6 @@ def test_rank_scatter_counts_the_questions_of_a_place() -> None:
     assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"
     assert [ranks.keys[place] for [place] in better.customdata] == ["3,1"]
     assert figure.layout.meta["alt"].endswith("hybrid is better than knn for 2, worse for 1, the same for 2.")
-
-
-def test_a_score_scatter_has_marks_in_proportion_to_their_questions() -> None:
-    points = points_of([[0] * 16 + [1.0], [0] * 16 + [0.5]])
-    figure = pair_plots.score_scatter(points, ("knn", "hybrid"), title="Recall@3", selected=0)
-    level, worse = figure.data
-    assert (level.marker.size[0], worse.marker.size[0]) == (24, 7), "16 questions and one, the smallest that is drawn"
-    assert list(level.text) == ["16"]
-    assert list(worse.hovertext) == ["1 question<br>1 → 0.5"]
-    assert (level.marker.opacity[0], worse.marker.opacity[0]) == (1.0, 0.3), "the first is selected"
-    [lower] = pair_plots.score_scatter(points_of([[1.0], [0.5]]), ("a", "b"), title="x", direction=-1).data
-    assert lower.marker.symbol == "triangle-up", "less is better"
 
 
 def test_a_flow_is_drawn_in_proportion_and_can_be_clicked() -> None:
@@ -364,13 +190,6 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
         assert not [text for text in shown if "<a" in text]
 
 
-def test_figures_are_clear_and_take_the_pages_text_colour() -> None:
-    figure = curve_plots.curves([curve()])
-    assert figure.layout.paper_bgcolor == figure.layout.plot_bgcolor == "rgba(0,0,0,0)"
-    assert figure.layout.font.color is None
-    assert style.CONFIG["modeBarButtons"] == [["toImage"]]
-
-
 STEPS = [
     ("Questions", 10, 10),
     ("Not retrieved", 3, 7),
@@ -390,35 +209,8 @@ def test_waterfall_bars_hang_where_the_last_one_ended() -> None:
     assert [list(place) for place in bar.customdata] == [[0], [1], [2], [3], [4]]
 
 
-def test_waterfall_hatches_what_is_lost_and_fades_what_is_not_chosen() -> None:
-    bar = plots.waterfall(STEPS, selected=3).data[0]
-    assert list(bar.marker.pattern.shape) == ["", "/", "/", "/", ""]
-    assert list(bar.marker.opacity) == [0.3, 0.3, 0.3, 1.0, 0.3]
-    alt = plots.waterfall(STEPS).layout.meta["alt"]
-    assert alt == "Of 10 questions: 3 not retrieved, 2 incorrect answer, 5 correct."
-
-
 def test_scores_are_counted_in_tenths_with_one_in_the_last() -> None:
     figure = plots.score_histogram(np.array([0.0, 0.05, 0.1, 0.55, 1.0]), title="Faithfulness")
     assert list(figure.data[0].y) == [2, 1, 0, 0, 0, 1, 0, 0, 0, 1]
     assert figure.data[0].hovertext[0] == "2 questions of 5 from 0.0 to 0.1"
     assert plots.score_histogram(np.array([]), title="None").layout.meta["alt"] == "None of 0 questions."
-
-
-def test_quarters_are_counted_and_named() -> None:
-    complete, concise = np.array([1, 0.5, 0.2, 0.0, 1.0]), np.array([1, 0.2, 0.9, 0.0, 0.4])
-    figure = plots.quarters(complete, concise, [f"q{n}" for n in range(5)])
-    texts = [a.text for a in figure.layout.annotations]
-    assert [re.match(r"<b>(\d)</b> (\w+)", text).groups() for text in texts] == [  # type: ignore[union-attr]
-        ("1", "complete"), ("2", "complete"), ("1", "concise"), ("1", "neither"),
-    ]  # fmt: skip
-
-
-def test_answers_of_one_place_are_spread_so_that_each_can_be_clicked() -> None:
-    figure = plots.quarters(np.ones(60), np.zeros(60), ["<b>x</b>"] * 60)
-    points = set(zip(figure.data[0].x, figure.data[0].y, strict=True))
-    assert len(points) == 60
-    assert all(abs(x - 1) <= 0.11 and abs(y) <= 0.11 for x, y in points)
-    assert (figure.data[0].x[0], figure.data[0].y[0]) == (1.0, 0.0)
-    assert "completeness 1.00, conciseness 0.00" in figure.data[0].hovertext[59]
-    assert "&lt;b&gt;" in figure.data[0].hovertext[0]

@@ -7,7 +7,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from ragviz.ui.server import Polls, Runs
+from ragviz.ui.server import Runs
 
 INDEX, HOME = "b1d7", "c962"
 
@@ -26,12 +26,6 @@ def poll(page):
 def began(page):
     message = ForwardMsg()
     message.new_session.page_script_hash = page
-    return message
-
-
-def navigated(page):
-    message = ForwardMsg()
-    message.navigation.page_script_hash = page
     return message
 
 
@@ -73,11 +67,6 @@ def test_a_poll_of_the_page_that_was_left_is_dropped_once():
     assert admitted(*line, poll(INDEX), poll(HOME), poll(INDEX)) == [True, True, False, True, True]
 
 
-def test_the_page_is_the_one_that_the_navigation_named():
-    """The first run of a link names the first page, then the navigation the one that was asked for."""
-    assert admitted(rerun(), began(HOME), navigated(INDEX), finished(), poll(INDEX)) == [True, True]
-
-
 @pytest.mark.parametrize("begins", [True, False])
 def test_a_click_waits_until_the_poll_before_it_has_begun(begins):
     async def run():
@@ -94,31 +83,3 @@ def test_a_click_waits_until_the_poll_before_it_has_begun(begins):
 
     took = asyncio.run(run())
     assert 0.15 < took < 1.5 if begins else took > 1.9
-
-
-def test_messages_that_are_none_of_streamlits_pass():
-    """Text, an unreadable message, and one that asks for no rerun reach the app; so does what is no socket."""
-    seen = []
-
-    async def app(scope, receive, send):
-        if scope["type"] == "websocket":
-            seen.extend([await receive() for _ in range(4)])
-
-    messages = [
-        {"type": "websocket.receive", "text": "hello"},
-        {"type": "websocket.receive", "bytes": b"\xff\xff\xff"},
-        {"type": "websocket.receive", "bytes": poll(INDEX).SerializeToString()},
-        {"type": "websocket.receive", "bytes": BackMsg(load_git_info=True).SerializeToString()},
-        {"type": "websocket.disconnect"},
-    ]
-    waiting = iter(messages)
-
-    async def receive():
-        return next(waiting)
-
-    async def send(message):
-        raise AssertionError(message)
-
-    asyncio.run(Polls(app)({"type": "websocket"}, receive, send))
-    assert seen == [messages[0], messages[1], messages[3], messages[4]]
-    asyncio.run(Polls(app)({"type": "http"}, receive, send))

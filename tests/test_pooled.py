@@ -90,10 +90,3 @@ def test_what_follows_together_bounds_context_recall():
     assert pooled.recall_bounds("ab", verdicts) == pytest.approx((1 / 3, 2 / 3)), "of 1, another pair was not asked for"
     assert pooled.recall_bounds("a", verdicts) == pytest.approx((1 / 3, 1 / 3))
     assert pooled.recall_bounds("abx", verdicts) == (pytest.approx(1 / 3), 1)
-
-
-def test_a_reference_without_claims_is_supported_by_nothing():
-    [only] = [result("q", "ab", (("g",),))]
-    found = pooled.measure([only], {"q": Verdicts(0, {"a": says(True)})}, 2, "judge")
-    assert (found.recall.corrected.mean, found.recall.most.mean, found.mrr.most.mean) == (0, 0, 0)
-    assert found.context_recall.n == 0

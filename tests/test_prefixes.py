@@ -8,7 +8,6 @@ from ragviz.core.document import Document
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import damage, indexing, prefixes
-from ragviz.models.tokenizer import open_tokenizer
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.workspace import Workspace
@@ -63,22 +62,6 @@ def test_the_headings_above_a_chunk_are_those_of_its_section(at, above):
     assert prefixes.before(document(), "none")(TEXT.index(at)) == ""
 
 
-@pytest.mark.parametrize(
-    ("media_type", "text", "path"),
-    [
-        ("text/markdown", "Leave\n=====\n\nParents\n-------\n\nTen days.", "Leave > Parents"),
-        ("text/markdown", "## [Le**a**ve](x.html) ##\n\n### `Parents`\n\nTen days.", "Leave > Parents"),
-        ("text/asciidoc", "= Leave\n\n== Parents\n\nTen days.", "Leave > Parents"),
-        ("text/org", "* Leave\n** Parents\nTen days.", "Leave > Parents"),
-        ("text/x-rst", "Leave\n~~~~~\n\nParents\n=======\n\nTen days.", "Leave > Parents"),
-        ("text/plain", "# Leave\n\nTen days.", ""),
-    ],
-)
-def test_levels_of_every_format(media_type, text, path):
-    words = prefixes.before(document(text, "a.x", media_type), "headings")(text.index("Ten"))
-    assert words == " > ".join(filter(None, ["a", path]))
-
-
 def test_a_heading_that_repeats_the_title_is_said_once_and_a_long_path_keeps_its_end():
     same = document("# Staff Handbook 2024\n\nWelcome.")
     assert prefixes.before(same, "headings")(len(same.text) - 1) == "staff handbook 2024"
@@ -128,20 +111,3 @@ def test_only_what_is_embedded_and_searched_has_the_prefix(workspace):
     assert of_first["none"] < everything
     for hit in found["title"]:
         assert hit.chunk.text == texts[hit.chunk.document_id].text[hit.chunk.start : hit.chunk.end]
-
-
-def test_chunks_that_are_too_long_with_their_prefix_are_counted(tmp_path):
-    """The packaged embedder reads 254 tokens: 250 of a chunk fit, with a prefix of more than four they do not."""
-    workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-    corpus = workspace.store.corpora.add("long")
-    text = "# Leave of absence for parents\n\n" + "word " * 600
-    corpora.add_file(workspace, corpus, "handbook.md", text.encode())
-    info = workspace.store.indexes.add(corpus.id, "i", IndexConfig(chunk_size=250, prefix="headings"))
-    document = next(iter(workspace.store.documents.texts(corpus.id, [workspace.store.documents.all(corpus.id)[0].id])))
-    cuts = indexing.cut(workspace, info, [document.id], lambda *_: None)
-    assert indexing.over_limit(cuts.values(), 254) == 0
-    starts = [start for start, _, _ in cuts[document.id].tolist()]
-    added = prefixes.tokens_of(document, starts, "headings", open_tokenizer("all-MiniLM-L6-v2"))
-    assert added[0] < 4 < added[1]
-    longer = sum(size + more > 254 for (_, _, size), more in zip(cuts[document.id].tolist(), added, strict=True))
-    assert indexing._over_limit(workspace, info, cuts) == longer > 0

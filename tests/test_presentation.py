@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.test_browser import Server, browser, drawn, param, serving
 
@@ -86,62 +84,3 @@ def test_other_pages_are_closed_while_presenting_and_the_sidebar_begins_it(serve
     page.goto(server.address("runs"))
     page.locator("[data-testid=stSidebar]").get_by_role("link", name="Present").click()
     arrived(page, 0)
-
-
-def test_an_address_on_its_way_when_a_link_is_pressed_does_not_replace_that_of_the_link(server, page):
-    """What the server sends from the address of the page Runs on is delivered after the link has been pressed."""
-    held, pressed = [], False
-
-    def connected(browser_side):
-        server_side = browser_side.connect_to_server()
-
-        def from_server(message):
-            is_address = ForwardMsg.FromString(message).WhichOneof("type") == "page_info_changed"
-            if not pressed and (held or is_address):
-                held.append(message)
-            else:
-                browser_side.send(message)
-
-        def from_browser(message):
-            server_side.send(message)
-            while pressed and held:
-                browser_side.send(held.pop(0))
-
-        server_side.on_message(from_server)
-        browser_side.on_message(from_browser)
-
-    page.route_web_socket("**/_stcore/stream", connected)
-    page.goto(server.address("runs"))
-    present = page.locator("[data-testid=stSidebar]").get_by_role("link", name="Present")
-    expect(present).to_be_visible()
-    while not held:
-        page.wait_for_timeout(50)
-    pressed = True
-    present.click()
-    arrived(page, 0)
-    assert not held
-
-
-def test_the_presentation_that_begins_on_home_goes_on_to_results(server, page):
-    page.goto(server.address("home"))
-    page.locator("[data-testid=stSidebar]").get_by_role("button", name="Present").click()
-    arrived(page, 0)
-    page.get_by_role("button", name="Next").click()
-    arrived(page, 1)
-
-
-@pytest.mark.parametrize("name", ["results", "compare"])
-def test_a_report_is_downloaded_from_its_page(server, page, name, tmp_path):
-    choices = {"run": "sample-hybrid"} if name == "results" else {"runs": "sample-knn,sample-hybrid", "k": "4"}
-    page.goto(server.address(name, **choices))
-    if name == "results":
-        page.get_by_role("button", name="Download", exact=True).click()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Report (HTML)").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    text = Path(file).read_text(encoding="utf-8")
-    assert text.startswith("<!doctype html>")
-    title = "Run sample-hybrid" if name == "results" else "sample-hybrid against sample-knn"
-    assert f"<h1>{title}</h1>" in text
-    assert name == "results" or "k = 4." in text

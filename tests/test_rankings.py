@@ -48,15 +48,3 @@ def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_
         )
     assert {len(row.chunks) + len(row.scores) for row in results} == {600}
     assert 600 + sum(map(len, blocks)) / QUESTIONS < 1_000
-
-
-def test_any_text_is_a_chunk_of_another_program(store, run_id):
-    ids = ("", "a\nb", '["', "块 7", "x" * 300, "a\nb ")
-    odd = Retrieved("q", Ranking(ids, (1e308, 0.1 + 0.2, 1.0, 0.0, -0.0, -5e-324)), (("a\nb",), ()), {"块 7": 2.0})
-    store.rankings.put(run_id, [(0, Question("q", "?", "", (), "hand"), odd)])
-    assert store.rankings.all(run_id) == [odd]
-    empty = Retrieved("q", Ranking((), ()), ())
-    store.rankings.replace(run_id, [(0, Question("q", "?", "", (), "hand"), empty)])
-    assert store.rankings.all(run_id, ["q"]) == [empty]
-    store.runs.delete(run_id)
-    assert store.rankings.all(run_id) == []

@@ -15,11 +15,6 @@ def cache(workspace):
     return workspace.store.cache("rate")
 
 
-def test_nothing_is_known_before_any_work(cache):
-    assert rates.rate(cache, "chunks") is None
-    assert rates.duration(cache, "chunks", 10) is None
-
-
 def test_a_rate_is_all_units_by_all_seconds(cache):
     rates.learn(cache, "chunks", 90, 10)
     assert rates.rate(cache, "chunks") == 9.0
@@ -37,24 +32,10 @@ def test_of_more_than_ten_minutes_the_earlier_fade(cache):
     assert rates.rate(cache, "chunks") == 1.0
 
 
-@pytest.mark.parametrize(("units", "seconds"), [(0, 1.0), (1, 0.0), (-1, 1.0), (1, -1.0)])
-def test_no_work_and_no_time_teach_nothing(cache, units, seconds):
-    rates.learn(cache, "chunks", units, seconds)
-    assert rates.rate(cache, "chunks") is None
-
-
 def test_another_machine_at_the_same_database_has_its_own(cache, monkeypatch):
     rates.learn(cache, "chunks", 90, 10)
     monkeypatch.setattr(socket, "gethostname", lambda: "another")
     assert rates.rate(cache, "chunks") is None
-
-
-@pytest.mark.parametrize("body", [b"", b"x", b"[]", b"[1]", b'["a", "b"]', b"[NaN, 1]", b"[0, 0]", b"{}"])
-def test_a_row_that_cannot_be_read_is_learnt_anew(cache, body):
-    cache.put_many({rates._key("chunks"): body})
-    assert rates.rate(cache, "chunks") is None
-    rates.learn(cache, "chunks", 4, 2)
-    assert rates.rate(cache, "chunks") == 2.0
 
 
 @pytest.mark.model

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
-from ragviz.core.recording import Context
 from ragviz.judging import replay
 from ragviz.runs import exchanges, running
 from ragviz.workspace import Workspace, open_workspace
@@ -61,51 +59,3 @@ def test_every_prompt_is_built_again_as_the_endpoint_received_it(endpoint: Model
     assert {exchange.call.step for exchange in calls} >= steps
     assert set(rebuilt(calls)) <= set(received)
     assert len(received) == len(endpoint.bodies), "nothing is asked to show a prompt"
-
-
-def test_a_prompt_of_another_version_is_not_made_up(endpoint: ModelServer) -> None:
-    workspace = open_workspace()
-    run_id, found = judged(workspace)
-    run, question_id = workspace.store.runs.get(run_id), next(iter(found))
-    evaluated = workspace.store.judgements.all(run_id)[question_id]
-
-    def older(call: Call) -> Call:
-        return replace(call, prompt="0") if call.step == "claims" else call
-
-    result = next(each for each in workspace.store.rankings.all(run_id) if each.question_id == question_id)
-    changed = replace(evaluated, calls=tuple(map(older, evaluated.calls)))
-    exchanged = {e.call.step: e for e in exchanges.exchanges_of(workspace, run, result, changed)}
-    assert exchanged["claims"].messages is None
-    assert "version 0" in exchanged["claims"].why
-    assert exchanged["context"].messages == next(e.messages for e in found[question_id] if e.call.step == "context")
-
-
-def test_a_context_that_changed_is_told(endpoint: ModelServer) -> None:
-    workspace = open_workspace()
-    run_id, found = judged(workspace)
-    run, question_id = workspace.store.runs.get(run_id), next(i for i, f in found.items() if f)
-    evaluated = workspace.store.judgements.all(run_id)[question_id]
-    moved = replace(evaluated, recording=replace(evaluated.recording, contexts=(Context(chunk_id="other"),)))
-    result = next(each for each in workspace.store.rankings.all(run_id) if each.question_id == question_id)
-    assert {e.why for e in exchanges.exchanges_of(workspace, run, result, moved)} == {replay.CHANGED_CONTEXT}
-
-
-def test_calls_behind_pooled_verdicts_are_told_from_those_of_the_run(endpoint: ModelServer) -> None:
-    workspace = open_workspace()
-    judged(workspace, k=2)
-    received = len(sent(endpoint))
-    config = RunConfig(
-        "small", "asked", "bm25", k=3, depth=20, answerer="extractive", metrics=METRICS, judge="loopback"
-    )
-    run = running.run(workspace, "second", config)
-    results = {each.question_id: each for each in workspace.store.rankings.all(run.id)}
-    evaluated = workspace.store.judgements.all(run.id)
-    found = [
-        exchange for i, e in evaluated.items() for exchange in exchanges.exchanges_of(workspace, run, results[i], e)
-    ]
-    pooled = [exchange for exchange in found if exchange.why == replay.POOLED]
-    assert pooled, "chunks were judged for the first run"
-    assert all(exchange.call.cached and exchange.call.step == "context" for exchange in pooled)
-    own = [exchange for exchange in found if exchange.call.step == "context" and exchange not in pooled]
-    assert set(rebuilt(own)) <= set(sent(endpoint)[received:]), "what was asked about the others is built again"
-    assert own

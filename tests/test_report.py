@@ -5,13 +5,11 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Confirmation
 from ragviz.core.ranking import Ranking
 from ragviz.documents import corpora, parsing
@@ -19,7 +17,7 @@ from ragviz.experiments import declaring, grid, sweeping
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.report import reports
-from ragviz.report.elements import Html, element, escaped
+from ragviz.report.elements import escaped
 from ragviz.runs import comparisons, moved_questions, running
 from ragviz.text import language
 from ragviz.workspace import open_workspace
@@ -159,25 +157,6 @@ def test_what_others_wrote_is_no_markup_and_no_key_is_in_the_file(made, kind):
     assert "\u202e" not in text
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_page_is_described_for_those_who_do_not_see_it(made, kind):
-    page = Parsed(made[kind].read_text(encoding="utf-8"))
-    assert page.elements[0] == ("html", {"lang": "en"})
-    headings = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
-    assert headings[0] == 1
-    assert headings.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(headings))
-    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    assert {attributes["href"][1:] for tag, attributes in page.elements if tag == "a"} <= set(ids)
-    plots = [attributes for _, attributes in page.elements if attributes.get("class") == "plot"]
-    assert len(plots) >= 3
-    for attributes in plots:
-        assert attributes["role"] == "group"
-        assert len(attributes["aria-label"]) > 20
-    assert {"lang": "zh", "dir": "auto"} in [attributes for tag, attributes in page.elements if tag == "blockquote"]
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_file_opens_offline_in_light_and_dark_and_prints_light(made, kind, browser):
@@ -293,40 +272,6 @@ def test_an_experiment_is_decided_by_the_rule_that_was_declared_before(experimen
     assert "reported here on test questions that had no part in the choice" in text
     assert "on the same questions that it is reported on" not in text
     assert 'id="choice"' in text
-
-
-def test_a_name_of_a_run_and_an_experiment_is_not_guessed(experiment):
-    workspace, (_, declared) = open_workspace(), experiment
-    run = workspace.store.runs.get("first")
-    workspace.store.runs.rename(run.id, declared.name)
-    with pytest.raises(UsageError, match=f"give its id, {run.id}; the experiment's is {declared.id}"):
-        reports.made(workspace, [declared.name])
-    assert reports.made(workspace, [declared.id])
-    workspace.store.runs.rename(run.id, "first")
-    with pytest.raises(UsageError, match="no run and no experiment called 'nope'; experiments: 'tried"):
-        reports.made(workspace, ["nope"])
-
-
-def test_elements_escape_all_that_is_not_made_of_elements():
-    assert element("p", "<b>", Html("<i>"), title='"><x>') == '<p title="&quot;&gt;&lt;x&gt;">&lt;b&gt;<i></p>'
-    assert escaped("\u202e\x00\ud800'") == "\ufffd\ufffd\ufffd&#x27;"
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["nope"], "called 'nope'"),
-        (["first", "nope"], "no run called 'nope'"),
-        (["first", "-k", "3"], "'first' is one, reported at its own k"),
-        (["first", "first"], "'first' is named twice"),
-        (["first"] * 13, "13 runs are named: compare at most 12"),
-    ],
-)
-def test_bad_usage_of_the_command_is_a_sentence(home, command_line, words, sentence):
-    code, out, err = command_line("report", *words, "--out", "x.html")
-    assert (code, out) == (2, "")
-    assert sentence in " ".join(err.split())
-    assert not Path("x.html").exists()
 
 
 def test_the_command_writes_the_file(home, command_line):

@@ -2,9 +2,7 @@
 
 import json
 import re
-import shlex
 import socket
-import urllib.request
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -14,19 +12,15 @@ from ragviz import sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import Cancelled, UsageError
-from ragviz.core.job import NewJob
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
-from ragviz.jobs import worker
-from ragviz.library.results import Run as Run_
-from ragviz.metrics import ranking
 from ragviz.questions import exchange
 from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
-from ragviz.ui.rescue_table import first_rows, swept
+from ragviz.ui.rescue_table import swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -62,19 +56,6 @@ def test_of_equal_gains_the_one_that_breaks_less_comes_first_then_the_one_that_r
     breaking = rescuing.Replay("d", "run", [0, 0, 1, 1], 1, tokens=1)
     rows = rescuing.rescue(ranks, 1, [breaking, unknown, one, cheaper]).rows
     assert [row.replay.key for row in rows] == ["b", "a", "c", "d"]
-
-
-def test_without_changes_or_questions_nothing_is_rescued():
-    alone = rescuing.rescue([0, 1], 1, [])
-    assert alone.rows == ()
-    assert alone.beyond.tolist() == alone.lost.tolist() == [True, False]
-    nothing = rescuing.rescue([], 3, [rescuing.Replay("k=4", "k", [], 4)])
-    assert (nothing.rows[0].net, nothing.rows[0].share.mean) == (0, None)
-
-
-def test_a_replay_of_other_questions_is_refused():
-    with pytest.raises(UsageError, match="k=4 is of 1 questions, the run of 2"):
-        rescuing.rescue([0, 1], 3, [rescuing.Replay("k=4", "k", [1], 4)])
 
 
 # Against runs that are really made
@@ -168,37 +149,6 @@ def test_the_table_is_what_really_making_each_run_gives(made):
     remove_made(workspace)
 
 
-@pytest.mark.elasticsearch
-def test_the_table_is_what_really_making_each_run_gives_on_elasticsearch(tmp_path, elasticsearch_url):
-    """Indexes that are built to be searched are on the run's backend, and are dropped there."""
-    with ModelServer() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_BASE_URL", server.url)
-        patch.setenv("ELASTICSEARCH_URL", elasticsearch_url)
-        workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-        corpus = workspace.store.corpora.add("sample")
-        for name, data in sample.documents():
-            corpora.add_file(workspace, corpus, name, data)
-        exchange.import_data(workspace, corpus, sample.questions(), "questions.jsonl", "q")
-        config = IndexConfig(embedder=EMBEDDER, backend="elasticsearch", options={"type": "flat"})
-        indexing.build_index(workspace, corpus, "remote", config)
-        base = running.run(workspace, "base", RunConfig("remote", "q", "knn", depth=20))
-        replays.replay(workspace, base, build=True)
-        with urllib.request.urlopen(f"{elasticsearch_url}/_cat/indices?format=json") as reply:
-            assert not [each["index"] for each in json.load(reply) if "unlisted" in each["index"]]
-        replayed = columns(workspace, "base")
-        assert not replayed.missing("search", "compute")
-        ids = np.array([question.id for question in replayed.changes.questions])
-        table = replays.rescue(replayed, 3)
-        for change in replayed.changes.changes:
-            run = really_made(workspace, change)
-            row = next(row for row in table.rows if row.replay.key == change.key)
-            rescued, broken = by_the_rankings(workspace, base, run, 3, 3)
-            assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
-        assert sum(row.rescues + row.breaks for row in table.rows if row.replay.kind != "k") > 20
-        remove_made(workspace)
-        deletion.delete_index(workspace, workspace.store.indexes.get("remote"))
-
-
 def test_a_reranker_is_replayed_as_its_run_ranks(made):
     workspace, _ = made
     corpus = workspace.store.corpora.get("sample")
@@ -219,31 +169,6 @@ def test_a_reranker_is_replayed_as_its_run_ranks(made):
     with pytest.raises(UsageError, match="Name an embedder on this machine"):
         replays.replay(workspace, base, named=["maxsim"])
     remove_made(workspace)
-    workspace.store.runs.delete(base.id)
-
-
-def test_a_model_that_reranks_is_priced_asked_for_and_paid_by_the_run(made):
-    workspace, server = made
-    corpus = workspace.store.corpora.get("sample")
-    few = b"\n".join(sample.questions().splitlines()[:5])
-    exchange.import_data(workspace, corpus, few, "five.jsonl", "five")
-    base = running.run(workspace, "five", RunConfig("tokens-80", "five", "bm25", depth=10))
-    before = server.counts.calls
-    replays.replay(workspace, base, build=True)
-    changes = alternatives.changes_of(workspace, base, named=["model:loopback"])
-    (change,) = changes.missing(replays.held(workspace, changes), "paid")
-    assert change.key == "reranker=model:loopback"
-    assert replays.price_of(workspace, changes, change).startswith("5 of 5 calls to be paid, ")
-    assert workspace.store.payments.of(base.id) == (0, 0.0)
-    with pytest.raises(UsageError, match="A budget needs the price of 'loopback'"):
-        replays.replay(workspace, base, named=["model"], budget=1.0)
-    replays.replay(workspace, base, named=["model"])
-    assert workspace.store.payments.of(base.id)[0] == 5
-    assert server.counts.calls > before
-    asked = server.counts.calls
-    replays.replay(workspace, base, named=["model"])
-    assert server.counts.calls == asked
-    assert "reranker=model:loopback" in columns(workspace, "five").known
     workspace.store.runs.delete(base.id)
 
 
@@ -407,119 +332,6 @@ def test_tokens_given_are_those_that_an_answerer_can_read():
     assert given(**answers, context="oracle") == [(105 + 10) / 2] * 3
 
 
-def test_tokens_read_are_those_of_the_first_chunks(made):
-    workspace, _ = made
-    base = workspace.store.runs.get("base")
-    info = workspace.store.indexes.get("tokens-200")
-    size = {
-        chunk_id: int(row[2])
-        for document, cuts in workspace.store.indexes.cuts(info.build, info.documents).items()
-        for chunk_id, row in zip(indexing.chunk_ids(document, cuts), cuts, strict=True)
-    }
-    results = [result for result in workspace.store.rankings.all(base.id) if result.gold]
-    own = columns(workspace, "base").own
-    for k in (1, 3, 20):
-        mean = sum(sum(size[i] for i in result.ranking.ids[:k]) for result in results) / len(results)
-        assert replays.tokens_at(own, k, None) == pytest.approx(mean)
-        assert replays.tokens_at(own, k, 100) == pytest.approx(min(mean, 100))
-    assert own.ranks.tolist() == ranking.ranks(ranking.measure(ranking.read(results, 20))).tolist()
-
-
-def test_nothing_is_computed_twice_and_a_rebuilt_index_is_replayed_again(made):
-    workspace, server = made
-    base = workspace.store.runs.get("base")
-    replays.replay(workspace, base)
-    before = server.counts.calls
-    assert replays.replay(workspace, base)["replayed"] == []
-    again = Workspace(workspace.settings)  # as after a restart
-    assert not columns(again, "base").missing("search")
-    assert server.counts.calls == before
-    corpus = workspace.store.corpora.get("sample")
-    info = workspace.store.indexes.get("tokens-80")
-    indexing.build_index(workspace, corpus, "tokens-80", replace(info.config, chunk_size=90))
-    missing = [change.key for change in columns(workspace, "base").missing("search")]
-    assert missing == ["index=tokens-80"]
-    assert replays.replay(workspace, base)["replayed"] == missing
-    assert not columns(workspace, "base").missing("search")
-
-
-def test_a_run_made_on_an_index_that_was_rebuilt_since_can_be_rescued_by_it(made):
-    workspace, _ = made
-    corpus = workspace.store.corpora.get("sample")
-    old = IndexConfig(embedder=EMBEDDER, chunk_size=60)
-    indexing.build_index(workspace, corpus, "changing", old)
-    run = running.run(workspace, "before", RunConfig("changing", "q", "knn", depth=20))
-    assert not alternatives.changes_of(workspace, run).rebuilt
-    indexing.build_index(workspace, corpus, "changing", replace(old, chunk_size=250))
-    replays.replay(workspace, run)
-    table = columns(workspace, "before")
-    assert table.changes.rebuilt
-    assert rescue_words.title(table, "index=changing") == "index changing, as built since"
-    again = running.run(workspace, "after", RunConfig("changing", "q", "knn", depth=20))
-    rescued, broken = by_the_rankings(workspace, run, again, 3, 3)
-    row = next(row for row in replays.rescue(table, 3).rows if row.replay.key == "index=changing")
-    assert (row.rescues, row.breaks) == (len(rescued), len(broken))
-    for name in ("before", "after"):
-        workspace.store.runs.delete(workspace.store.runs.get(name).id)
-    deletion.delete_index(workspace, workspace.store.indexes.get("changing"))
-
-
-def test_runs_of_other_choices_are_rows_and_those_of_other_questions_are_not(made):
-    workspace, _ = made
-    base = workspace.store.runs.get("base")
-    other = running.run(workspace, "other", RunConfig("recursive-120", "q", "hybrid", depth=10))
-    twin = running.run(workspace, "twin", replace(base.config, k=5))  # the same rankings as the base
-    corpus = workspace.store.corpora.get("sample")
-    few = b"\n".join(sample.questions().splitlines()[:5])
-    exchange.import_data(workspace, corpus, few, "few.jsonl", "few")
-    running.run(workspace, "few", RunConfig("tokens-200", "few", "bm25"))
-    table = columns(workspace, "base")
-    assert [c.runs[0].name for c in table.changes.changes if c.kind == "run"] == ["other"]
-    assert table.changes.others == 1
-    row = next(row for row in replays.rescue(table, 3).rows if row.replay.kind == "run")
-    rescued, broken = by_the_rankings(workspace, base, other, 3, 3)
-    assert (row.rescues, row.breaks) == (len(rescued), len(broken))
-    assert rescue_words.title(table, row.replay.key) == "run other"
-    assert rescue_words.detail(table, row.replay.key) == "hybrid over recursive-120"
-    assert f"run={other.id}" not in counts(replays.rescue(table, 11))  # its rankings are 10 deep
-    assert any("not 11 deep: 1" in note for note in rescue_words.notes(table, 11))
-    for run in (other, twin, workspace.store.runs.get("few")):
-        workspace.store.runs.delete(run.id)
-
-
-def test_a_change_that_fails_says_why_and_the_others_go_on(made, monkeypatch):
-    workspace, _ = made
-    run = running.run(workspace, "again", RunConfig("words-only", "q", "bm25", depth=20))
-    retriever_of = running.retriever_of
-
-    def refused(workspace, index, *others, **more):
-        if index.name == "tokens-80":
-            raise UsageError("This index cannot be reached.")
-        return retriever_of(workspace, index, *others, **more)
-
-    monkeypatch.setattr(running, "retriever_of", refused)
-    job = worker.perform_new(workspace, NewJob("replay", "Replay again", run.corpus_id, {"run": run.id}))
-    assert job.result["failed"] == {"index=tokens-80": "This index cannot be reached."}
-    assert job.result["replayed"] == ["index=recursive-120"]  # BM25 on tokens-200 was replayed for the run "base"
-    assert [change.key for change in columns(workspace, "again").missing("search")] == ["index=tokens-80"]
-    workspace.store.runs.delete(run.id)
-
-
-@pytest.mark.parametrize("reranker", ["model:loopback", "cross-encoder:/no/such/folder"])
-def test_a_reranker_that_costs_or_is_gone_leaves_the_larger_k(made, reranker):
-    workspace, server = made
-    base = workspace.store.runs.get("base")
-    reranked = replace(base, config=replace(base.config, reranker=reranker))
-    before = server.counts.calls
-    assert [c.key for c in alternatives.changes_of(workspace, reranked).missing(set())] == ["reranker=none"]
-    table = replays.columns_of(workspace, reranked)
-    assert {row.replay.kind for row in replays.rescue(table, 3).rows} - {"run"} == {"k"}
-    assert any("asks a model, which costs" in note for note in rescue_words.notes(table, 3)) == (
-        reranker[:5] == "model"
-    )
-    assert server.counts.calls == before
-
-
 def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch):
     workspace, _ = made
     monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
@@ -538,68 +350,3 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert re.search(rf"^{body['lost']} of 90 questions are lost at k = 2: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
-
-
-def test_the_command_ends_with_the_sweep_of_the_best_combination(made, command_line, monkeypatch):
-    workspace, _ = made
-    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
-    replays.replay(workspace, workspace.store.runs.get("base"), build=True, combine=3)
-    code, out, _ = command_line("rescue", "base", "-k", 3, "--stored")
-    assert code == 0
-    program, *words = shlex.split(re.search(r"to be confirmed on test: `([^`]+)`", out)[1])
-    code, out, _ = command_line(*words, "--dry-run", "--json")
-    assert (program, code) == ("ragviz", 0)
-    wanted = replays.grid_of(replays.combination(workspace, columns(workspace, "base"), 3))
-    assert json.loads(out)["cells"] == np.prod([len(values) for values in wanted.values()])
-
-
-def test_a_larger_k_takes_two_of_the_rows_that_are_shown_at_first():
-    tried = [rescuing.Replay(f"k={k}", "k", [0] * 9 + [k], k) for k in (5, 6, 7, 8)]
-    tried += [rescuing.Replay(f"index={i}", "index", [0] * 10, 3) for i in range(9)]
-    rows = rescuing.rescue([0] * 10, 3, tried).rows
-    assert [row.replay.key for row in rows[:4]] == ["k=5", "k=6", "k=7", "k=8"]
-    assert [row.replay.key for row in first_rows(rows)] == ["k=5", "k=6", *(f"index={i}" for i in range(6))]
-
-
-def test_a_rescue_is_suggested_only_where_its_gain_is_clear(made):
-    workspace, _ = made
-    replays.replay(workspace, workspace.store.runs.get("base"), build=True)
-    table = columns(workspace, "base")
-    for k in range(1, 11):
-        rescue = replays.rescue(table, k)
-        clear = [row for row in rescue.rows if row.replay.kind not in ("k", "budget", "run") and row.share.low > 0]
-        words = rescue_words.suggestion(table, rescue)
-        if clear:
-            title = rescue_words.title(table, clear[0].replay.key)
-            assert f"{title} gains most: it rescues {clear[0].rescues} of the {rescue.lost.sum()} lost" in words
-        else:
-            assert words == ""
-    alone = rescuing.rescue([1, 0, 0], 1, [rescuing.Replay("retriever=bm25", "retriever", [0, 1, 0], 1)])
-    assert rescue_words.suggestion(table, alone) == ""
-
-
-def test_the_command_says_what_it_would_take(made, command_line, monkeypatch):
-    workspace, server = made
-    monkeypatch.setattr("ragviz.workspace.open_workspace", lambda: workspace)
-    run = running.run(workspace, "dry", RunConfig("recursive-120", "q", "bm25", depth=9, k=2))
-    before = server.counts.calls
-    code, out, _ = command_line("rescue", "dry", "--build", "--reranker", "model", "--dry-run", "--json")
-    body = json.loads(out)
-    assert (code, body["questions"]) == (0, 90)
-    assert {"chunking=recursive 240", "prefix=title"} <= set(body["build"])
-    assert "tokens to embed" in body["cost"]
-    assert body["paid"]["reranker=model:loopback"].startswith("90 of 90 calls to be paid, ")
-    assert server.counts.calls == before
-    assert columns(workspace, "dry").missing("search")
-    workspace.store.runs.delete(run.id)
-
-
-def test_the_library_replays_and_returns_a_table(made):
-    workspace, _ = made
-    table = Run_(workspace, "base").rescue(k=2, build=True)
-    rescue = replays.rescue(replays.combination(workspace, columns(workspace, "base"), 2).columns, 2)
-    assert list(table.index) == [row.replay.key for row in rescue.rows]
-    assert table["net"].tolist() == [row.net for row in rescue.rows]
-    assert table["rescued"].map(len).tolist() == table["rescues"].tolist()
-    with pytest.raises(UsageError, match="k must be from 1"):
-        Run_(workspace, "base").rescue(k=99)

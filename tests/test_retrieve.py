@@ -16,17 +16,11 @@ from hypothesis import strategies as st
 from ragviz.backends.opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.ranking import Ranking
-from ragviz.core.settings import Settings
-from ragviz.documents import corpora
-from ragviz.index import indexing
-from ragviz.retrieval import retrievers, search
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retriever import Retriever, RetrieverSpec, Sources
-from ragviz.retrieval.retrievers import RETRIEVERS, bm25, fuse, hybrid, knn
-from ragviz.workspace import Workspace
+from ragviz.retrieval.retriever import Retriever, Sources
+from ragviz.retrieval.retrievers import RETRIEVERS, bm25, fuse, hybrid
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}
@@ -68,16 +62,6 @@ def test_fusion_by_hand():
     assert fused.scores == pytest.approx((1 / 62 + 1 / 61, 1 / 61 + 1 / 63, 1 / 62, 1 / 63))
 
 
-def test_fusion_breaks_ties_by_id():
-    assert fuse([ranked("z", "b"), ranked("a", "c")], depth=3).ids == ("a", "z", "b")
-    assert fuse([ranked("z", "a"), ranked("a", "z")], depth=3).ids == ("a", "z")
-
-
-def test_fusion_of_nothing():
-    assert fuse([ranked(), ranked()], depth=5) == Ranking((), ())
-    assert fuse([ranked("a"), ranked()], depth=5).ids == ("a",)
-
-
 @given(
     st.permutations([f"c{n}" for n in range(12)]),
     st.permutations([f"c{n}" for n in range(6, 18)]),
@@ -106,30 +90,6 @@ def test_hybrid_fuses_deeper_rankings_than_requested():
     assert len(search(["?"], 150)[0].ids) == 150
 
 
-def test_hybrid_fuses_each_question_separately():
-    search = hybrid(fixed(ranked("a"), ranked("b")), fixed(ranked(), ranked("c")))
-    assert [ranking.ids for ranking in search(["one", "two"], 5)] == [("a",), ("b", "c")]
-
-
-def test_hybrid_refuses_a_negative_constant():
-    with pytest.raises(UsageError, match="constant of reciprocal rank fusion is -1"):
-        hybrid(fixed(), fixed(), -1)
-
-
-def test_knn(index: Index):
-    rankings = knn(index, embedder({"cat?": (1, 0), "sea?": (0, 1)}))(["sea?", "cat?"], 2)
-    assert [ranking.ids for ranking in rankings] == [("fish", "dogs"), ("cats", "dogs")]
-    assert rankings[0].scores == pytest.approx((1, 0.6))
-
-
-def test_bm25(index: Index):
-    assert [ranking.ids for ranking in bm25(index)(["who barks? dogs bark", "fish", "?"], 2)] == [
-        ("dogs",),
-        ("fish",),
-        (),
-    ]
-
-
 def sources(index: Index, vectors: dict[str, Sequence[float]] | None = None, constant: int = 60) -> Sources:
     """What retrievers are built from; without `vectors` there is no embedder."""
     return Sources(index, None if vectors is None else embedder(vectors), texts, constant)
@@ -137,25 +97,6 @@ def sources(index: Index, vectors: dict[str, Sequence[float]] | None = None, con
 
 def texts(chunk_ids: Sequence[str]) -> list[str]:
     return [TEXTS[chunk_id] for chunk_id in chunk_ids]
-
-
-def test_no_questions(index: Index):
-    for spec in RETRIEVERS.values():
-        assert spec.build(sources(index, {}))([], 5) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("knn", ("cats", "dogs", "fish")), ("bm25", ("fish",)), ("hybrid", ("fish", "cats", "dogs"))],
-)
-def test_retrievers_by_name(index: Index, name: Any, expected: tuple[str, ...]):
-    """A question that is a cat by its vector and a fish by its word: fused, 1/63 + 1/61 for fish, 1/61 for cats."""
-    assert RETRIEVERS[name].build(sources(index, {"fish": (1, 0)}))(["fish"], 3)[0].ids == expected
-
-
-def test_the_constant_reaches_the_fusion(index: Index):
-    search = RETRIEVERS["hybrid"].build(sources(index, {"cats": (1, 0)}, constant=0))
-    assert search(["cats"], 1)[0] == Ranking(("cats",), (2.0,))
 
 
 @pytest.mark.parametrize("name", list(RETRIEVERS))
@@ -199,28 +140,6 @@ def test_what_is_behind_the_depth_keeps_its_order_behind():
         assert search(["xy"], depth) == [Ranking(whole.ids[:depth], whole.scores[:depth])]
 
 
-def test_the_scorer_is_handed_questions_texts_and_scores_in_one_call():
-    calls: list[Sequence[Candidates]] = []
-
-    def by_reversed_scores(candidates: Sequence[Candidates]) -> list[Sequence[float]]:
-        calls.append(candidates)
-        return [[-score for score in each.ranking.scores] for each in candidates]
-
-    search = reranked(fixed(ranked("a", "b"), Ranking((), ()), ranked("c")), by_reversed_scores, letter_texts, 5)
-    assert [ranking.ids for ranking in search(["one", "none", "two"], 5)] == [("b", "a"), (), ("c",)]
-    assert calls == [
-        [Candidates("one", ranked("a", "b"), ("xy", "zx")), Candidates("two", ranked("c"), ("z",))],
-    ]
-
-
-def test_nothing_to_rerank_calls_no_scorer():
-    def fails(candidates: Sequence[Candidates]) -> list[list[float]]:
-        raise AssertionError(candidates)
-
-    assert reranked(fixed(Ranking((), ())), fails, letter_texts, 5)(["one"], 5) == [Ranking((), ())]
-    assert reranked(fixed(), fails, letter_texts, 5)([], 5) == []
-
-
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
@@ -236,11 +155,6 @@ def test_scores_that_cannot_be_ranked_are_an_error(scores: list[list[float]], me
         search(["one"], 5)
 
 
-def test_a_reranking_depth_of_0_is_refused():
-    with pytest.raises(UsageError, match="depth to rerank is 0"):
-        reranked(fixed(), letters, letter_texts, 0)
-
-
 def test_a_reranker_over_an_index(index: Index):
     """Chunks in the order of their first letters: "cats purr" before "dogs bark"."""
 
@@ -252,31 +166,3 @@ def test_a_reranker_over_an_index(index: Index):
         Ranking(("cats", "dogs"), (-float(ord("c")), -float(ord("d")))),
         Ranking((), ()),
     ]
-
-
-def test_a_reranker_reads_the_texts_of_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """A registered retriever that wraps another: the longest of the chunks that share a word with the query first."""
-    workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-    corpus = workspace.store.corpora.add("pets")
-    for name, text in TEXTS.items():
-        corpora.add_file(workspace, corpus, f"{name}.txt", text.encode())
-    indexing.build_index(workspace, corpus, "words", IndexConfig(embedder=""))
-    info = workspace.store.indexes.get("words")
-
-    def lengths(candidates: Sequence[Candidates]) -> list[list[float]]:
-        return [[float(len(text)) for text in each.texts] for each in candidates]
-
-    longest = RetrieverSpec(
-        "Longest first.",
-        lambda sources: reranked(bm25(sources.index), lengths, sources.texts, 20),
-        needs=frozenset({"texts"}),
-    )
-    monkeypatch.setattr(retrievers, "RETRIEVERS", {"longest": longest})
-    monkeypatch.setattr(search, "RETRIEVERS", {"longest": longest})
-    hits = search.search(workspace, info, "cats dogs", "longest", 5)  # type: ignore[arg-type]
-    assert [(hit.document_name, hit.hit.score) for hit in hits] == [("cats.txt", 18.0), ("dogs.txt", 17.0)]
-    assert retrievers.offered(info.config) == ["longest"]
-
-    ids = [hit.hit.chunk_id for hit in hits]
-    read = search.texts_of(workspace, corpus.id)
-    assert read([*ids, ids[0], "a passage"]) == [TEXTS["cats"], TEXTS["dogs"], TEXTS["cats"], ""]

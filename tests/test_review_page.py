@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from ragviz.workspace import open_workspace
-from tests.test_home import links
 from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401  # fixtures
 
 
@@ -39,16 +38,6 @@ def test_a_decision_is_taken_back_and_versions_are_compared(home: Path) -> None:
     assert asked()[1].version == before + 2
 
 
-def test_a_comment_is_written_and_shown_as_text(home: Path) -> None:  # noqa: F811
-    app = show("questions", set="asked", question="q2")
-    app.text_area[0].set_value("Which **pump**? <b>x</b>")
-    button(app, "Comment").click()
-    app = checked(app.run())
-    store, question_set, _ = asked()
-    assert [(c.author, c.text) for c in store.comments.all(question_set.id)] == [("Ann", "Which **pump**? <b>x</b>")]
-    assert "<b>" not in "".join(block.proto.body for block in app.get("html"))
-
-
 def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
     app = show("questions", set="asked")
     assert [r.options for r in app.radio if r.label == "Verified by"] == [["Rules, word by word, without a model"]]
@@ -58,13 +47,3 @@ def test_questions_are_verified_by_a_job(home: Path) -> None:  # noqa: F811
     assert job.arguments["questions"] == "asked"
     assert job.arguments["verifier"] == "rules"
     assert show("questions", set="asked").button(key="verify-questions").disabled
-
-
-@pytest.mark.parametrize("tab", ["Review", "Find evidence", "Split"])
-def test_a_set_without_questions_says_how_to_get_some(home: Path, tab: str) -> None:  # noqa: F811
-    store, question_set, _ = asked()
-    empty = store.sets.add(question_set.corpus_id, "bare <set>")
-    app = show("questions", set=empty.name, tab=tab)
-    assert "bare <set> has no questions yet." in words(app)
-    assert {"Generate some", "Write one", "Import a file", "Take them from what people asked"} <= {*links(app)}
-    assert not app.dataframe

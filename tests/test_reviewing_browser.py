@@ -53,25 +53,6 @@ def test_questions_are_decided_on_by_keys(server: Server, page: Page) -> None:  
     assert [status(server, question) for question in ("q01", "q02", "q03")] == ["accepted", "rejected", "proposed"]
 
 
-def test_what_another_process_edits_is_a_version_and_is_taken_back(server: Server, page: Page) -> None:  # noqa: F811
-    page.goto(server.address("questions", set="asked", tab="Versions"))
-    drawn(page)
-    before = server.ragviz("questions", "versions", "asked")[0]["version"]
-    server.ragviz("questions", "edit", "asked", "q12", "--question", "How many litres does pump 12 move?")
-    page.reload()
-    drawn(page)
-    listed = page.get_by_test_id("stDataFrame").first
-    assert cell(listed, "Version", 0) == str(before + 1)
-    assert cell(listed, "What", 0) == "edited a question"
-    expect(page.get_by_test_id("stHtml").filter(has_text="How many litres does pump 12 move?")).to_be_visible()
-    show_all(page, 1024)
-    picture(page, "questions-versions-1024")
-    page.get_by_role("button", name="Undo", exact=True).click()
-    expect(page.get_by_text(f"Version {before + 2}")).to_be_visible()
-    texts = {q["id"]: q["text"] for q in server.ragviz("questions", "show", "asked")}
-    assert texts["q12"] == "How much does pump 12 move?"
-
-
 def mark(page: Page, words: str) -> None:  # noqa: F811
     """Select words of the document with the mouse, as a person marks evidence."""
     box = page.get_by_role("document", name="Text of the document")
@@ -174,17 +155,3 @@ def test_the_browser_asks_before_a_reload_that_would_lose_a_draft(server: Server
     drawn(page)
     assert asked_for == ["beforeunload"]
     assert page.evaluate("window.onbeforeunload") is None
-
-
-def test_a_popover_does_not_lie_over_the_dialog_that_it_opened(server: Server, page: Page) -> None:  # noqa: F811
-    page.goto(server.address("documents", corpus="notes"))
-    drawn(page)
-    page.get_by_role("button", name="Delete…").click()
-    popover = page.get_by_test_id("stPopoverBody")
-    expect(popover).to_have_css("opacity", "1")
-    page.get_by_role("button", name="Delete the whole corpus").click()
-    expect(page.get_by_role("dialog", name="Are you sure?")).to_be_visible()
-    shown = popover.evaluate_all("all => all.map(each => getComputedStyle(each).opacity)")
-    assert set(shown) <= {"0"}
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    expect(page.get_by_role("dialog", name="Are you sure?")).to_have_count(0)

@@ -10,12 +10,8 @@ from streamlit.testing.v1 import AppTest
 from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, summaries
 from ragviz.store.store import Store
-from ragviz.store.stored_rankings import StoredRankings
-from ragviz.store.stored_runs import StoredRuns
-from ragviz.store.transactions import Transactions
 from ragviz.ui import run_table
 from ragviz.ui.kit import notices
-from ragviz.ui.run_table import Filter
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
 
@@ -60,15 +56,6 @@ def test_runs_are_filtered_and_columns_chosen_by_the_address(home: Path) -> None
     assert address(app)["tags"] == "baseline"
 
 
-def test_a_filter_wants_all_words_and_one_of_each_choice(home: Path) -> None:  # noqa: F811
-    run = open_workspace().store.runs.get("words")
-    assert Filter().passes(run)
-    assert Filter("WOR  ds", retrievers=["bm25", "knn"], sets=["asked"]).passes(run)
-    assert not Filter("words gone").passes(run)
-    assert not Filter(tags=["x"]).passes(run)
-    assert not Filter(sets=["others"]).passes(run)
-
-
 def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: Path, monkeypatch) -> None:  # noqa: F811
     ticking(monkeypatch, 0)
     app = show("runs")
@@ -82,27 +69,15 @@ def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: P
     assert address(app)["runs"] == "words,vectors"
 
 
-def test_more_runs_than_can_be_told_apart_are_not_compared(home: Path) -> None:  # noqa: F811
-    run = open_workspace().store.runs.get("words")
-    assert run_table.cannot_compare([run] * 12, 3) == ""
-    assert run_table.cannot_compare([run] * 13, 3) == "13 runs are ticked; at most 12 are compared."
-
-
 def renaming(run_id: str) -> None:
     """AppTest runs a dialog once only: its body is run as a page."""
-    from ragviz.ui import cache, run_table
+    from ragviz.ui import cache
 
     run_table.rename.__wrapped__(cache.workspace().store.runs.get(run_id))
 
 
-def annotating(run_ids: str) -> None:
-    from ragviz.ui import cache, run_table
-
-    run_table.annotate.__wrapped__([cache.workspace().store.runs.get(i) for i in run_ids.split()], ["old", "first"])
-
-
 def deleting(run_ids: str) -> None:
-    from ragviz.ui import cache, run_table
+    from ragviz.ui import cache
 
     run_table.delete([run for run in cache.workspace().store.runs.all() if run.id in run_ids.split()])
 
@@ -133,41 +108,6 @@ def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monke
     app = show("results", run=run_id)
     assert address(app)["run"] == "基线"
     assert not app.info, "an id is not a former name"
-
-
-def test_renaming_what_another_session_deleted_says_so(home: Path) -> None:  # noqa: F811
-    store = open_workspace().store
-    run = store.runs.get("vectors")
-    app = asked(renaming, run.id)
-    app.text_input(key="rename-to").set_value("x")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(StoredRuns, "get", lambda *_: run)
-        store.runs.delete(run.id)
-        app.button(key="rename-do").click().run()
-    assert "was deleted" in app.error[0].value
-
-
-def test_a_note_and_tags_are_written_and_added_to_several(home: Path, monkeypatch) -> None:  # noqa: F811
-    store = open_workspace().store
-    ids = [store.runs.get(name).id for name in ("vectors", "words")]
-    store.runs.label(ids[0], tags=["old"])
-    ticking(monkeypatch, 1)
-    app = show("runs")
-    button(app, "Note and tags").click().run()
-    assert app.text_area(key="note").value == ""
-    app = asked(annotating, ids[1])
-    app.text_area(key="note").set_value("chunks of <b>20</b>")
-    app.multiselect(key="run-tags").set_value(["old"])
-    checked(app.button(key="label-do").click().run())
-    assert [each.value for each in app.toast] == ["Saved: note and tags of the run words."]
-    assert (store.runs.get("words").note, store.runs.get("words").tags) == ("chunks of <b>20</b>", ("old",))
-    app = asked(annotating, " ".join(ids))
-    assert not app.text_area
-    app.multiselect(key="run-tags").set_value(["first"])
-    checked(app.button(key="label-do").click().run())
-    assert [each.value for each in app.toast] == ["Saved: tags of 2 runs."]
-    assert [store.runs.get(name).tags for name in ("vectors", "words")] == [("old", "first")] * 2
-    assert store.runs.get("words").note == "chunks of <b>20</b>"
 
 
 def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: Path, monkeypatch) -> None:  # noqa: F811
@@ -205,19 +145,6 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
     assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
     monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
     assert summaries.summaries(workspace, workspace.store.runs.all()) == again
-
-
-def test_two_hundred_runs_are_listed_without_measuring_them(home: Path, monkeypatch) -> None:  # noqa: F811
-    workspace = open_workspace()
-    copied(workspace.store, 200)
-    summaries.summaries(workspace, workspace.store.runs.all())
-    monkeypatch.setattr(StoredRankings, "all", lambda *_: pytest.fail("rankings are read"))
-    queries: list[str] = []
-    rows = Transactions.rows
-    monkeypatch.setattr(Transactions, "rows", lambda store, query: queries.append(str(query)) or rows(store, query))
-    app = show("runs")
-    assert len(table(app)) == 202
-    assert len(queries) < 20, "no query for each run"
 
 
 def copied(store: Store, count: int) -> None:

@@ -101,17 +101,6 @@ def test_a_double_click_starts_one_job(server: Server, page: Page, kind: str) ->
 
 
 @pytest.mark.parametrize("kind", BUTTONS)
-def test_impatient_clicks_start_one_job(server: Server, page: Page, kind: str) -> None:  # noqa: F811
-    """Some arrive while the page is drawn anew, some when the button is disabled."""
-    before = len(open_store(server.env["RAGVIZ_DATABASE_URL"]).jobs.all())
-    label = shown_page(server, page, kind, "42")
-    press_at([page], label, [0, 60, 150, 300, 500])
-    [job] = ended_jobs(server, before)
-    assert (job.kind, job.status) == (kind, "done"), job.error
-    drawn(page)
-
-
-@pytest.mark.parametrize("kind", BUTTONS)
 def test_two_who_press_at_once_start_one_job(
     server: Server,
     browser: Browser,  # noqa: F811
@@ -141,19 +130,6 @@ def reference_only(page: Page, server: Server, name: str) -> None:  # noqa: F811
     page.locator("input[type=file]").first.set_input_files([file])
     expect(page.get_by_text("row.jsonl")).to_be_visible()
     drawn(page)
-
-
-def test_impatient_clicks_import_one_set(server: Server, page: Page) -> None:  # noqa: F811
-    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    corpus = store.corpora.get("notes")
-    before = {each.name for each in store.sets.all(corpus.id)}
-    reference_only(page, server, "")
-    name = page.get_by_label("Set name").input_value()
-    press_at([page], "Import", [0, 60, 150, 300, 500])
-    expect(page.get_by_text(f"1 question imported into {name}")).to_be_visible()
-    drawn(page)
-    assert {each.name for each in store.sets.all(corpus.id)} - before == {name}
-    assert store.sets.get(name).total == 1
 
 
 def test_a_late_poll_does_not_open_the_tab_that_was_left(server: Server, page: Page) -> None:  # noqa: F811

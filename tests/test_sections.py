@@ -3,8 +3,7 @@
 import pytest
 
 from ragviz.core.document import Document
-from ragviz.generation.sections import name_of, section_at, sections, title_of
-from tests.processor_time import seconds_of
+from ragviz.generation.sections import section_at, sections, title_of
 
 MARKDOWN = "text/markdown"
 
@@ -85,33 +84,3 @@ def test_a_section_holds_its_heading_and_its_place_is_found():
 )
 def test_title(text, title):
     assert title_of(document(text)) == title
-
-
-def test_a_file_name_as_words():
-    assert name_of(document("x", name="hr/staff-rules_2024.md")) == "staff rules 2024"
-
-
-@pytest.mark.parametrize(
-    ("media_type", "piece"),
-    [(MARKDOWN, "# A\n\nx\n\n"), (MARKDOWN, "#" * 7 + "\n"), ("text/plain", "1.1 A\n"), ("text/plain", "第一条 x\n")],
-)
-def test_time_grows_with_the_length(media_type, piece):
-    texts = [document(piece * copies, media_type) for copies in (2_000, 16_000)]
-    small, large = (seconds_of(lambda text=text: sections(text)) for text in texts)
-    assert large < 0.3 + 24 * small
-
-
-@pytest.mark.parametrize(
-    ("matter", "title"),
-    [
-        ("title: Sails", "Sails"),
-        ("\ntitle: Sails", "Sails"),
-        ("title:\n  Sails and\n  ropes\nkind: list", "Sails and ropes"),
-        ("title: >\n  Sails and\n  ropes\nkind: list", "Sails and ropes"),
-        ("title: 'Sails: a\n  list'", "Sails: a list"),
-        ("kind: list\nsubtitle: Ropes", ""),
-        ("title:\nkind: list", ""),
-    ],
-)
-def test_the_title_of_a_front_matter(matter, title):
-    assert title_of(document(f"---\n{matter}\n---\n\n# Contact\n\nx\n")) == title

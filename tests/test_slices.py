@@ -74,42 +74,6 @@ def test_a_question_that_needs_several_documents_counts_in_each_of_them():
     assert slices.several_words(found) == "1 question has evidence in several documents: it counts in each of them."
 
 
-def test_lengths_fall_into_four_parts_of_about_as_many_questions():
-    questions = [question(n, "a", words=n + 1, evidence=10) for n in range(8)]
-    parts = slices.parts_of(questions, documents(questions))
-    assert [(part.key, part.rows.tolist()) for part in parts] == [
-        ("length:1 to 2 words", [0, 1]),
-        ("length:3 to 4 words", [2, 3]),
-        ("length:5 to 6 words", [4, 5]),
-        ("length:7 to 8 words", [6, 7]),
-    ], "one document, one kind, one language and one length of evidence: nothing to divide by"
-    skewed = [question(n, "a", words=3 if n < 6 else 9, evidence=1000 * n) for n in range(8)]
-    by_length = [part for part in slices.parts_of(skewed, documents(skewed)) if part.by == "length"]
-    assert [(part.name, len(part.rows)) for part in by_length] == [("3 words", 6), ("9 words", 2)]
-    of_evidence = [part.name for part in slices.parts_of(skewed, documents(skewed)) if part.by == "evidence"]
-    assert of_evidence[-1] == "6,000 to 7,000 characters"
-
-
-def test_the_length_of_evidence_is_what_is_needed():
-    needed = Question("q", "?", "", ((Span("a", 0, 30), Span("b", 0, 10)), (Span("a", 50, 70),)), "hand")
-    assert slices.evidence_length(needed) == 10 + 20
-    assert slices.evidence_length(question(0)) is None
-
-
-@pytest.mark.parametrize(
-    ("judged", "words"), [(1, "less than one"), (20, "about one"), (23, "about one"), (60, "about 3")]
-)
-def test_how_many_would_differ_by_chance_is_said(judged: int, words: str):
-    questions = [question(n * 6 + m, f"d{n}") for n in range(max(judged, 2)) for m in range(6)]
-    parts = slices.parts_of(questions, documents(questions))[:judged]
-    found = slices.judged(parts, paired(questions, [0.0] * len(questions)), RULE, "mrr")
-    said = slices.multiplicity_words(found)
-    assert said.startswith(
-        f"{judged} slice{'s' * (judged != 1)} looked at: at 5 % {words} would differ by chance alone."
-    )
-    assert "0 do; 0 after the correction" in said
-
-
 def test_where_nothing_differs_a_slice_is_seldom_called_apart():
     random, raw, apart = np.random.default_rng(3), 0, 0
     questions = [question(n, f"d{n % 12}", language=("en", "zh", "de")[n % 3], words=3 + n % 7) for n in range(120)]

@@ -14,7 +14,6 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.core.split import SIDES, Split
-from ragviz.library.project import Project
 from ragviz.questions import exchange, splits
 
 SHARES = st.floats(0.1, 0.9)
@@ -93,12 +92,6 @@ def test_joined_questions_are_those_that_a_chain_of_documents_connects(questions
     assert splits.joined(questions) == expected
 
 
-@pytest.mark.parametrize("divide", [splits.stratified, splits.grouped])
-def test_another_seed_is_another_split(divide):
-    questions = [question(f"{document}{number}", document) for document in "abcdefgh" for number in range(4)]
-    assert len({tuple(sorted(divide(questions, 0.5, seed).items())) for seed in range(20)}) > 10
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_worked_by_hand(seed):
     """Four documents: a and b joined by one question (3 + 2 + 1 = 6), c with 4, d with 2, and two without evidence."""
@@ -116,11 +109,6 @@ def test_worked_by_hand(seed):
     stratified = splits.stratified(questions, 0.5, seed)
     counts = {name: sum(stratified[q.id] == "validation" for q in questions if q.id.startswith(name)) for name in "cdu"}
     assert counts == {"c": 2, "d": 1, "u": 1}
-
-
-def test_a_small_share_leaves_no_side_of_documents_empty():
-    questions = [question(f"{document}{number}", document) for document in "ab" for number in range(10)]
-    assert Counter(splits.grouped(questions, 0.05, 0).values()) == {"validation": 10, "test": 10}
 
 
 @pytest.mark.parametrize(
@@ -141,32 +129,10 @@ def test_what_cannot_be_split_is_refused_with_the_reason(kind, share, seed, mess
         splits.sides_of(questions, kind, share, seed)
 
 
-def test_a_question_without_evidence_does_not_make_one_document_divisible():
-    questions = [question("q1", "a"), question("q2", "a", "b"), question("q3", "b"), question("u", answer="")]
-    with pytest.raises(UsageError, match="documents that questions join"):
-        splits.sides_of(questions, "grouped")
-
-
 def test_rejected_questions_are_on_no_side():
     questions = [question(f"q{number}", "a") for number in range(4)]
     questions[0] = replace(questions[0], status="rejected")
     assert splits.sides_of(questions, "stratified").keys() == {"q1", "q2", "q3"}
-
-
-def test_parts_count_documents_and_kinds_of_each_side_and_of_neither():
-    questions = [
-        replace(question("q1", "a"), split="validation"),
-        replace(question("q2", "a", "b"), split="validation"),
-        replace(question("q3", "a"), split="test"),
-        replace(question("q4", "b"), split="test", status="rejected"),
-        question("q5"),
-    ]
-    assert splits.parts(questions) == [
-        splits.Part("validation", 2, 2, {"single": 1, "multi": 1}),
-        splits.Part("test", 1, 1, {"single": 1}),
-        splits.Part("", 0, 1, {"reference": 1}),
-    ]
-    assert splits.on_both(questions) == {"a"}
 
 
 # In the store, in files, on the command line
@@ -227,16 +193,6 @@ def test_a_set_is_split_shown_and_split_again(ragviz, workspace):
     assert len(json.loads(out)) == question_set.sides["validation"]
 
 
-def test_new_questions_are_on_neither_side_and_that_is_said(ragviz, workspace):
-    ragviz("questions", "split", "asked", "--kind", "grouped")
-    ragviz("questions", "add", "asked", "--question", "Why?", "--answer", "So.")
-    _, out, err = ragviz("questions", "show", "asked", "--split", "neither", "--json")
-    assert [q["text"] for q in json.loads(out)] == ["Why?"]
-    assert "1 question is on neither side of the split" in said(err)
-    ragviz("questions", "split", "asked", "--kind", "grouped")
-    assert "" not in workspace.store.sets.get("asked").sides
-
-
 @pytest.mark.parametrize("file_format", ["csv", "jsonl"])
 def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path, file_format):
     ragviz("questions", "split", "asked", "--kind", "grouped", "--seed", "5")
@@ -256,33 +212,6 @@ def test_sides_go_out_and_come_in_with_the_questions(ragviz, workspace, tmp_path
     _, _, err = ragviz("questions", "import", "notes", file, "--name", "asked")
     assert "The sides of the split were not kept: 'asked' has a split already." in said(err)
     assert workspace.store.questions.all(workspace.store.sets.get("asked").id) == before
-
-
-def test_other_words_of_a_column_split_are_no_side_and_told(ragviz, workspace, tmp_path):
-    file = tmp_path / "q.jsonl"
-    rows = [
-        {"question": f"Q{n}?", "answer": "So.", "split": word} for n, word in enumerate(("Dev", "train", "test", ""))
-    ]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    code, _, err = ragviz("questions", "import", "notes", file, "--name", "others")
-    assert (code, [q.split for q in workspace.store.questions.all(workspace.store.sets.get("others").id)]) == (
-        0,
-        ["validation", "", "test", ""],
-    )
-    assert "Column 'split' says 'train'" in said(err)
-
-
-def test_evidence_that_is_edited_over_the_line_of_a_grouped_split_is_told(ragviz, workspace):
-    ragviz("questions", "split", "asked", "--kind", "grouped")
-    question_set = workspace.store.sets.get("asked")
-    questions = workspace.store.questions.all(question_set.id)
-    assert splits.shared_words(question_set.split, questions) == ""
-    here = next(q for q in questions if q.id == "a0")
-    there = next(q for q in questions if q.evidence and q.split != here.split)
-    moved = [replace(q, evidence=there.evidence) if q.id == "a0" else q for q in questions]
-    assert splits.shared_words(question_set.split, moved) == (
-        "1 document has questions on both sides, because evidence was changed since it was made: make the split again."
-    )
 
 
 # Runs of one side
@@ -333,41 +262,3 @@ def test_a_run_asks_one_side_and_says_so(divided, workspace):
     divided("run", "--index", "small", "--questions", "asked", "--name", "v2", "--split", "validation", "-k", "1")
     _, out, _ = divided("compare", "v", "v2")
     assert f"All runs asked {words}." in said(out)
-
-
-def test_a_side_that_is_not_there_is_refused_before_a_run_begins(divided, workspace):
-    run = ("run", "--index", "small", "--questions", "asked", "--name", "v", "--split")
-    code, _, err = divided(*run, "train")
-    assert (code, "validation, test" in said(err)) == (2, True)
-    workspace.store.sets.put_split(workspace.store.sets.get("asked").id, None, {})
-    code, _, err = divided(*run, "validation")
-    assert (code, workspace.store.runs.all()) == (2, [])
-    assert "'asked' is not split into validation and test: make one on the page Questions, or with" in said(err)
-    workspace.store.sets.put_split(workspace.store.sets.get("asked").id, Split("grouped", 0.5, 0), {"a0": "test"})
-    code, _, err = divided(*run, "validation")
-    assert (code, workspace.store.runs.all()) == (2, [])
-    assert "has no question on the side validation" in said(err)
-
-
-def test_a_split_that_runs_used_is_made_again_only_on_demand(divided, workspace):
-    divided("run", "--index", "small", "--questions", "asked", "--name", "v", "--split", "validation")
-    before = workspace.store.sets.get("asked")
-    code, _, err = divided("questions", "split", "asked", "--kind", "stratified")
-    assert (code, workspace.store.sets.get("asked")) == (2, before)
-    assert "1 run ('v') used the present split of 'asked'" in said(err)
-    assert "Give --remake" in said(err)
-    code, _, _ = divided("questions", "split", "asked", "--kind", "stratified", "--remake")
-    assert (code, workspace.store.sets.get("asked").split) == (0, Split("stratified", 0.5, 0))
-    run = workspace.store.runs.get("v")
-    assert run.provenance["split"]["kind"] == "grouped", "as it was"
-
-
-def test_the_library_splits_a_set_and_runs_a_side(divided, workspace):
-    project = Project(workspace)
-    asked = project.open_questions("asked").split("stratified", 0.4, 2)
-    sides = asked.to_pandas()["split"].value_counts()
-    assert sides.to_dict() == dict(workspace.store.sets.get("asked").sides)
-    run = project.run("small", "asked", "t", split="test")
-    assert f"test: {sides['test']} of 13 questions of 'asked'" in repr(run)
-    with pytest.raises(UsageError, match="used the present split of 'asked'"):
-        asked.split("grouped")

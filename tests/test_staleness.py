@@ -4,16 +4,10 @@ import json
 
 import pytest
 
-from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.job import NewJob
 from ragviz.core.question import Question
-from ragviz.core.question_set import Edit
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.index import indexing
-from ragviz.jobs import worker
 from ragviz.questions import authoring, staleness
-from ragviz.runs import running
 from ragviz.store.codecs import version_of
 from ragviz.store.stored_documents import StoredDocuments
 
@@ -118,51 +112,6 @@ def added(workspace, corpus, **texts):
     return done
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("one", f"Since May:\n\n{ONE}\nAll else stays.\n"), ("other", ONE), ("other", f"Since May:\n\n{ONE}")],
-)
-def test_a_document_that_comes_back_with_more_or_under_another_name_releases_its_questions(shore, name, text):
-    workspace, corpus, question_set = shore
-    store = workspace.store
-    before = {q.id: q for q in store.questions.all(question_set.id)}
-    removed(workspace, corpus)
-    assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
-    done = added(workspace, corpus, **{name: text})
-    assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
-    assert statuses(store, question_set) == BEFORE
-    back = store.documents.get(corpus.id, store.documents.find(corpus.id, f"{name}.md").id)
-    for question in store.questions.all(question_set.id):
-        assert question.reason == before[question.id].reason
-        for old, new in zip(before[question.id].evidence, question.evidence, strict=True):
-            assert [each.text for each in new] == [each.text for each in old]
-            assert not any(each.stale for each in new)
-            in_it = [each for each in new if each.text != "Lamps are lit"]
-            assert all((each.document_id, back.text[each.start : each.end]) == (back.id, each.text) for each in in_it)
-    [version, *_] = store.versions.all(question_set.id)
-    assert (version.action, version.questions) == ("stale questions set aside, or released", 5)
-    assert staleness.refresh(store, corpus, [back.id]) == []
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        {"new": "Tides are high.\n\nBoats leave from the south pier.\n"},
-        {"new": f"{ONE}\nOnce more: {ONE}"},
-        {"new": ONE, "twin": f"The same again.\n\n{ONE}"},
-        {"new": "Another north pier has a lamp of its own.\n"},
-        {"new": ONE.upper()},
-    ],
-    ids=["gone", "twice", "in two documents", "too few words", "other characters"],
-)
-def test_quotes_of_a_removed_document_that_stand_nowhere_or_not_surely_stay_set_aside(shore, texts):
-    workspace, corpus, question_set = shore
-    removed(workspace, corpus)
-    before = workspace.store.questions.all(question_set.id)
-    assert added(workspace, corpus, **texts) == []
-    assert workspace.store.questions.all(question_set.id) == before
-
-
 def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, command_line, monkeypatch):
     workspace, corpus, question_set = shore
     monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
@@ -222,24 +171,6 @@ def test_mended_evidence_releases_a_question_with_the_status_that_it_had(shore):
     assert statuses(store, question_set)["both"] == "quarantined"  # its evidence is still gone
 
 
-def test_what_a_check_put_into_quarantine_stays_there(shore):
-    workspace, corpus, question_set = shore
-    store = workspace.store
-    [lamps] = [q for q in store.questions.all(question_set.id) if q.id == "lamps"]
-    held = Question(
-        **{f: getattr(lamps, f) for f in lamps.__slots__} | {"status": "quarantined", "reason": "health: x"}
-    )
-    store.questions.put(question_set.id, [held], edit=Edit(action="quarantined"))
-    for _ in range(2):
-        with staleness.refreshing(store, corpus):
-            corpora.delete_documents(workspace, corpus, [store.documents.find(corpus.id, "two.md").id])
-        with staleness.refreshing(store, corpus):
-            corpora.add_file(workspace, corpus, "two.md", TWO.encode())
-        [now] = [q for q in store.questions.all(question_set.id) if q.id == "lamps"]
-        assert (now.status, now.reason) == ("quarantined", "health: x")
-        assert not any(each.stale for group in now.evidence for each in group)
-
-
 def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the_next_one(shore):
     workspace, corpus, question_set = shore
     corpora.add_file(workspace, corpus, "one.md", b"Nothing is left.\n", replace=True)  # settled, and killed then
@@ -247,35 +178,6 @@ def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the
     with staleness.refreshing(workspace.store, corpus) as done:
         corpora.add_file(workspace, corpus, "three.md", b"Something else is added.\n")
     assert done == [staleness.Refreshed("asked", ("tides", "boats", "both"), ())]
-
-
-def test_an_upload_sets_aside_and_earlier_runs_stay_readable(shore):
-    workspace, corpus, question_set = shore
-    store = workspace.store
-    indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
-    config = RunConfig(store.indexes.get("index").id, question_set.id, "bm25", k=1)
-    first = running.run(workspace, "first", config)
-    asked, results = store.rankings.questions(first.id), store.rankings.all(first.id)
-    folder, files = corpora.stage(workspace, [("one.md", b"Tides are low at noon.\n")])
-    arguments = {"corpus": corpus.name, "folder": str(folder), "files": files, "replace": True}
-    worker.perform_new(workspace, NewJob("documents", "Replace", corpus.id, arguments))
-    assert statuses(store, question_set) == GONE
-    assert (store.rankings.questions(first.id), store.rankings.all(first.id)) == (asked, results)
-    assert {q.id for q in asked} == {"tides", "boats", "either", "both", "lamps"}
-    indexing.build_index(workspace, corpus, "index", IndexConfig(embedder="", chunk_size=20))
-    second = running.run(workspace, "second", config)
-    assert {q.id for q in store.rankings.questions(second.id)} == {"tides", "either", "lamps"}
-
-
-def test_the_command_line_says_what_was_set_aside(shore, command_line, monkeypatch, tmp_path):
-    workspace, _, question_set = shore
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    code, _, err = command_line("corpus", "remove", "shore", "one.md", "--yes")
-    assert (code, err.strip()) == (0, "'asked': 3 questions with stale evidence are set aside.")
-    (tmp_path / "one.md").write_text(ONE)
-    code, _, err = command_line("corpus", "add", "shore", tmp_path / "one.md")
-    assert (code, err.strip()) == (0, "'asked': 3 questions are asked again.")
-    assert statuses(workspace.store, question_set) == BEFORE
 
 
 RULES = "# Leave\n\nAn absence is announced 30 days before it begins.\n\nThe desk opens at noon.\n\nTea is free.\n"
@@ -354,19 +256,3 @@ def test_a_passage_with_other_words_is_set_aside_until_its_answer_is_given(rules
     assert statuses(store, question_set) == {
         "absence": "accepted", "desk": "accepted", "tea": "quarantined", "month": "accepted",
     }  # fmt: skip
-
-
-def test_a_passage_that_says_the_same_in_other_words_is_asked_again(rules):
-    workspace, corpus, question_set = rules
-    store = workspace.store
-    new = RULES.replace("An absence is announced 30 days before it begins", "Announce each absence thirty days ahead")
-    with staleness.refreshing(store, corpus):
-        corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
-    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "rules.md").id)
-    for name in ("absence", "month"):
-        before = authoring.question_of(store, question_set, name)
-        assert before.status == "quarantined"
-        place = span(document, "Announce each absence thirty days ahead.")
-        after = authoring.changed(before, evidence=authoring.mended(before.evidence, 0, 0, place))
-        authoring.save(store, question_set, after, version_of(before))
-        assert authoring.question_of(store, question_set, name).status == "accepted"

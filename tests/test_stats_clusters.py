@@ -10,10 +10,8 @@ from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import apart, clusters_of, numbered
 from ragviz.stats.differences import paired_difference, paired_differences, sign_flip
 from ragviz.stats.intervals import bands, estimate, moments, resampled_means
-from ragviz.stats.missing import missing
 from ragviz.stats.standings import standings
 
-RANDOM = np.random.default_rng(7)
 EQUAL = numbered(np.repeat(np.arange(12), 5))
 UNEQUAL = numbered(np.repeat(np.arange(9), [3, 11, 5, 5, 8, 20, 4, 3, 7]))
 
@@ -66,12 +64,6 @@ def test_the_standard_error_is_the_jackknifes_over_clusters():
     assert known.design_effect[0] == pytest.approx((known.error[0] / alone) ** 2)
     effective = 66**2 / (UNEQUAL.sizes**2).sum()
     assert known.freedom[0] <= effective - 1
-
-
-def test_a_cluster_of_its_own_for_each_question_is_the_independent_case():
-    values = correlated(EQUAL)[:, 0]
-    assert estimate(values) == estimate(values, numbered(range(60)))
-    assert estimate(values).design_effect == pytest.approx(1)
 
 
 def test_resampled_means_of_clusters_equal_a_loop():
@@ -174,14 +166,3 @@ def test_standings_by_hand():
     assert [each.best for each in even] == [0.5, 0.5]
     few = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(2), 20)))
     assert [each.best for each in few] == [None] * 3
-
-
-def test_missing_scores_are_bounded():
-    nan = np.nan
-    found = missing(np.array([0.5, nan, 1.0, nan]), np.array([1.0, 0.5, nan, nan]))
-    assert (found.n, found.baseline, found.other, found.both, found.p_value) == (4, 1, 1, 1, 1)
-    assert found.low == pytest.approx((0.5 + (0.5 - 1) + (0 - 1) + (0 - 1)) / 4)
-    assert found.high == pytest.approx((0.5 + 0.5 + 0.0 + 1.0) / 4)
-    assert missing(np.ones(3), np.zeros(3)) is None
-    lopsided = missing(np.where(np.arange(40) < 12, nan, 1.0), np.ones(40))
-    assert lopsided.p_value < 0.01

@@ -21,7 +21,6 @@ from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import codecs, database, stored_evidence
 from ragviz.store import store as stores
-from ragviz.store.codecs import question_from_json, question_to_json
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
 
@@ -86,41 +85,6 @@ def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
     assert store.documents.names(corpus.id, [old.id, new.id]) == {new.id: "a.txt"}
 
 
-def test_of_a_removed_document_the_name_alone_stays_as_long_as_a_run_names_it(store):
-    corpus = store.corpora.add("one")
-    old, new, unnamed = make_document(text="old"), make_document(text="new"), make_document("b.txt")
-    for document in (old, new, unnamed):
-        store.documents.add(corpus.id, document)
-    runs = [named_by_a_run(store, corpus, document) for document in (old, new)]
-    store.evidence.settle(corpus.id)
-    store.documents.delete(corpus.id, [new.id, unnamed.id])
-    store.evidence.settle(corpus.id)
-    removed = {old.id: "a.txt (removed since)", new.id: "a.txt (removed since)"}
-    assert store.documents.names(corpus.id) == removed
-    assert list(store.documents.texts(corpus.id, [old.id, new.id])) == [], "the earlier text was removed with it"
-    assert store.documents.all(corpus.id, replaced=True) == []
-    store.runs.delete(runs[0].id)
-    assert store.documents.names(corpus.id) == {new.id: removed[new.id]}
-    store.documents.add(corpus.id, new)
-    assert store.documents.names(corpus.id) == {new.id: "a.txt"}
-
-
-def test_the_name_of_a_document_stays_as_long_as_a_version_of_a_question_set_names_it(store):
-    corpus = store.corpora.add("one")
-    texts = [make_document(text=text) for text in ("one", "one two", "three")]
-    store.documents.add(corpus.id, texts[0])
-    question_set = store.sets.add(corpus.id, "s")
-    store.questions.put(question_set.id, [about(texts[0])])
-    for text in texts[1:]:
-        store.documents.add(corpus.id, text)
-        store.evidence.settle(corpus.id)
-    replaced = {text.id: "a.txt (replaced since)" for text in texts[:2]}
-    assert store.documents.names(corpus.id) == replaced | {texts[2].id: "a.txt"}
-    assert [d.id for d in store.documents.all(corpus.id, replaced=True)] == [texts[2].id], "only names are kept"
-    store.sets.delete(question_set.id)
-    assert store.documents.names(corpus.id) == {texts[2].id: "a.txt"}
-
-
 def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_is_passed_over(store, monkeypatch):
     corpus = store.corpora.add("one")
     first, second, third = (make_document(text=text) for text in ("a fact", "Now a fact", "Here is a fact"))
@@ -142,17 +106,6 @@ def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_i
     [question] = store.questions.all(question_set.id)
     assert question.evidence == ((Span(third.id, 8, 14, "a fact"),),)
     assert [d.id for d in store.documents.all(corpus.id, replaced=True)] == [third.id]
-
-
-def test_a_passage_of_an_imported_run_is_not_replaced_by_a_document_of_its_name(store):
-    corpus = store.corpora.add("one")
-    store.documents.add_passage(corpus.id, make_document(text="passage"))
-    store.documents.add(corpus.id, make_document(text="document"))
-    assert sorted(d.status for d in store.documents.all(corpus.id, replaced=True)) == ["ok", "passage"]
-
-
-def test_question_json_round_trip():
-    assert question_from_json(question_to_json(make_question())) == make_question()
 
 
 def test_cuts_follow_the_build_that_is_searched(store):
@@ -247,21 +200,6 @@ def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):
     assert (store.sets.get("asked").split, split_now()["q7"]) == (Split("imported"), "test")
     store.sets.put_split(question_set.id, None, {"q4": "test"})
     assert (store.sets.get("asked").split, set(split_now().values())) == (None, {""})
-
-
-def test_the_sides_of_questions_outlast_the_replacement_of_their_document(store):
-    corpus = store.corpora.add("one")
-    old = make_document(text="The pump was replaced in May.")
-    store.documents.add(corpus.id, old)
-    question_set = store.sets.add(corpus.id, "asked")
-    span = Span(old.id, 0, 8, "The pump")
-    store.questions.put(question_set.id, [Question("q1", "What?", "The pump", ((span,),), "hand")])
-    store.sets.put_split(question_set.id, Split("grouped", 0.5, 0), {"q1": "test"})
-    new = make_document(text="In May: The pump was replaced.")
-    store.documents.add(corpus.id, new)
-    store.evidence.settle(corpus.id)
-    [question] = store.questions.all(question_set.id)
-    assert (question.evidence[0][0].document_id, question.evidence[0][0].start, question.split) == (new.id, 8, "test")
 
 
 def test_an_unreachable_database_is_reported_without_its_password(monkeypatch):
@@ -370,15 +308,3 @@ def test_a_summary_holds_until_its_run_changes_but_not_by_name_note_or_tags(stor
     assert store.runs.summaries(ids, "v1") == {second.id: {"n": 4}}
     with pytest.raises(Deleted):
         store.runs.put_summary(first.id, 1, "v1", {}, {})
-
-
-@pytest.mark.parametrize("name", ["a\0b", "\0", "caf\udce9", "\ud800"])
-def test_a_name_that_no_database_takes_is_not_found(store, name):
-    """An address on a page may hold %00, an argument of a command bytes that are no UTF-8."""
-    corpus = store.corpora.add("caf?")
-    for look_up in (store.corpora.get, store.indexes.get, store.sets.get, store.runs.get, store.jobs.get):
-        with pytest.raises(NotFoundError, match="There is no"):
-            look_up(name)
-    for find in (store.corpora.find, store.indexes.find, store.sets.find, store.runs.find):
-        assert find(name) is None
-    assert store.documents.find(corpus.id, name) is None

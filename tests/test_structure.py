@@ -1,12 +1,9 @@
 """Typed places of documents: key–value lines, tables, lists, defined terms."""
 
-import gc
-import time
-
 import pytest
 
 from ragviz.core.document import Document
-from ragviz.generation.structure import Item, plain, structure
+from ragviz.generation.structure import Item, structure
 
 TEXT = """\
 ---
@@ -88,15 +85,6 @@ def test_key_values(found):
     assert {each.section for each in found.key_values} == {"Desk"}
 
 
-def test_a_table_has_rows_with_as_many_cells_as_its_header(found):
-    (table,) = found.tables
-    assert (table.header, table.caption, table.section) == (("Kind", "Price", "Note"), "Fees of 2024", "Desk > Rules")
-    assert [row.cells for row in table.rows] == [("day | night", "$5", ""), ("week", "$20", "")]
-    assert quotes(table.rows) == ["| day \\| night | **$5** | |", "| week | $20 |"]
-    assert TEXT[table.start : table.end].startswith("| Kind")
-    assert TEXT[table.start : table.end].endswith("$20 |")
-
-
 def test_lists_have_their_introduction_and_what_is_nested(found):
     first, second = found.lists
     assert [item.text for item in first.items] == [
@@ -117,25 +105,6 @@ def test_lists_have_their_introduction_and_what_is_nested(found):
     assert isinstance(photos.items[0], Item)
 
 
-def test_defined_terms(found):
-    assert [(each.term, each.meaning) for each in found.definitions] == [
-        ("PTO", "paid time off"),
-        ("Ring buffer", "a buffer that ends where it begins"),
-    ]
-    assert quotes(found.definitions)[1] == "Ring buffer\n: a buffer that ends where it begins"
-
-
-def test_a_meaning_goes_on_over_the_lines_of_its_paragraph():
-    text = "**Fork** – a copy of the project\nthat is apart from it\n\nText.\n\n- **A** - one\n  more\n- **B** - two\n"
-    found = structure(document(text)).definitions
-    assert [(each.term, each.meaning) for each in found] == [
-        ("Fork", "a copy of the project that is apart from it"),
-        ("A", "one more"),
-        ("B", "two"),
-    ]
-    assert text[found[0].start : found[0].end].endswith("apart from it")
-
-
 @pytest.mark.parametrize(
     ("text", "pairs"),
     [
@@ -154,12 +123,6 @@ def test_what_is_a_key(text, pairs):
     assert [(each.key, each.value) for each in structure(document(text)).key_values] == pairs
 
 
-def test_a_key_inside_a_paragraph_is_not_alone():
-    inside = structure(document("There is more to say about it.\nOwner: Ann\n")).key_values
-    assert [each.alone for each in inside] == [False]
-    assert [each.alone for each in structure(document("Owner: Ann\nFee: 5\n")).key_values] == [True, True]
-
-
 @pytest.mark.parametrize(
     ("text", "lists"),
     [
@@ -174,34 +137,6 @@ def test_a_key_inside_a_paragraph_is_not_alone():
 )
 def test_what_is_a_list(text, lists):
     assert [[item.text for item in each.items] for each in structure(document(text)).lists] == lists
-
-
-def test_data_formats_and_empty_texts_hold_nothing():
-    for text, media_type in (("", "text/markdown"), ('"a": 1\n- b\n- c\n', "application/json")):
-        found = structure(document(text, media_type))
-        assert not (found.key_values)
-        assert not (found.tables)
-        assert not (found.lists)
-        assert not (found.definitions)
-
-
-def test_markup_is_read():
-    assert plain("the **big** [desk](x.md) of\n `a_b`") == "the big desk of a_b"
-
-
-@pytest.mark.parametrize(
-    "piece", ["- a: b\n", "a: b\n", "x\n", "|a|b|\n|-|-|\n", "**a** - b ", "a:\n\n- b\n- c\n", "  - b\n"]
-)
-def test_time_grows_with_the_length(piece):
-    times = []
-    for copies in (1_000, 16_000):
-        read = document(f"k: v\n{piece * copies}")
-        gc.disable()  # in a process of thousands of tests, a collection takes seconds
-        begun = time.process_time()
-        structure(read)
-        times.append(time.process_time() - begun)
-        gc.enable()
-    assert times[1] < 1 + 40 * times[0]
 
 
 @pytest.mark.parametrize(
@@ -241,23 +176,6 @@ def test_a_csv_file_is_one_table():
     assert (found.key_values, found.lists, found.definitions) == ((), (), ())
 
 
-@pytest.mark.parametrize("text", ["a,a\n1,2\n", "a,1\nb,2\n", "only\nsome\n", "\n", 'a,b\n"' + "x" * 200_000])
-def test_a_csv_file_without_titles_for_its_columns_is_no_table_with_rows(text):
-    tables = structure(document(text, "text/csv")).tables
-    assert [row for table in tables for row in table.rows] == []
-
-
-def test_a_list_of_links_alone_is_navigation_unless_a_sentence_introduces_it():
-    links = "- [Nets](nets.md)\n- [Sails](sails.md)\n"
-    assert not structure(Document("", "", f"# Boats\n\n{links}", (), "en", "text/markdown", "", 0)).lists
-    [introduced] = structure(
-        Document("", "", f"# Boats\n\nWe mend:\n\n{links}", (), "en", "text/markdown", "", 0)
-    ).lists
-    assert [item.text for item in introduced.items] == ["Nets", "Sails"]
-    text = f"# Boats\n\n{links}- [Ropes](ropes.md) of hemp\n"
-    assert len(structure(Document("", "", text, (), "en", "text/markdown", "", 0)).lists[0].items) == 3
-
-
 def table(*rows: str) -> tuple[tuple[str, ...], int]:
     """Return the titles and the number of rows of a table with a rule below its first row."""
     text = "\n".join([rows[0], "| --- " * (rows[0].count("|") - 1) + "|", *rows[1:]])
@@ -281,20 +199,3 @@ def table(*rows: str) -> tuple[tuple[str, ...], int]:
 )
 def test_a_first_row_that_is_data_is_no_header(rows: tuple[str, ...]) -> None:
     assert table(*rows) == (("", ""), len(rows))
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        ("| Port | Service |", "| Port 80 | web |", "| Port 25 | mail |"),
-        ("| Name | Description |", "| Name | what it is called |"),
-        ("| Feature | Free |", "| Price | Free |"),
-        ("| Q1 results | Amount |", "| sales | 12 |"),
-        ("| Year | 2023 |", "| rain | 2019 |"),
-        ("| 设备 | 说明 |", "| 设备一 | 水泵 |", "| 设备二 | 铃铛 |"),
-        ("| 设备的名称 | 设备的安装位置 |", "| 水泵 | 设备间的北墙 |"),
-    ],
-)
-def test_titles_stay_a_header(rows: tuple[str, ...]) -> None:
-    assert all(table(*rows)[0])
-    assert table(*rows)[1] == len(rows) - 1

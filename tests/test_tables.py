@@ -104,15 +104,6 @@ def test_a_row_a_question():
     assert (two["type"], two["style"]) == (None, "keywords")
 
 
-def test_a_row_a_generated_answer():
-    one, two = dicts("generated_answers")
-    assert one == {
-        "question_id": "q1", "answer": "@王芳 [1]", "status": "answered", "reason": None, "answerer": "model",
-        "version": "4", "citations": [1], "wrong_citations": [7], "context": [FIRST, OTHER], "cut": [OTHER],
-    }  # fmt: skip
-    assert (two["status"], two["citations"]) == ("refused", [])
-
-
 def test_a_row_a_score_with_its_reason():
     rows = dicts("scores")
     assert [(row["metric"], row["group"], row["value"], row["status"], row["reason"]) for row in rows] == [
@@ -135,24 +126,6 @@ def test_a_row_a_claim_and_text_it_was_checked_against():
         ("answer", 2, None, "passage", 2, "手册.md", "together", 3),
         ("answer", 2, None, "reference", None, None, "absent", None),
         ("reference", 1, 2, None, None, None, None, None),
-    ]
-
-
-def test_a_row_a_passage():
-    keys = ("rank", "chunk_id", "score", "document", "gold", "in_context", "cut", "useful")
-    assert [tuple(row[key] for key in keys) for row in dicts("passages")] == [
-        (1, FIRST, -0.5, "手册.md", True, True, False, True),
-        (2, SECOND, -0.75, "notes.md", False, False, False, None),
-        (None, OTHER, None, "手册.md", False, True, True, False),
-    ]
-
-
-def test_a_row_a_question_of_a_bank():
-    keys = ("variant", "number", "key", "asked", "reference_answer", "generated_answer", "f1", "answerable_by")
-    assert [tuple(row[key] for key in keys) for row in dicts("questeval")] == [
-        ("judged", 1, "王芳", "谁？", "王芳", "王芳", 1.0, "both"),
-        ("judged", 2, "1931", "Since when?", "1931", None, None, "reference"),
-        ("judged", 3, None, "Why?", None, None, None, "neither"),
     ]
 
 
@@ -200,19 +173,6 @@ def test_every_format_holds_the_same_values(name, contents):
         column.explanation for column in columns
     ]
     assert from_csv(files["csv"], columns) == expected
-
-
-def test_formulas_are_neutralised_in_csv_alone():
-    rows = tables.rows("questions", CONTENTS)
-    assert b"'=1+1" in table_files.written("questions", rows, "csv")
-    assert b"'=1+1" not in table_files.written("questions", rows, "jsonl")
-    assert "'@王芳".encode() in table_files.written(
-        "generated_answers", tables.rows("generated_answers", CONTENTS), "csv"
-    )
-    claims = table_files.written("claims", tables.rows("claims", CONTENTS), "csv").decode("utf-8-sig")
-    assert "'-5 degrees" in claims
-    passages = table_files.written("passages", tables.rows("passages", CONTENTS), "csv").decode("utf-8-sig")
-    assert ",-0.75," in passages, "a negative number is a number"
 
 
 @pytest.fixture

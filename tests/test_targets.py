@@ -10,7 +10,7 @@ from ragviz import sample
 from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
@@ -23,7 +23,6 @@ from ragviz.questions import interchange
 from ragviz.retrieval import gold
 from ragviz.targets.answering import REFUSALS, VERSIONS, AnswerReply, answer_request, read_answer
 from ragviz.targets.citations import cited, without_citations
-from ragviz.targets.closed_book import FROM_KNOWLEDGE
 from ragviz.targets.fitting import USEFUL, estimate, fitted
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.targets.targets import TARGETS
@@ -81,12 +80,6 @@ def test_whole_chunks_to_the_last_token():
     assert fitted(three, 189) == (tuple(three[:2]), (three[2].chunk_id,))
 
 
-def test_nothing_is_taken_after_what_did_not_fit():
-    long, small = chunk("y" * 400, 400), chunk("z", 1, 500)
-    first = chunk("x" * 80, 80, 900)
-    assert fitted([first, long, small], 100) == ((first,), (long.chunk_id, small.chunk_id))
-
-
 def test_the_last_chunk_ends_with_a_sentence_else_with_a_word_else_with_a_letter():
     text = "One two three four. " * 5 + "Five six seven eight nine ten."
     # 130 characters, of which 105 (all but the blanks) weigh 100 tokens: 60 reach into the fourth sentence.
@@ -114,13 +107,6 @@ def test_the_best_chunk_is_always_handed_over_and_others_only_in_useful_parts():
     before = chunk("x" * 30, 30, 5000)
     assert len(fitted([before, long], 30 + USEFUL - 1)[0]) == 1
     assert len(fitted([before, long], 30 + USEFUL)[0]) == 2
-
-
-def test_nothing_fits_into_nothing():
-    long = chunk("alpha beta", 2)
-    assert fitted([long], 0) == fitted([long], -5) == ((), (long.chunk_id,))
-    assert fitted([], 100) == ((), ())
-    assert estimate("望远镜 Maren") == 3 + 2
 
 
 @given(
@@ -179,15 +165,6 @@ def test_the_sentence_that_shares_most_is_the_answer_clean_and_cited():
     result = extractive(ask("For how many weeks are maps lent at the library desk?"), HANDBOOK)
     said = "The library desk lends maps of the valley for three weeks [1]."
     assert result == Recording("q", tuple(HANDBOOK), said, "answered", citations=(1,), origin="extractive")
-
-
-def test_a_row_of_a_table_is_an_answer_its_head_and_headings_are_none():
-    result = extractive(ask("What is the price of a day ticket for the cable car?"), HANDBOOK)
-    assert result.answer == "Day ticket for the cable car | 14 euros [2]."
-    assert result.citations == (2,)
-    head = extractive(ask("item, price?"), HANDBOOK)
-    assert head.status == "refused"
-    assert extractive(ask("opening hours of the library"), HANDBOOK).status == "refused"
 
 
 def test_what_no_sentence_shares_is_refused_in_the_question_s_language():
@@ -273,11 +250,6 @@ def test_the_model_answers_from_the_passages_and_cites_them(client):
     assert result.usage.prompt_tokens > 100
 
 
-def test_temperature_and_seed_are_sent(server, client):
-    answer(ask("What do maps cost?"), HANDBOOK, "model", client=client, temperature=0.7, seed=11)
-    assert (server.bodies[0]["temperature"], server.bodies[0]["seed"]) == (0.7, 11)
-
-
 def test_the_prompt_holds_the_passages_under_their_numbers_and_the_question_last():
     request = requested(ask("What do maps cost?"), HANDBOOK)
     system, user = (message["content"] for message in request.messages)
@@ -287,26 +259,6 @@ def test_the_prompt_holds_the_passages_under_their_numbers_and_the_question_last
     assert lines[0][1:-1] == lines[5][2:-1]
     assert system.count(lines[0]) == 1
     assert REFUSALS["en"] in system
-
-
-def test_the_prompt_is_in_the_question_s_language():
-    system = requested(ask("湿度达到多少就要关闭？", lang="en"), HANDBOOK).messages[0]["content"]
-    assert system.startswith("你要回答")
-    assert REFUSALS["zh"] in system
-    system = requested(ask("PIPIT 2?", lang="zh"), []).messages[0]["content"]
-    assert REFUSALS["zh" if language.detect("PIPIT 2?") == "und" else "en"] in system
-
-
-def test_instructions_end_the_system_message_and_without_them_it_is_as_before():
-    question = ask("What do maps cost?")
-    plain = requested(question, HANDBOOK).messages
-    added = requested(question, HANDBOOK, instructions="Name {prices} first.").messages
-    assert added[1] == plain[1]
-    assert added[0]["content"] == (
-        f"{plain[0]['content']}\nFurther instructions of the person who asks you:\nName {{prices}} first."
-    )
-    chinese = requested(ask("湿度达到多少就要关闭？", lang="en"), [], instructions="简短").messages[0]["content"]
-    assert chinese.endswith("\n提问者的补充要求：\n简短")
 
 
 def test_a_passage_cannot_leave_its_line():
@@ -320,29 +272,9 @@ def test_a_passage_cannot_leave_its_line():
     assert user.count(fence) == 2
 
 
-def test_a_closed_book_has_no_passages(server, client):
-    assert TARGETS["none"].hands_over(None, 3) == ()
-    result = answer(ask("What do maps cost?"), [], "model", client=client, kind="none")
-    assert (result.status, result.answer, result.read, result.cut) == ("refused", "I do not know.", (), ())
-    system, user = (message["content"] for message in server.bodies[0]["messages"])
-    assert passages(user) == ["What do maps cost?"]
-    assert "[1]" not in system + user
-    assert "I do not know." in system
-    assert answer(ask("Where are the chains?"), [], "extractive", kind="none").status == "refused"
-    chinese = requested(ask("地图多少钱？", lang="zh"), [], FROM_KNOWLEDGE)
-    assert "我不知道。" in chinese.messages[0]["content"]
-
-
 def model_reply(text, *, answerable=True):
     reply = AnswerReply(answerable=answerable, answer=text)
     return Completion(reply.model_dump_json(), reply, 100, 10, 0.5, True, "m1", 0.25)
-
-
-def test_citations_are_checked_against_the_passages():
-    result = replied(model_reply("Three weeks [2][7], 14 euros [1, 3, 0]."), HANDBOOK)
-    assert (result.citations, result.wrong_citations) == ((2, 1), (7, 3, 0))
-    result = replied(model_reply("x [2]"), HANDBOOK[:1])
-    assert (result.citations, result.wrong_citations) == ((), (2,))
 
 
 def test_a_refusal_is_what_the_model_marks_and_not_what_it_sounds_like():
@@ -365,14 +297,6 @@ def test_a_call_that_fails_is_a_failed_answer_and_an_outage_is_raised(server, cl
         answer(ask("What do maps cost?"), HANDBOOK, "model", client=client)
 
 
-def test_unknown_answerers_and_missing_models_are_errors():
-    with pytest.raises(UsageError, match="no answerer 'oracle'; there are extractive, model"):
-        answer(ask("…"), HANDBOOK, "oracle")
-    with pytest.raises(UsageError, match="OPENAI_BASE_URL"):
-        answer(ask("…"), HANDBOOK, "model")
-    assert TARGETS["retrieved"].answers(RunConfig("i", "s")) is None
-
-
 # Refusals
 
 
@@ -392,11 +316,3 @@ def test_abstention_by_hand():
     assert abstention(questions, answers) == Abstention(0.5, 0.5, 2, 2, 1)
     answers[4] = answer_of("y", "refused")
     assert abstention(questions, answers) == Abstention(2 / 3, 1.0, 3, 2, 2)
-
-
-def test_abstention_without_a_denominator():
-    answered, refused = answer_of("q", "answered"), answer_of("q", "refused")
-    assert abstention([ask("?")], [answered]) == Abstention(None, None, 0, 0, 0)
-    assert abstention([ask("?")], [refused]) == Abstention(0.0, None, 1, 0, 0)
-    assert abstention([ask("?", evidence=())], [answered]) == Abstention(None, 0.0, 0, 1, 0)
-    assert abstention([ask("?", evidence=())], []) == Abstention(None, None, 0, 0, 0)

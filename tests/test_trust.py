@@ -1,7 +1,5 @@
 """Unreliable judges, end to end: refused with the right message, cached nowhere, replaced by a good one."""
 
-import csv
-import io
 import json
 import sys
 from dataclasses import replace
@@ -18,7 +16,7 @@ from ragviz.index import indexing
 from ragviz.judging import controls, steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
-from ragviz.runs import comparisons, exports, judgements, running
+from ragviz.runs import judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges
 from tests.model_server import ModelServer
@@ -166,33 +164,6 @@ def test_a_judge_that_agrees_with_everything_is_marked_and_its_scores_are_not_se
     assert server.counts.calls == calls
 
 
-def test_a_bad_judge_at_the_address_of_a_good_one_is_controlled_too(workspace, server, monkeypatch):
-    good = judgements.judgement_of(workspace, running.run(workspace, "good", config()))
-    assert good.controls.reliable
-    calls = server.counts.calls
-    assert running.foresee(workspace, config(k=1)).calls["controls"] == 8  # four are kept, and asked anew
-    odd_judges.install(monkeypatch, "agreeable")
-    swapped = running.run(workspace, "swapped", config(k=1))  # other contexts: the judge is asked about those
-    assert server.counts.calls > calls + 4
-    assert not judgements.judgement_of(workspace, swapped).controls.reliable
-    assert not judgements.check(workspace, swapped).passed
-    notes = comparisons.compare_runs(workspace, [workspace.store.runs.get("good"), swapped]).notes
-    assert [note[:37] for note in notes if "relied" in note] == ["swapped: This judge cannot be relied on"[:37]]
-    odd_judges.install(monkeypatch, "good")
-    assert len(running.rejudge(workspace, workspace.store.runs.get("swapped"))) == 9
-    after = judgements.judgement_of(workspace, workspace.store.runs.get("swapped"))
-    assert after.controls.reliable
-    fresh = judgements.judgement_of(workspace, running.run(workspace, "fresh", config(k=1, seed=1)))
-    for name in JUDGED:
-        assert after.metrics[name].estimate.mean == fresh.metrics[name].estimate.mean, name
-
-
-def test_a_number_is_changed_to_one_that_the_passage_does_not_hold():
-    passage = "Gauge 12 was read in 1998, 2001 and 2004."
-    assert controls._with_another_number("Gauge 12 was read in 1998", passage) == "Gauge 12 was read in 2002"
-    assert controls._with_another_number("北阀门于2021年更换", "2024") == "北阀门于2025年更换"
-
-
 @pytest.fixture
 def ragviz(workspace, monkeypatch, capsys):
     def call(*words, code=0):
@@ -251,12 +222,3 @@ def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, mo
     assert "no word of the answer occurs in its passages" in doubts[0].words
     assert "contradicted scores" in ragviz("results", "r")
     assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(doubts)
-
-
-def test_the_export_has_the_judges_accuracy_beside_judged_means(workspace):
-    run = running.run(workspace, "r", config())
-    rows = list(csv.DictReader(io.StringIO(exports.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig"))))
-    judges = {row["metric"]: (row["judge"], row["judge_accuracy"], row["judge_reliable"]) for row in rows}
-    assert [float(judges["completeness"][1]), judges["completeness"][0]] == [1.0, "loopback"]
-    assert judges["completeness"][2].lower() in ("true", "1")
-    assert judges["token_f1"] == ("", "", "")

@@ -1,7 +1,6 @@
 """Results divided by type and style of question: on the pages, on the command line, in the library."""
 
 import json
-import re
 from dataclasses import replace
 
 import pytest
@@ -38,58 +37,6 @@ def test_a_part_of_the_questions_lists_them(typed_run):
     app = show("results", run="typed", style="keywords", type="fact")
     assert "No question passes these filters." in words(app)
     assert address(app)["type"] == "fact"
-
-
-def test_a_run_whose_questions_have_neither_is_not_asked_for_them(typed_run):
-    app = show("results", run="words")
-    assert "By part of the questions" not in words(app)
-    listed = show("results", run="words", type="number")
-    assert "No question passes these filters." in words(listed)
-    odd = show("results", run="typed", type="poem")
-    assert "cannot be type here" in odd.warning[0].value
-
-
-def test_the_questions_of_a_set_are_filtered_by_type_and_style(typed_run):
-    _, first, second = typed_run
-    filters = {("type", "number"): first, ("type", "fact"): second, ("style", "keywords"): first}
-    for (name, value), expected in filters.items():
-        app = show("questions", set="asked", tab="Review", **{name: value})
-        listed = next(each.value for each in app.dataframe if "Id" in each.value)
-        assert listed["Id"].tolist() == [expected]
-
-
-def test_what_each_passage_tells_is_shown_with_it_and_a_long_question_fits_its_row(typed_run):
-    workspace = open_workspace()
-    asked = workspace.store.sets.get("asked")
-    one, two, *_ = [q for q in workspace.store.questions.all(asked.id) if q.asked and q.evidence]
-    long = f"{one.text} " * 8
-    both = replace(one, text=long, evidence=(one.evidence[0], two.evidence[0]), parts=("The *first* one.", "Another."))
-    workspace.store.questions.put(asked.id, [both])
-    app = show("questions", set="asked", tab="Review", question=one.id)
-    assert "**Passage 1 of 2**: The *first* one." in words(app)
-    assert "**Passage 2 of 2**: Another." in words(app)
-    listed = next(each for each in app.dataframe if "Id" in each.value)
-    row = listed.value.set_index("Id").loc[one.id]
-    assert row["Question"].endswith("…")
-    assert len(row["Question"]) < 120
-    assert listed.proto.row_height == 104
-    workspace.store.questions.put(asked.id, [replace(both, parts=())])
-    assert "**Passage 1 of 2**\n" in words(show("questions", set="asked", tab="Review", question=one.id))
-
-
-def test_a_comparison_is_divided_on_the_command_line(typed_run, command_line):
-    workspace = open_workspace()
-    running.run(workspace, "other", RunConfig(index="small", questions="asked", retriever="knn", depth=20))
-    code, out, err = command_line("compare", "typed", "other", "--by", "type", "--metric", "mrr")
-    assert code == 0, err
-    assert "mrr by question type: typed → other" in out
-    assert re.search(r"number or date +1 +[01]\.\d{3} +[01]\.\d{3} +fewer than 6 questions", out)
-    body = json.loads(command_line("compare", "typed", "other", "--metric", "mrr", "--json")[1])
-    [told] = [row for row in body["slices"]["other"]["slices"] if (row["by"], row["name"]) == ("type", "number")]
-    assert f"{told['baseline']:.3f}" in next(line for line in out.splitlines() if line.startswith("number or date"))
-    assert "fewer than 6 questions" not in command_line("compare", "typed", "other", "--metric", "mrr")[1]
-    code, _, err = command_line("compare", "typed", "other", "--by", "poem")
-    assert (code, "There is no way to group 'poem'" in err) == (2, True)
 
 
 def test_on_the_command_line_and_in_the_library(typed_run, command_line):

@@ -74,17 +74,6 @@ def stored_answer(opened: Workspace) -> str:
     return span.text.partition(" was ")[2].rstrip(".")
 
 
-def test_a_note_of_a_person_outlives_a_fault_that_was_mended(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
-    pump_set(workspace, 2)
-    question = replace(stored(workspace)["q01"], status="accepted", reason="seen by Ann", answer="painted 999 times")
-    put(workspace, question)
-    verifying.verify_questions(workspace, "q", "pumps")
-    assert stored(workspace)["q01"].reason.startswith(f"seen by Ann; {verification.FAULT}")
-    put(workspace, replace(stored(workspace)["q01"], answer=stored_answer(workspace)))
-    verifying.verify_questions(workspace, "q", "pumps", again=True)
-    assert stored(workspace)["q01"].reason == "seen by Ann"
-
-
 def test_what_cannot_be_verified_now_stays_verified_as_it_was(workspace: Workspace, server: ModelServer) -> None:  # noqa: F811
     pump_set(workspace, 2)
     verifying.verify_questions(workspace, "q", "pumps")
@@ -95,14 +84,3 @@ def test_what_cannot_be_verified_now_stays_verified_as_it_was(workspace: Workspa
     result = verifying.verify_questions(workspace, "q", "pumps", again=True)
     assert (result.verified, result.unverified) == (2, 1)
     assert stored(workspace)["q00"] == stale
-
-
-def test_the_command_verifies_again(workspace: Workspace, server: ModelServer, command_line) -> None:  # noqa: F811
-    pump_set(workspace, 3)
-    words = ("questions", "verify", "q", "--index", "pumps", "--by", "rules")
-    assert command_line(*words)[0] == 0
-    code, out, _ = command_line(*words)
-    assert "All questions that are asked are verified already." in out
-    code, out, _ = command_line(*words, "--again")
-    assert code == 0
-    assert "4 of 4 questions passed." in out

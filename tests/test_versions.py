@@ -1,6 +1,5 @@
 """Versions of a question set: what each replaced, what differs between two, what taking one back restores."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
@@ -16,9 +14,7 @@ from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.documents import corpora
 from ragviz.questions import authoring, versions
-from ragviz.runs import measurements
 from ragviz.store import codecs
-from ragviz.ui import versions_tab
 from ragviz.workspace import Workspace
 
 
@@ -64,18 +60,6 @@ def test_writing_what_is_there_makes_no_version(workspace, question_set):
     workspace.store.questions.put(question_set.id, [question("a")])
     workspace.store.questions.put(question_set.id, [question("a")])
     assert latest(workspace, question_set).version == 1
-
-
-def test_edits_of_one_key_that_follow_each_other_are_one_version(workspace, question_set):
-    store, edit = workspace.store, Edit("", "generated", "generation-1")
-    for name in "abc":
-        store.questions.put(question_set.id, [question(name)], edit=edit)
-    store.questions.put(question_set.id, [question("a", "Changed?")], edit=edit)  # new in this version all the same
-    store.questions.put(question_set.id, [question("d")], edit=Edit("", "added"))
-    store.questions.put(question_set.id, [question("e")], edit=edit)
-    assert [(v.number, v.questions) for v in store.versions.all(question_set.id)] == [(3, 1), (2, 1), (1, 3)]
-    assert [c.before for c in store.versions.changes(question_set.id, 0, 1)] == [None] * 3
-    assert {c.question_id: c.after.text for c in store.versions.changes(question_set.id, 0, 1)}["a"] == "Changed?"
 
 
 def test_two_versions_are_compared_question_by_question(workspace, question_set):
@@ -158,32 +142,6 @@ def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, quest
     assert {q.split for q in now(workspace, question_set).values()} == {""}
 
 
-def test_a_set_of_an_earlier_release_has_its_first_edit_compared(workspace, question_set):
-    """Questions that were stored before there were versions are in version 0."""
-    store = workspace.store
-    store.questions.put(question_set.id, [question("a"), question("b")])
-    with store._transactions.writing() as connection:
-        for table in ("set_versions", "question_changes"):
-            connection.exec_driver_sql(f"DELETE FROM {table}")
-    store.questions.put(question_set.id, [question("a", "Second?")])
-    [found] = versions.differences(store, latest(workspace, question_set), 0)
-    assert (found.change.before.text, found.change.after.text) == ("How high is it?", "Second?")
-
-
-def test_evidence_that_moves_makes_a_version(workspace, question_set):
-    store, corpus = workspace.store, workspace.store.corpora.get("notes")
-    corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
-    [info] = store.documents.all(corpus.id)
-    span = Span(info.id, 12, 15, "3 m")
-    store.questions.put(question_set.id, [replace(question("a"), evidence=((span,),))])
-    corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
-    newest = store.versions.all(question_set.id)[0]
-    assert (newest.number, newest.action) == (2, "evidence moved with its documents")
-    [found] = versions.differences(store, latest(workspace, question_set), 1)
-    assert found.what == ("evidence",)
-    assert (found.change.before.evidence[0][0].start, found.change.after.evidence[0][0].start) == (12, 22)
-
-
 @hypothesis_settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
 def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
@@ -226,16 +184,6 @@ def test_a_deleted_set_leaves_nothing(workspace, question_set):
             assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
 
 
-def test_facts_of_a_set_are_kept_and_counted_as_changes(workspace, question_set):
-    store = workspace.store
-    [before] = store.revisions(question_set.id)
-    store.sets.put_fact(question_set.id, "plan", {"cells": ["一"]})
-    assert store.sets.fact(question_set.id, "plan") == {"cells": ["一"]}
-    assert store.revisions(question_set.id) == (before + 1,)
-    store.sets.put_fact(question_set.id, "plan", None)
-    assert store.sets.fact(question_set.id, "plan") is None
-
-
 def test_what_followed_from_documents_is_not_taken_back(workspace, question_set):
     store, corpus = workspace.store, workspace.store.corpora.get("notes")
     corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
@@ -248,24 +196,3 @@ def test_what_followed_from_documents_is_not_taken_back(workspace, question_set)
     assert versions.undo(store, latest(workspace, question_set)).number == 1
     with pytest.raises(UsageError, match="no edit of 'asked'"):
         versions.undo(store, latest(workspace, question_set))
-
-
-def test_what_asked_each_version_is_told_by_names_that_may_have_commas(
-    workspace, question_set, command_line, monkeypatch
-):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    store = workspace.store
-    store.questions.put(question_set.id, [question("a")])
-    config = RunConfig("i", question_set.id)
-    for name, version in (("g", 1), ("g, again", 1), ("before there were versions", None)):
-        made = {"questions": "asked", "questions_version": version, "n": 1}
-        store.runs.add(name, question_set.corpus_id, config, "f", made)
-    runs = measurements.runs_by_version(workspace, question_set)
-    assert runs == {1: ["g, again", "g"]}
-    assert list(versions_tab.version_rows(store.versions.all(question_set.id), runs)["Asked by"]) == ["“g, again”, “g”"]
-    assert [row["asked_by"] for row in json.loads(command_line("questions", "versions", "asked", "--json")[1])] == [
-        ["g, again", "g"]
-    ]
-    assert "“g, again”, “g”" in command_line("questions", "versions", "asked")[1]
-    told = [measurements.version_words(store.runs.get(name)) for name in ("g", "before there were versions")]
-    assert told == ["asked, version 1", "asked"]

@@ -18,7 +18,6 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import ranking
 from ragviz.questions import exchange, splits
-from ragviz.retrieval.retrievers import fuse
 from ragviz.runs import judgements, measurements, running, searched_again
 from ragviz.runs import what_if as what_ifs
 from ragviz.stats.clusters import apart, numbered
@@ -68,16 +67,6 @@ def test_without_threshold_and_budget_it_is_what_a_run_measures():
         assert values["mrr"] == pytest.approx(ranking.reciprocal_rank(read.table))
 
 
-def test_choices_that_rankings_cannot_tell_of_are_refused():
-    with pytest.raises(UsageError, match="k = 5 cannot be read off rankings to depth 4"):
-        what_if.measure(read_off(RESULTS, 4), Choices(5))
-    with pytest.raises(UsageError, match="budget cannot be tried"):
-        what_if.measure(read_off(RESULTS, 4), Choices(3, None, 100))
-    with pytest.raises(UsageError, match="budget of 0 tokens"):
-        what_if.measure(read_off(RESULTS, 4, SIZES), Choices(3, None, 0))
-    assert "tokens" not in what_if.measure(read_off(RESULTS, 4, {"x": 1}), Choices(3))
-
-
 def test_effects_are_paired_by_question():
     random = np.random.default_rng(1)
     before, after = random.random(60), random.random(60)
@@ -91,36 +80,6 @@ def test_effects_are_paired_by_question():
 
 
 # Fusion
-
-
-def random_rankings(random: np.random.Generator, n: int, most: int) -> list[Ranking]:
-    names = [f"c{number:02}" for number in range(40)]
-    lengths = random.integers(0, most + 1, n)
-    return [
-        Ranking(tuple(random.permutation(names)[:length]), tuple(np.linspace(1, 0.5, length).tolist()))
-        for length in lengths
-    ]
-
-
-@pytest.mark.parametrize("constant", [0, 1, 7, 60, 1000])
-def test_fusing_all_at_once_is_fusing_each(constant):
-    """To the last bit: order, ties by chunk id, scores; also of empty rankings and beyond the end."""
-    random = np.random.default_rng(constant)
-    first, second = random_rankings(random, 80, 25), random_rankings(random, 80, 30)
-    stored = fusion.candidates(first, second)
-    for depth in (1, 10, 70):
-        chunks, scores = fusion.fused(stored, constant, depth)
-        for row, pair in enumerate(zip(first, second, strict=True)):
-            one = fuse(pair, depth, constant)
-            assert tuple(stored.ids[number] for number in chunks[row] if number >= 0) == one.ids
-            assert tuple(scores[row][np.isfinite(scores[row])].tolist()) == one.scores
-
-
-def test_fusion_refuses_what_the_retriever_refuses():
-    with pytest.raises(UsageError, match="-1; use 0 or more"):
-        fusion.fused(fusion.candidates([], []), -1, 3)
-    with pytest.raises(UsageError, match="1 rankings cannot be fused with 0"):
-        fusion.candidates([Ranking((), ())], [])
 
 
 # Risk and coverage
@@ -172,24 +131,6 @@ def test_the_resampled_ends_are_those_of_a_bootstrap_one_by_one():
     tail = risk_coverage._tail(stored.clusters)
     assert [drawn.low[place], drawn.high[place]] == pytest.approx(np.quantile(risks, [tail, 1 - tail]), abs=0.03)
     assert [drawn.aurc.low, drawn.aurc.high] == pytest.approx(np.quantile(areas, [tail, 1 - tail]), abs=0.03)
-
-
-def test_scores_that_put_wrong_answers_last_have_the_least_area():
-    wrong = np.array([0, 0, 0, 1, 1], dtype=bool)
-    perfect = Cases(np.arange(5, 0, -1.0), np.ones(5, dtype=bool), wrong, apart(5))
-    drawn = risk_coverage.curve(perfect, samples=100)
-    assert drawn.aurc.mean == drawn.best == pytest.approx((1 / 4 + 2 / 5) / 5)
-    telling_nothing = Cases(np.zeros(5), np.ones(5, dtype=bool), wrong, apart(5))
-    assert risk_coverage.curve(telling_nothing, samples=100).aurc.mean == pytest.approx(0.4)
-
-
-def test_what_is_not_answered_is_answered_at_no_threshold():
-    nobody = Cases(np.ones(3), np.zeros(3, dtype=bool), np.ones(3, dtype=bool), apart(3))
-    with pytest.raises(UsageError, match="None of the questions is answered"):
-        risk_coverage.curve(nobody)
-    one = Cases(np.ones(3), np.array([True, False, False]), np.ones(3, dtype=bool), apart(3))
-    at = risk_coverage.point(one, -np.inf)
-    assert (at.answered, at.wrong, at.coverage, at.risk.mean) == (1, 1, pytest.approx(1 / 3), 1)
 
 
 # Exact and approximate search
@@ -300,50 +241,6 @@ def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):
     assert effects["tokens"].own.mean > effects["tokens"].other.mean
 
 
-def test_component_rankings_are_those_of_runs_that_are_deep_enough(made, monkeypatch):
-    monkeypatch.setattr(searched_again, "_key", lambda *_: "nothing is kept")
-    run = made.store.runs.get("hybrid")
-    assert stored_of(made, "hybrid").candidates is None
-    for name in ("knn", "bm25"):
-        running.run(made, f"deep-{name}", RunConfig("i", "q", retriever=name, depth=100))
-    stored = stored_of(made, "hybrid")
-    assert stored.candidates is not None
-    assert stored.unequal == 0
-    for name in ("knn", "bm25"):
-        made.store.runs.delete(made.store.runs.get(f"deep-{name}").id)
-    assert searched_again.refusal(made, run, "components") == ""
-
-
-def test_risk_of_a_run_without_answers_and_of_one_with_answers(made):
-    run = made.store.runs.get("near")
-    pairs = what_ifs.pairs_of(made, run)
-    judgement = judgements.judgement_of(made, run)
-    risk = what_ifs.risk_of(made, run, judgement, 3, "top", pairs)
-    ranks = ranking.ranks(stored_of(made, "near").own.table)
-    unanswerable = sum(question.kind == "unanswerable" for question, _ in pairs)
-    assert unanswerable > 0
-    assert risk.cases.answered.all()
-    assert int(risk.cases.wrong.sum()) == int(((ranks == 0) | (ranks > 3)).sum()) + unanswerable
-    run = made.store.runs.get("answered")
-    judgement = judgements.judgement_of(made, run)
-    risk = what_ifs.risk_of(made, run, judgement, 3, "margin", what_ifs.pairs_of(made, run))
-    assert risk.judged
-    right = [i for i, each in judgement.rulings.items() if each.right and judgement.statuses[i] == "answered"]
-    answered = int(risk.cases.answered.sum())
-    unanswerable = {question.id for question, _ in pairs if question.kind == "unanswerable"}
-    assert answered - int((risk.cases.wrong & risk.cases.answered).sum()) == len(set(right) - unanswerable)
-    chosen = what_ifs.chosen(risk, 1.0)
-    assert (chosen.chosen.answered, chosen.tested, chosen.chosen_on) == (answered, None, "all questions")
-
-
-def test_parts_that_tell_nothing_say_why(made):
-    near, hybrid = made.store.runs.get("near"), made.store.runs.get("hybrid")
-    assert "ranks by knn alone" in searched_again.refusal(made, near, "components")
-    assert "compares the question with every chunk" in searched_again.refusal(made, hybrid, "exact")
-    with pytest.raises(UsageError, match="its search is exact"):
-        searched_again.search_again(made, hybrid, "exact")
-
-
 # Exact search
 
 
@@ -408,22 +305,6 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     made.store.runs.delete(run.id)
 
 
-def test_a_run_of_an_index_that_was_built_anew_is_not_searched_again(made):
-    corpus = made.store.corpora.all()[0]
-    config = IndexConfig(embedder="openai:bags", chunk_size=90)
-    indexing.build_index(made, corpus, "changing", config)
-    run = running.run(made, "before", RunConfig("changing", "q", retriever="hybrid", depth=10))
-    indexing.build_index(made, corpus, "changing", config, fresh=True)
-    assert searched_again.index_of(made, run) is not None  # the same chunks and vectors
-    indexing.build_index(made, corpus, "changing", IndexConfig(embedder="openai:bags", chunk_size=50))
-    assert "was built anew with other chunks" in searched_again.refusal(made, run, "components")
-    stored = what_ifs.stored_of(made, run)
-    assert (stored.index, stored.own.tokens) == (None, None)
-    with pytest.raises(UsageError, match="budget cannot be tried"):
-        what_ifs.chosen_from(stored, 3, None, 100)
-    made.store.runs.delete(run.id)
-
-
 def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     """The sides of the set's split, where the run asked both; the numbers by a loop over the questions of a side."""
     stored = made.store.sets.get("q")
@@ -477,12 +358,3 @@ def test_the_command_line_prints_the_same_numbers(made, command_line, monkeypatc
             code, _, error = command_line("what-if", *words)
             assert code == 2
             assert reason in error
-
-
-def test_another_constant_is_searched_for_by_the_command(made, command_line, monkeypatch):
-    monkeypatch.setattr(searched_again, "_VERSION", "of this test")
-    monkeypatch.setenv("RAGVIZ_HOME", str(made.settings.home))
-    monkeypatch.setenv("OPENAI_BASE_URL", made.settings.openai_base_url)
-    code, out, error = command_line("what-if", "hybrid", "--rrf-constant", 5, "--json")
-    assert (code, error) == (0, "")
-    assert json.loads(out)["metrics"]["recall"]["other"]["mean"] == pytest.approx(own_means(made, "hybrid-5")["recall"])

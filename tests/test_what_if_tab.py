@@ -77,48 +77,6 @@ def made_by(app: AppTest) -> dict[str, str]:
     return {name: value for link in links for name, value in parse_qsl(link.query_string) if name != "corpus"}
 
 
-def test_k_and_budget_are_handed_to_the_page_run_as_they_are_set() -> None:
-    workspace = open_workspace()
-    config = RunConfig("small", "asked", "bm25", depth=20, answerer="extractive", metrics=("none",), context_tokens=70)
-    running.run(workspace, "answered", config)
-    app = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": "50"})
-    filled = {"preset": "answered", "index": "small", "set": "asked", "k": "2"}
-    assert made_by(app) == filled | {"context_tokens": "50"}
-    fields = {field.label: field.value for field in show("run", **made_by(app)).number_input}
-    assert (fields["k"], fields["Context budget (tokens)"]) == (2, 50)
-    unlimited = show("results", run="answered", tab=TAB, **{"if-k": "2", "if-budget": what_if_tab.NO_BUDGET})
-    assert made_by(unlimited) == filled | {"context_tokens": "1000000"}
-    assert made_by(show("results", run="answered", tab=TAB, **{"if-k": "2"})) == filled
-
-
-def test_what_no_run_takes_is_said_in_place_of_the_link() -> None:
-    app = show("results", run="vectors", tab=TAB, **{"if-budget": "100"})
-    assert made_by(app) == {}
-    assert "A context budget is that of an answerer, and this run has none" in words(app)
-    low = app.slider(key="if-threshold").min
-    app = show("results", run="vectors", tab=TAB, **{"if-threshold": str(round(low + 0.05, 3))})
-    assert made_by(app) == {}
-    assert "A run keeps k chunks whatever they score" in words(app)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("if-k", "21"), ("if-threshold", "much"), ("if-budget", "-3"), ("risk", "101"), ("confidence", "x")],
-)
-def test_choices_that_cannot_be_are_reported(name: str, value: str) -> None:
-    app = show("results", run="vectors", tab=TAB, **{name: value})
-    assert f"cannot be {name} here" in app.warning[0].value
-    assert name not in address(app)
-
-
-def test_scores_that_cannot_be_compared_get_no_threshold() -> None:
-    workspace = open_workspace()
-    running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))
-    app = show("results", run="both", tab=TAB)
-    assert "if-threshold" not in [slider.key for slider in app.slider]
-    assert "No threshold: scores of reciprocal rank fusion are made of ranks" in words(app)
-
-
 def test_another_constant_needs_both_rankings_which_a_job_searches_for(monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     running.run(workspace, "both", RunConfig("small", "asked", "hybrid", depth=20))

@@ -14,9 +14,8 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.generation import pipeline
-from ragviz.index import damage, deletion, indexing, preview
-from ragviz.models import tokenizer, weights
+from ragviz.index import damage, deletion, indexing
+from ragviz.models import tokenizer
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
@@ -64,16 +63,6 @@ def test_a_build_embeds_nothing(workspace: Workspace, corpus: Corpus, config: In
     index = workspace.index(info)
     assert (index.count(), damage.damage(workspace, info)) == (8, "")
     assert index.size() > 0
-
-
-def test_its_chunks_count_the_packaged_models_tokens(workspace: Workspace, corpus: Corpus, config: IndexConfig):
-    indexing.build_index(workspace, corpus, "words", config)
-    info = workspace.store.indexes.get("words")
-    [(_, cuts)] = workspace.store.indexes.cuts(info.build, info.documents).items()
-    packaged = tokenizer.open_tokenizer(weights.PACKAGED)
-    assert [tokens for *_, tokens in cuts.tolist()] == [
-        len(packaged.offsets(TEXT[start:end])) for start, end, _ in cuts.tolist()
-    ]
 
 
 def test_it_is_updated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
@@ -139,24 +128,6 @@ def test_retrievers_that_compare_vectors_are_refused_before_anything_is_made(
         with pytest.raises(UsageError, match=rf"'{name}' compares vectors.*'words'.*without an embedder: use bm25, or"):
             use()
     assert workspace.store.runs.find("r") is None
-
-
-def test_questions_are_generated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
-    indexing.build_index(workspace, corpus, "words", config)
-    assert pipeline.generate_questions(workspace, "words", "made", limit=3).proposed > 0
-
-
-def test_a_preview_counts_no_vectors(workspace: Workspace, corpus: Corpus, config: IndexConfig):
-    documents = workspace.store.documents.all(corpus.id)
-    cuts = preview.cuts(workspace, corpus.id, [documents[0].id], 6_000, config)
-    chunks = [cuts[documents[0].id]]
-    plain, full, unknown = (
-        preview.extent(documents, documents, chunks, embeds=embeds, speed=speed)
-        for embeds, speed in ((False, 50.0), (True, 50.0), (True, None))
-    )
-    assert (plain.chunks, plain.tokens) == (full.chunks, full.tokens) == (8, full.tokens)
-    assert (plain.seconds, full.seconds, unknown.seconds) == (0, full.tokens / 50, None)
-    assert full.size - plain.size == 8 * preview.DIMS * 4
 
 
 # The command line
@@ -230,22 +201,6 @@ def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPa
     assert "Embedding" not in {m.label for m in app.metric}
     checked(button(app, "Build index").click().run())
     assert [config.embedder for config in submitted] == [""]
-
-
-def test_the_index_page_offers_what_the_index_serves(home: Workspace):
-    app = show("index", index="words", query="the east pump")
-    shown = words(app)
-    assert "no embedder" in shown
-    assert "BM25 only" in shown
-    assert "**bm25**" in shown
-    assert "**knn**" not in shown
-    assert "east" in shown
-
-
-def test_the_run_page_offers_what_the_index_serves(home: Workspace):
-    app = show("run", index="words")
-    assert offers(app, "Retriever") == ["bm25"]
-    assert "built without an embedder" in words(app)
 
 
 def test_another_index_is_offered_its_own_retrievers(home: Workspace, monkeypatch: pytest.MonkeyPatch):

@@ -157,15 +157,6 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
     assert bool(indexes) == (subject in ("questions", "run"))
 
 
-@pytest.mark.parametrize("subject", ["index", "questions", "corpus"])
-def test_what_is_deleted_as_soon_as_a_job_begins_is_missed(workspace, subject):
-    job = begin(workspace, "run")
-    with worker._Heartbeat(workspace.store, job, None) as beat:
-        DELETIONS[subject](workspace)
-        assert beat.stopping.wait(10)
-    assert "was deleted" in beat.deleted
-
-
 def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(workspace, server, monkeypatch):
     job = begin(workspace, "run")
     calls: list[int] = []
@@ -180,17 +171,6 @@ def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(worksp
     with pytest.raises(Deleted):
         worker.perform(workspace, job.id, watch)
     assert server.counts.calls - calls[0] <= 2 * workspace.settings.model_concurrency
-
-
-def test_a_job_that_is_done_stays_done(workspace):
-    job = begin(workspace, "run")
-    done = worker.perform(workspace, job.id)
-    assert done.status == "done"
-    for resume in (lambda: worker.perform(workspace, job.id), lambda: queue.start(workspace, done)):
-        with pytest.raises(UsageError, match="is done already: start a new one"):
-            resume()
-    assert workspace.store.jobs.get(job.id) == done
-    assert workspace.store.runs.get("r").status == "done"
 
 
 def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):

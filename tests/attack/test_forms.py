@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from ragviz import cli
-from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import SearchError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import damage, deletion, indexing
-from ragviz.retrieval import search
-from ragviz.runs import running
+from ragviz.index import deletion
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import Hashing, bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
 
@@ -68,28 +61,6 @@ def test_a_run_is_not_begun_on_what_took_the_place_of_what_was_chosen(home: Path
     assert [job.kind for job in store.jobs.all()] == ["run"]
 
 
-def test_a_run_started_from_one_that_is_gone_does_not_take_the_defaults(home: Path) -> None:  # noqa: F811
-    store = open_workspace().store
-    app = show("run", corpus="notes")
-    app.selectbox(key="start-from").set_value("words")
-    checked(app.run())
-    store.runs.delete(store.runs.get("words").id)
-    press(app, "Run")
-    assert "The run “words” was deleted meanwhile: nothing was done" in warned(app)
-    assert store.jobs.all() == []
-
-
-def test_questions_are_not_made_of_another_index(home: Path) -> None:  # noqa: F811
-    store = open_workspace().store
-    app = show("questions", corpus="notes", tab="Generate")
-    app.selectbox(key="generate-from").set_value("small")
-    app.number_input[0].set_value(7)
-    deletion.delete_index(open_workspace(), store.indexes.get("small"))
-    press(app, "Generate")
-    assert "“small”" in warned(app)
-    assert store.jobs.all() == []
-
-
 def test_a_decision_is_one_on_the_question_on_the_screen_however_late_the_screen_is(home: Path) -> None:  # noqa: F811
     """The page was drawn anew, for a job that ended, and the click was made before the browser showed that."""
     store = open_workspace().store
@@ -110,30 +81,6 @@ def show_again(app: AppTest) -> None:
     states = app._tree.get_widget_states()
     del states.widgets[:]
     checked(app._run(states))
-
-
-@pytest.mark.parametrize("since", ["done", "running", "gone"])
-def test_a_job_is_not_resumed_from_a_screen_that_is_late(home: Path, since: str) -> None:  # noqa: F811
-    """Somebody else took it up, or deleted what it worked on: the person is told, and nothing is done to it."""
-    store = open_workspace().store
-    job = store.jobs.add("run", "Run late", store.corpora.get("notes").id, {})
-    store.jobs.update(job.id, status="cancelled", finished=time.time(), error="Stopped; what was finished is kept.")
-    app = show("home", corpus="notes")
-    app.button(key=f"resume-{job.id}").click()
-    if since == "gone":
-        store.jobs.delete(job.id)
-    else:
-        place = {"host": "elsewhere", "heartbeat": time.time() + 3600, "started": time.time()}
-        store.jobs.update(job.id, status=since, error="", finished=time.time() if since == "done" else None, **place)
-    before = store.jobs.all()
-    checked(app.run())
-    assert store.jobs.all() == before
-    sentences = {
-        "done": "Run late has finished",
-        "running": "Run late is running again",
-        "gone": "nothing is left of the job",
-    }
-    assert sentences[since] in " ".join([words(app), *(toast.value for toast in app.toast)])
 
 
 # What is typed into the table of questions
@@ -229,27 +176,6 @@ def something_else(workspace: Workspace, what: str) -> None:
 GONE = ["set others", "set alone", "corpus others", "corpus alone"]
 
 
-@pytest.mark.parametrize("what", GONE)
-def test_what_is_typed_into_the_table_of_a_set_that_is_deleted_is_shown(home: Path, typing, what: str) -> None:  # noqa: F811
-    workspace = open_workspace()
-    app = show("questions", corpus="notes", set="asked", **{"in-table": "true"})
-    key, rows = table_of(typing)
-    typing[key] = {
-        list(rows["Id"]).index("q5"): {"Answer": "打字 $x$"},
-        list(rows["Id"]).index("two"): {"Reason": "old"},
-    }
-    something_else(workspace, what)
-    checked(app.run())
-    subject = "corpus called “notes”" if what.startswith("corpus") else "question set called “asked”"
-    left_over(app, {"q5": "打字 $x$", "two": "3"})
-    assert f"There is no {subject} here" in warning(app) or what == "corpus alone"
-    assert all(q.answer != "打字 $x$" for q in everything(workspace))
-    app.switch_page("pages/questions.py").run()
-    left_over(app, {"q5": "打字 $x$", "two": "3"})
-    checked(press(app, "Dismiss"))
-    assert "was deleted by somebody else" not in warning(app)
-
-
 def left_over(app: AppTest, answers: dict[str, str]) -> None:
     """What was typed is shown, once."""
     assert warning(app).count("was deleted by somebody else meanwhile. Your unsaved changes are kept here") == 1
@@ -292,53 +218,6 @@ def area(app: AppTest, label: str) -> Any:
     return next(box for box in app.text_area if box.label == label)
 
 
-def test_a_question_written_for_a_set_that_is_deleted_goes_into_another_only_when_told(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    app = show("questions", corpus="notes", set="asked", tab="Write")
-    area(app, "Question").set_value("Which pump is the oldest?")
-    checked(app.run())
-    assert "saved into the set “asked”" in words(app).replace("\\", "")
-    something_else(workspace, "set others")
-    before = everything(workspace)
-    area(app, "Answer").set_value("None.")
-    press(app, "Save")
-    checked(app)
-    assert everything(workspace) == before
-    assert "There is no question set called “asked” here; this is “second”" in warning(app)
-    assert (area(app, "Question").value, area(app, "Answer").value) == ("Which pump is the oldest?", "None.")
-    assert "saved into the set “second”" in words(app).replace("\\", "")
-    checked(press(app, "Save"))
-    assert [q.text for q in everything(workspace)][-1] == "Which pump is the oldest?"
-
-
-def test_a_question_written_where_no_set_is_goes_into_none_that_came_meanwhile(home: Path) -> None:  # noqa: F811
-    workspace, store = open_workspace(), open_workspace().store
-    corpus = store.corpora.get("notes")
-    store.sets.delete(store.sets.get("asked").id)
-    app = show("questions", corpus="notes", tab="Write")
-    area(app, "Question").set_value("Which pump is the oldest?")
-    checked(app.run())
-    store.sets.add(corpus.id, "of another person")
-    press(app, "Save")
-    checked(app)
-    assert "“notes-questions” was to receive the question; now it would be “of another person”" in warning(app)
-    assert everything(workspace) == []
-    assert area(app, "Question").value == "Which pump is the oldest?"
-
-
-@pytest.mark.parametrize("what", ["corpus others", "corpus alone"])
-def test_a_question_written_for_a_corpus_that_is_deleted_is_shown(home: Path, what: str) -> None:  # noqa: F811
-    workspace = open_workspace()
-    app = show("questions", corpus="notes", set="asked", tab="Write")
-    area(app, "Question").set_value("Which pump is the oldest?")
-    area(app, "Answer").set_value("None.")
-    checked(app.run())
-    something_else(workspace, what)
-    press(app, "Save")
-    left_over(checked(app), {"": "None."})
-    assert everything(workspace) == []
-
-
 # Settings
 
 
@@ -375,73 +254,4 @@ def field(app: AppTest, label: str) -> Any:
 # Files of an index on another machine
 
 
-def test_a_second_machine_says_that_the_files_are_elsewhere(tmp_path: Path, monkeypatch, capsys) -> None:
-    """Both reach one database; each has a home of its own."""
-    monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
-    for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("RAGVIZ_DATABASE_URL", f"sqlite:///{tmp_path / 'shared.db'}")
-
-    def machine(name: str) -> Workspace:
-        monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / name))
-        return open_workspace()
-
-    one = machine("one")
-    corpus = one.store.corpora.add("notes")
-    corpora.add_file(one, corpus, "a.txt", b"Pump 1 moves 10 litres. Pump 2 moves 20 litres.")
-    indexing.build_index(one, corpus, "i", IndexConfig(chunk_size=12))
-    two = machine("two")
-    info = two.store.indexes.get("i")
-    assert damage.damage(two, info) == "its files are not on this machine, but on that which built it, or removed"
-    for way in ("knn", "bm25", "hybrid"):
-        with pytest.raises(
-            SearchError, match=r"cannot be searched here: .*Build it here too.*or build one on Elastics"
-        ):
-            search.search(two, info, "pump", way, 3)
-    two.store.questions.put(two.store.sets.add(corpus.id, "q").id, [Question("q", "?", "", (), "hand")])
-    monkeypatch.setattr("sys.argv", ["ragviz", "index", "list", "--json"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert "not on this machine" in capsys.readouterr().out
-
-    indexing.build_index(two, corpus, "i", IndexConfig(chunk_size=12))
-    for workspace in (one, two):  # the same documents, cut alike: the first machine's files are still right
-        info = workspace.store.indexes.get("i")
-        assert damage.damage(workspace, info) == ""
-        assert search.search(workspace, info, "20 litres", "bm25", 1)[0].chunk.text.count("20")
-    shutil.rmtree(tmp_path / "one" / "indexes")
-    assert "not on this machine" in damage.damage(machine("one"), info)
-    with pytest.raises(SearchError, match="cannot be searched here"):
-        running.run(machine("one"), "r", RunConfig("i", "q", "bm25"))
-
-
 # A job whose subject is deleted
-
-
-@pytest.mark.parametrize("subject", ["corpus", "index", "set"])
-def test_a_job_that_is_gone_with_what_it_worked_on_is_told(home: Path, subject: str) -> None:  # noqa: F811
-    """Nothing is left of the job, so that no row tells what became of it."""
-    workspace, store = open_workspace(), open_workspace().store
-    corpora.add_file(workspace, store.corpora.add("another"), "b.txt", b"Another text.")
-    corpus, info = store.corpora.get("notes"), store.indexes.get("small")
-    for other in [other for other in store.indexes.all(corpus.id) if other.id != info.id]:
-        deletion.delete_index(workspace, other)
-    app = show("run", corpus="notes", index="small", set="asked")
-    press(app, "Run")
-    (job,) = store.jobs.all()
-    assert job.title in words(app).replace("\\", "")
-    if subject == "corpus":
-        deletion.delete_corpus(workspace, corpus)
-    elif subject == "index":
-        deletion.delete_index(workspace, info)
-    else:
-        store.sets.delete(store.sets.get("asked").id)
-    store.jobs.delete(job.id)  # as its process does
-    checked(app.run())
-    shown = words(app).replace("\\", "")
-    assert f"{job.title}** was removed" in shown
-    assert "What it worked on was deleted" in shown
-    gone = {"corpus": "corpus called “notes”", "index": "index called “small”", "set": "question set called “asked”"}
-    assert f"There is no {gone[subject]} here" in warning(app)
-    checked(press(app, "Dismiss"))
-    assert job.title not in words(app).replace("\\", "")

@@ -10,14 +10,12 @@ import pytest
 from ragviz.core import stopping
 from ragviz.core.errors import Cancelled
 from ragviz.jobs import queue, worker
-from ragviz.judging import claims
 from ragviz.models import weights
 from ragviz.runs import running
 from ragviz.text import words
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.attack import seeds
-from tests.model_server import ModelServer
 from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
 
 LONG = 20.0
@@ -142,24 +140,3 @@ def test_quick_calls_in_flight_are_completed(workspace, server, monkeypatch):  #
     running.run(workspace, "r", config(metrics=("token_f1",)))
     requests = [str(body["messages"]) for body in server.bodies if "messages" in body]
     assert len(set(requests)) == len(requests), "no call was paid twice"
-
-
-def test_cancelling_one_run_cancels_no_other(workspace, server):  # noqa: F811
-    with ModelServer(latency=0.2) as slow:
-        client = Workspace(workspace.settings.model_copy(update={"openai_base_url": slow.url})).client("m")
-        request = claims.claims_request("When?", "It was replaced in 1998.")
-        halt, replies = stopping.Stopping(), []
-
-        def first() -> None:
-            stopping.follow(halt)
-            with pytest.raises(Cancelled):
-                client.ask(request)
-
-        threads = [threading.Thread(target=work) for work in (first, lambda: replies.append(client.ask(request)))]
-        for thread in threads:
-            thread.start()
-            time.sleep(0.05)
-        halt.drop(0)
-        for thread in threads:
-            thread.join(20)
-    assert [reply.parsed is not None for reply in replies] == [True]

@@ -132,14 +132,6 @@ def test_a_database_that_may_not_grow_is_reported_as_full_and_keeps_its_rows(hom
     assert [d.name for d in store.documents.all(corpus.id)] == ["a.txt"]
 
 
-def test_a_database_on_a_disk_that_turned_read_only_is_reported(small_disk):
-    home = small_disk / "home"
-    assert ragviz(home, "corpus", "list").returncode == 0
-    assert subprocess.run(["mount", "-o", "remount,ro", small_disk], capture_output=True).returncode == 0
-    sentence = message_of(ragviz(home, "corpus", "delete", "x", "--yes"))
-    assert f"{home / 'ragviz.db'} cannot be written" in sentence
-
-
 # The database
 
 
@@ -355,14 +347,6 @@ def test_a_transaction_lost_in_a_crash_is_retried_though_another_got_its_number(
     assert store.payments.of(mine.id) == (1, 0.5)
 
 
-def test_a_transaction_whose_number_is_not_reached_again_is_retried(server):
-    store = open_store(server.url)
-    question_set = store.sets.add(store.corpora.add("notes of another crash").id, "q of another crash")
-    crash_at_its_commit(server, store)
-    store.payments.add(question_set.id, 1, 0.5)
-    assert store.payments.of(question_set.id) == (1, 0.5)
-
-
 def test_a_command_a_page_and_a_job_outlast_a_restart(server, tmp_path, monkeypatch):
     from streamlit.testing.v1 import AppTest
 
@@ -425,14 +409,3 @@ def test_a_server_that_never_answers_is_reported_in_seconds(silent, monkeypatch)
     assert time.perf_counter() - start < database.AT_FIRST + 2 * 2 + 3
     assert "cannot be used: connection timeout expired. Start it, or check RAGVIZ_DATABASE_URL" in str(refused.value)
     assert "hunter2hunter2" not in str(refused.value)
-
-
-@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux bounds what is not acknowledged")
-def test_a_connection_whose_other_end_is_gone_is_lost_after_half_a_minute(server):
-    with open_store(server.url)._engine.connect() as connection:
-        handle = connection.connection.driver_connection.fileno()
-        with socket.socket(fileno=os.dup(handle)) as line:
-            assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 30_000
-            idle, times, every = socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT, socket.TCP_KEEPINTVL
-            values = [line.getsockopt(socket.IPPROTO_TCP, option) for option in (idle, times, every)]
-            assert values[0] + values[1] * values[2] == 30

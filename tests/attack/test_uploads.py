@@ -78,17 +78,6 @@ def test_a_file_waits_for_its_password_while_others_upload(workspace: Workspace,
     assert "give its password" not in words(mine)
 
 
-def test_replacing_leaves_what_else_waits(workspace: Workspace, locked: bytes) -> None:
-    upload(workspace, ("good.md", b"The second text, which is longer."), ("locked.docx", locked))
-    app = show("documents", corpus="notes")
-    replace(workspace, app)
-    app = show("documents", corpus="notes")
-    assert documents(workspace)["good.md"] == len("The second text, which is longer.")
-    assert [button.label for button in app.button if button.label.startswith("Replace")] == []
-    give_password(app)
-    assert documents(checked(app) and workspace)["locked.docx"] > 100
-
-
 def test_two_who_replace_do_it_once(workspace: Workspace) -> None:
     upload(workspace, ("good.md", b"The second text, which is longer."))
     mine, theirs = show("documents", corpus="notes"), show("documents", corpus="notes")
@@ -97,28 +86,3 @@ def test_two_who_replace_do_it_once(workspace: Workspace) -> None:
     checked(mine)
     assert [job.status for job in workspace.store.jobs.all()] == ["done", "done"]
     assert "1 of 1 file read" in words(mine)
-
-
-def test_a_locked_file_takes_the_place_of_another_of_its_name(workspace: Workspace, locked: bytes) -> None:
-    corpora.add_file(workspace, workspace.store.corpora.get("notes"), "report.docx", PLAIN)
-    before = documents(workspace)
-    upload(workspace, ("report.docx", locked))
-    app = show("documents", corpus="notes")
-    replace(workspace, app)
-    app = show("documents", corpus="notes")
-    assert documents(workspace) == before, "what was there stays as long as the new one cannot be read"
-    give_password(app)
-    checked(app)
-    info = workspace.store.documents.find(workspace.store.corpora.get("notes").id, "report.docx")
-    assert info is not None
-    assert info.size == len(locked)
-
-
-def test_a_password_for_a_file_that_was_discarded_is_reported(workspace: Workspace, locked: bytes) -> None:
-    upload(workspace, ("locked.docx", locked))
-    mine, theirs = show("documents", corpus="notes"), show("documents", corpus="notes")
-    press(theirs, "Close")
-    give_password(mine)
-    checked(mine)
-    assert "locked.docx" not in documents(workspace)
-    assert "its upload has expired" in words(mine)
