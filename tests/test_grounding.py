@@ -79,6 +79,13 @@ def test_values_worked_by_hand(name, value):
     assert (measured.status, measured.value) == ("ok", pytest.approx(value))
 
 
+@pytest.mark.parametrize("name", ["exact_match", "token_f1", "rouge_l"])
+def test_marks_of_citations_are_no_words_of_an_answer(name):
+    reference = EVALUATED.question.answer.rstrip(".")
+    cited = replace(EVALUATED, recording=replace(ANSWER, answer=f"{reference} [2][1, 3]."))
+    assert score(name, cited).value == 1.0
+
+
 def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
     refused = replace(EVALUATED, recording=replace(ANSWER, status="refused"))
     by_name = {s.metric: s for s in scores(refused, ANSWER_METRICS)}

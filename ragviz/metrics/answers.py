@@ -14,6 +14,7 @@ from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
 from ragviz.metrics.metric import Place
+from ragviz.targets.citations import without_citations
 from ragviz.text import language
 
 SUPPORTED = 0.6
@@ -232,7 +233,8 @@ def _embedding_faithfulness(evaluated: EvaluatedAnswer) -> float:
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[EvaluatedAnswer], float]:
     def measured(evaluated: EvaluatedAnswer) -> float:
-        return function(evaluated.recording.answer, evaluated.question.answer, language.of_answers(evaluated.question))
+        answer = without_citations(evaluated.recording.answer)
+        return function(answer, evaluated.question.answer, language.of_answers(evaluated.question))
 
     return measured
 
@@ -290,6 +292,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         _correctness,
         ("reference", "claims", "comparison"),
         inputs=("cosines",),
+        formula="2",
         shown={"tile": 1, "row": 3, "sort": 1},
     ),
     "factual_precision": AnswerMetric(
@@ -363,6 +366,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "model, it is no judgement.",
         lambda evaluated: max(0.0, _required(evaluated.similarity, "answer and reference were not embedded")),
         inputs=("cosines",),
+        formula="2",
         shown={"tile": 10, "row": 8, "sort": 11},
     ),
     "embedding_faithfulness": AnswerMetric(
@@ -380,6 +384,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "Share of the reference's key phrases that occur in the answer. 0 to 1. Computed without a model.",
         lambda evaluated: _quest_recall(_questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers)),
         inputs=("key phrases",),
+        formula="2",
         shown={"tile": 9, "row": 7, "sort": 8},
     ),
     "rouge_l": AnswerMetric(
@@ -387,21 +392,21 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "F-measure of the longest common subsequence of words of answer and reference, in English as the rouge-score "
         "package has it, without stemming. 0 to 1.",
         _lexical(text.rouge_l),
-        formula="2",
+        formula="3",
         shown={"tile": 13, "sort": 10},
     ),
     "token_f1": AnswerMetric(
         "Token F1",
         "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
         _lexical(text.token_f1),
-        formula="2",
+        formula="3",
         shown={"tile": 12, "row": 9, "sort": 9},
     ),
     "exact_match": AnswerMetric(
         "Exact match",
         "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
         _lexical(text.exact_match),
-        formula="2",
+        formula="3",
     ),
 }
 """Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""
