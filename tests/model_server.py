@@ -400,11 +400,21 @@ def _comparison(prompt: str) -> dict[str, Any]:
             {"claim": int(n), "verdict": "supported" if place else "absent", "sentence": place}
             for n, place in places.items()
         ]
+    if not any(rows.values()):
+        rows_of_words = _by_words(*(" ".join(data[side].values()) for side in ("answer", "reference")))
+        return {**rows, "reason": "Compared word by word.", **rows_of_words}
     supported = [[row["verdict"] == "supported" for row in rows[name]] or [False] for name in rows]
     concise, complete = (sum(row) / len(row) for row in supported)
     verdict = "equivalent" if complete == concise == 1 else "partial" if complete else "different"
     scores = {"equivalence": verdict, "completeness": complete, "conciseness": concise}
     return {**rows, "reason": "Compared word by word.", **scores}
+
+
+def _by_words(answer: str, reference: str) -> dict[str, Any]:
+    """Compare two texts without claims: all words of the reference are equivalent, a part of them alone partial."""
+    given, due = (set(re.findall(r"[a-z0-9]+|[\u4e00-\u9fff]", t.lower())) - {"a", "the"} for t in (answer, reference))
+    verdict = "equivalent" if due <= given else "partial" if given and given <= due else "different"
+    return {"equivalence": verdict, "completeness": float(due <= given), "conciseness": float(given <= due)}
 
 
 def _ranking(prompt: str) -> dict[str, Any]:
@@ -548,6 +558,17 @@ def _of_candidates(prompt: str) -> dict[str, Any]:
     return {"rows": rows}
 
 
+def _of_elsewhere(prompt: str) -> dict[str, Any]:
+    """Say of each passage whether it answers the question, and whether a quoted sentence ends there in another way."""
+    data = _texts(prompt)
+    rows = []
+    for number, text in data["passages"].items():
+        answers, said = _holds(text, data["question"])
+        differs = answers and "“" in data["question"] and said != data["expected"]
+        rows.append({"passage": int(number), "answers": answers, "differs": differs, "quote": said * answers})
+    return {"rows": rows}
+
+
 def _of_times(prompt: str) -> dict[str, Any]:
     """Say of each passage whether it holds most words of the question, of whatever time, and the answer."""
     data = _texts(prompt)
@@ -561,6 +582,8 @@ def _of_times(prompt: str) -> dict[str, Any]:
 
 def _rows(prompt: str) -> dict[str, Any]:
     data = _texts(prompt)
+    if "expected" in data:
+        return _of_elsewhere(prompt)
     if "answer" in data:
         return _of_times(prompt)
     return _without_passages(prompt) if "questions" in data else _of_candidates(prompt)

@@ -114,13 +114,13 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     estimate = foreseen(workspace)
     assert (requests_to(server), workspace.store.sets.all()) == ([], [])
     assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 15), "12 ÷ 0.8"
-    assert len(estimate.calls) == 3, "two checks of a question of one passage"
-    assert estimate.total <= 3 * 15
+    assert len(estimate.calls) == 4, "three checks of a question of one passage"
+    assert estimate.total <= 4 * 15
     make_others(workspace, 12)
     before, server.bodies[:] = workspace.model.usage, []
     estimate = foreseen(workspace)
     assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 12), "12 of 12 were kept"
-    assert estimate.total <= 3 * 12
+    assert estimate.total <= 4 * 12
     made = facts(workspace)
     assert made.proposed == 12
     assert len(requests_to(server)) == estimate.total, "each question passed each check"
@@ -132,7 +132,7 @@ def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(worksp
     assert (again.questions, again.calls["question"]) == (2, 2)
     other = foreseen(workspace, 12, "another")
     assert (other.questions, other.calls["question"]) == (12, 12)
-    assert other.cached == other.total, "what another set paid for is paid"
+    assert other.cached == other.total - 12, "what another set paid for is paid; which chunks are found is not foreseen"
     build(workspace, "guide", {"guide.md": [GUIDE]})
     free = pipeline.foresee_questions(workspace, "guide", "q", limit=3).forecast
     assert (free.questions, free.total, free.cost) == (3, 0, 0.0)
@@ -347,7 +347,7 @@ def test_a_cancelled_generation_is_continued_and_nothing_is_paid_twice(workspace
     assert 5 <= len(questions_of(workspace)) < 12
     made = facts(workspace)
     assert made.total == 12
-    assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls
+    assert len(set(requests_to(server))) == len(requests_to(server)) <= made.calls, "questions are embedded, too"
 
 
 def test_a_failed_verification_loses_no_question_and_is_tried_again(workspace, server, monkeypatch):
@@ -395,7 +395,7 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     assert len(requests_to(server)) == calls
     made = facts(workspace, budget=3 * whole)
     assert made.total == 12
-    assert len(set(requests_to(server))) == len(requests_to(server)) == made.calls, "no call was paid twice"
+    assert len(set(requests_to(server))) == len(requests_to(server)), "no call was paid twice"
     assert made.dollars == pytest.approx(workspace.store.payments.of(q.id)[1])
     assert {q.verified_by for q in questions_of(workspace)} == {"loopback"}, "those written before are verified too"
     workspace.store.sets.delete(q.id)
@@ -522,16 +522,17 @@ def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, co
     assert f"{paid:,} model calls, $" in err
     assert "The budget of $" in err
     code, out, err = command_line(*command, "--json")
-    calls = len(requests_to(server))
-    assert (code, json.loads(out)["calls"], len(set(requests_to(server)))) == (0, calls, calls), err
-    assert printed["total"] <= calls <= printed["total"] + 1, "questions were verified together in another grouping"
+    chats, calls = len(requests_to(server)), json.loads(out)["calls"]
+    assert (code, len(set(requests_to(server)))) == (0, chats), err
+    assert chats <= calls <= chats + 2, "questions are embedded, too"
+    assert printed["total"] <= chats <= printed["total"] + 1, "questions were verified together in another grouping"
     [listed] = [row for row in json.loads(command_line("questions", "list", "--json")[1]) if row["questions"] == "q"]
     assert (listed["paid_calls"], listed["paid_dollars"] > 0) == (calls, True)
     code, out, err = command_line("questions", "plan", "q", "--json")
     shown = json.loads(out)
     assert (code, sum(row["planned"] for row in shown["cells"])) == (0, 8), err
     [kind] = shown["kinds"]
-    assert (kind["type"], kind["kept"], kind["calls"]) == ("fact", 8, calls)
+    assert (kind["type"], kind["kept"], kind["calls"]) == ("fact", 8, chats)
     code, out, err = command_line("questions", "plan", "q")
     assert code == 0
     assert re.search(r"pumps\.txt +8/8", out)

@@ -21,14 +21,18 @@ from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import Meter, Order, Skipped, Source
 from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
+from ragviz.generation.sections import SEPARATOR, name_of, section_at, title_of
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.questions.question_types import TYPES
+from ragviz.text import segmentation
 
 COPIES = 3
 """Questions of one type that are asked about the same passages at most."""
 ATTEMPTS = 3
 """Passages of a place that are tried for one question that is planned there, before another place is."""
+WIDEST = 4000
+"""Characters of a passage that is widened to its section, at most, unless its chunk has more."""
 Passages = tuple[Chunk, ...]
 
 
@@ -129,7 +133,37 @@ class ModelMaker:
 
     def task(self, order: Order[Passages]) -> Task:
         """Return the task of an order."""
-        return Task(order.cell, order.source.material, tuple(filter(None, order.asked)), len(order.asked))
+        passages, document = order.source.material, self._documents.by_id[order.source.material[0].document_id]
+        drawn = int(digest(str(self._seed), order.source.key, order.cell.type, order.cell.style)[:8], 16)
+        return Task(
+            order.cell,
+            tuple(map(self._whole, passages)),
+            tuple(filter(None, order.asked)),
+            len(order.asked),
+            titles=tuple(map(self._title, passages)),
+            own=document.language if document.language != "und" else "",
+            drawn=drawn,
+        )
+
+    def _title(self, chunk: Chunk) -> str:
+        """Return the title of a chunk's document with the headings above it."""
+        document = self._documents.by_id[chunk.document_id]
+        path = self._documents.section_of(chunk.document_id, chunk.start).split(SEPARATOR)
+        titles = [title_of(document) or name_of(document), *path]
+        return SEPARATOR.join(dict.fromkeys(filter(None, titles)))
+
+    def _whole(self, chunk: Chunk) -> Chunk:
+        """Return a chunk; one that begins inside a sentence or a link is widened to its section, up to `WIDEST`."""
+        document = self._documents.by_id[chunk.document_id]
+        section = section_at(self._documents.sections(chunk.document_id), chunk.start)
+        before = document.text[section.start : chunk.start]
+        if not before.strip() or not _is_inside(
+            before, document.text[chunk.start : chunk.start + 200], document.language
+        ):
+            return chunk
+        start = max(section.start, chunk.end - WIDEST)
+        end = max(chunk.end, min(section.end, start + WIDEST))
+        return replace(chunk, start=start, end=end, text=document.text[start:end])
 
     def make(
         self, orders: Sequence[Order[Passages]], existing: set[str], meter: Meter
@@ -174,6 +208,21 @@ class ModelMaker:
     def holds(self, document_id: str) -> str:
         """Count the lines and sentences of a document."""
         return f"holds {makers.size(self._documents.by_id[document_id])}"
+
+
+def _is_inside(before: str, after: str, language: str) -> bool:
+    r"""Return whether a text goes on inside a sentence, or a link, that began before.
+
+    >>> _is_inside("It costs 5", " euros. Ask us.", "en"), _is_inside("It costs 5 euros.\n\n", "Ask us.", "en")
+    (True, False)
+    >>> _is_inside("See the [price", " list](a.md).", "en")
+    True
+    """
+    tail = before[-400:]
+    if tail.rfind("[") > tail.rfind("]") or tail.rfind("](") > tail.rfind(")"):
+        return True
+    at = len(tail)
+    return any(start < at < end - 1 for start, end in segmentation.sentences(tail + after, language))
 
 
 def _sent(client: ModelClient, request: Request[Any]) -> Completion[Any]:

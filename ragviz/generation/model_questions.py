@@ -96,8 +96,10 @@ class Task:
     """A question to be written about `passages`, as many as its type needs, the first being of the cell's document.
 
     `asked` are texts of questions that exist about these passages, not to be written again. `number` counts those of
-    the same cell and passages, from 0. `language` is the code of the language of a question in another language than
-    the passages: "" is Chinese for English ones, English for others.
+    the same cell and passages, from 0. `titles` say where each passage stands: the title of its document and the
+    headings above it. `own` is the language of the documents, "" where it is to be read off the passages; `language`
+    that of a question in another one: "" is Chinese for English ones, English for others. `drawn`, a number, decides
+    whose question it is.
     """
 
     cell: Cell
@@ -105,17 +107,27 @@ class Task:
     asked: tuple[str, ...] = ()
     number: int = 0
     language: str = ""
+    titles: tuple[str, ...] = ()
+    own: str = ""
+    drawn: int = 0
+
+    @property
+    def passage_language(self) -> str:
+        """The code of the language of the passages, which the answer is in."""
+        return self.own or drafts.language_of(self.passages)
 
     @property
     def question_language(self) -> str:
         """The code of the language that the question is written in."""
-        own = drafts.language_of(self.passages)
+        own = self.passage_language
         if self.cell.style != "other-language":
             return own
         other = self.language or ("zh" if own == "en" else "en")
         return other if other != own else "en" if own != "en" else "zh"
 
 
+TEMPERATURE = 0.7
+"""Of the calls that write questions: greedy ones are alike. The seed makes them repeatable where a server obeys it."""
 _REPLIES: Mapping[str, type[QuestionReply]] = {"follow-up": FollowUpReply, "unanswerable": UnanswerableReply}
 
 THOUGHT = 2000
@@ -137,18 +149,22 @@ def question_request(task: Task, seed: int = 0) -> Request[Any]:
 
     """
     _check_passages(task)
-    lang: Literal["en", "zh"] = "zh" if drafts.language_of(task.passages) == "zh" else "en"
+    lang: Literal["en", "zh"] = "zh" if task.passage_language == "zh" else "en"
     texts = [json_line(chunk.text) for chunk in task.passages]
+    titles = [f" {json_line(title)}" if title else "" for title in task.titles] or [""] * len(texts)
     asked = json_line(list(task.asked)) if task.asked else ""
     # The fence is made of the texts' own digest, so that no text can hold it.
-    fence = f"passages-{digest(*texts, asked)}"
-    lines = [line for number, text in enumerate(texts, start=1) for line in (f"[{number}]", text)]
+    fence = f"passages-{digest(*titles, *texts, asked)}"
+    lines = [line for number, text in enumerate(texts) for line in (f"[{number + 1}]{titles[number]}", text)]
     user = "\n".join([f"<{fence}>", *lines, *([asked] if asked else []), f"</{fence}>"])
     cell, written_in, asked_too = task.cell, task.question_language, bool(asked)
-    system = question_prompts.system(lang, fence, cell.type, cell.style, len(texts), written_in, asked=asked_too)
+    system = question_prompts.system(
+        lang, fence, cell.type, cell.style, len(texts), written_in, asked=asked_too, drawn=task.drawn
+    )
     messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
     most = THOUGHT + 2 * sum(len(chunk.text) for chunk in task.passages)  # the claims are quoted from them
-    return Request(messages, _REPLIES.get(task.cell.type, QuestionReply), seed=seed, max_tokens=most)
+    reply = _REPLIES.get(task.cell.type, QuestionReply)
+    return Request(messages, reply, temperature=TEMPERATURE, seed=seed + task.number, max_tokens=most)
 
 
 def _check_passages(task: Task) -> None:
@@ -164,6 +180,7 @@ def blank(task: Task, maker: str, seed: int = 0) -> Question:
     """Return a task's question without text yet."""
     return replace(
         drafts.blank(task.passages, maker, seed),
+        language=task.passage_language,
         id=question_id(task, maker, seed),
         type=task.cell.type,
         style=task.cell.style,
@@ -352,7 +369,7 @@ def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -
         spans = [span for group in question.evidence for span in group]
         if not any(evidence_passages.is_in_table(documents[span.document_id], span) for span in spans):
             return "no quote of it stands in a table"
-    if question.style == "other-language" and _is_in(question.text, own := drafts.language_of(task.passages), task):
+    if question.style == "other-language" and _is_in(question.text, own := task.passage_language, task):
         return f"it is not in another language than its passages: {language.NAMES.get(own, own)}"
     if question.style == "other-words" and (share := rejection.copied(question)) >= rejection.COPIED:
         return f"it is not in other words: {share:.0%} of its own stand in its quotes"

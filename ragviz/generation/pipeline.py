@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from typing import Any, get_args
@@ -622,9 +622,10 @@ def _contexts_expected(documents: IndexedDocuments, questions: Sequence[Question
     """Return contexts as large as those of a verification, without a search."""
     any_chunks = [chunk for document_id in islice(documents.by_id, 20) for chunk in documents.chunks(document_id)]
     candidates = tuple(Candidate("", chunk.text) for chunk in any_chunks[: 2 * verifying.CANDIDATES])
+    others = candidates[: 2 * verification.ELSEWHERE]
     return {
         question.id: Context(candidates=candidates)
         if question.unanswerable
-        else verifying.context_in(question, documents.by_id)
+        else replace(verifying.context_in(question, documents.by_id), candidates=others)
         for question in questions
     }

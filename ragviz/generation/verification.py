@@ -8,6 +8,7 @@ by the client, and the verdicts of calls about several questions are cached for 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +22,11 @@ from ragviz.core.cache import Cache
 from ragviz.core.digests import digest, json_line
 from ragviz.core.errors import ModelError, RagvizError
 from ragviz.core.question import Question
+from ragviz.generation import rejection
 from ragviz.generation import verification_prompts as prompts
-from ragviz.generation.answer_agreement import agrees
 from ragviz.generation.drafts import Ask
 from ragviz.judging import forecast
+from ragviz.judging.comparison import ComparisonReply
 from ragviz.judging.step import LACKING
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
@@ -37,8 +39,12 @@ CANDIDATE_TOKENS = 10_000
 """Tokens of the passages that one call reads, estimated."""
 SHOWN = 120
 """Characters of an answer or a quote in a reason."""
+ELSEWHERE = 3
+"""Chunks of each retriever without the evidence of a question that are asked whether they answer it differently."""
 UNVERIFIED = "not verified: "
 """How the reason of a question begins whose verification failed: it can be verified later."""
+KNOWN = "answered without any document: "
+"""How the note on a question begins that a model answers by itself: it tells little of retrieval."""
 FAULT = "failed a check: "
 """How the reason begins of a question that a person accepted, and whose verification found a fault."""
 
@@ -57,8 +63,7 @@ class Context:
 
     `passages` are what its pieces of evidence tell, each passage once, in the order of the evidence, and `parts` what
     the question says that each of them tells towards its answer, "" where it does not say; `candidates` are the best
-    chunks of the retrievers, for a question that nothing is to answer. `lacking` says why it cannot be verified, ""
-    when it can.
+    chunks of the retrievers without its evidence. `lacking` says why it cannot be verified, "" when it can.
     """
 
     passages: tuple[str, ...] = ()
@@ -72,7 +77,9 @@ Contexts = Callable[[Sequence[Question]], Mapping[str, Context]]
 Talk = Generator[Request[Any], Any, dict[str, str]]
 """Yields requests, is sent their replies, and returns the reasons for rejection by the question's id, "" for none.
 
-A question that the replies left out has none."""
+A reason that begins with `KNOWN` is a note on a question that passes. One that the replies left out has no reason."""
+Agreement = Generator[Request[Any], Any, bool]
+"""Yields requests, is sent their replies, and returns whether an answer says what the reference says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +156,36 @@ def _alone(questions: Sequence[Question], _: Mapping[str, Context]) -> Talk:
     for question in questions:
         mine = [rows.get(number) for number, other in entries.items() if other.id == question.id]
         if None not in mine:
-            reasons[question.id] = _alone_fault(question, [row for row in mine if row])
+            reasons[question.id] = yield from _alone_fault(question, [row for row in mine if row])
     return reasons
 
 
-def _alone_fault(question: Question, rows: Sequence[prompts.AloneRow]) -> str:
-    """Return why a question is rejected for what it is without a passage; the second row is without earlier turns."""
+def _alone_fault(question: Question, rows: Sequence[prompts.AloneRow]) -> Generator[Request[Any], Any, str]:
+    """Return why a question is rejected for what it is without a passage; the second row is without earlier turns.
+
+    One that is known is only noted: an answer can be right without retrieval.
+    """
     whole, *without_history = rows
     if not whole.understood:
         unclear = f": “{_shown(whole.unclear)}” is unclear" if whole.unclear.strip() else ""
         return f"not understood without the passage{unclear}"
     if any(row.understood for row in without_history):
         return "understood without the earlier turns of its conversation"
-    known = [row for row in rows if row.known and row.answer.strip() and agrees(row.answer, question)]
-    return f"answered without any document: “{_shown(known[0].answer)}”" if known and not unanswerable(question) else ""
+    for row in rows:
+        if row.known and row.answer.strip() and not unanswerable(question) and (yield from _same(row.answer, question)):
+            return f"{KNOWN}“{_shown(row.answer)}”"
+    return ""
+
+
+def _same(answer: str, question: Question, *, whole: bool = False) -> Agreement:
+    """Tell whether an answer says what the reference says, the `whole` of it or no more than a part, by its meaning.
+
+    The judging step that compares answers is asked where the words are not the same; any answer agrees with none.
+    """
+    if not question.answer.strip() or rejection.normal(answer) == rejection.normal(question.answer):
+        return True
+    reply: ComparisonReply = yield prompts.same_request(question, answer)
+    return reply.equivalence == "equivalent" or (reply.equivalence == "partial" and not whole)
 
 
 def _alone_placeholder(questions: Sequence[Question]) -> prompts.AloneReply:
@@ -179,7 +202,7 @@ def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     [question] = questions
     passages = contexts[question.id].passages
     reply: prompts.EvidenceReply = yield prompts.evidence_request(question, passages)
-    if _says(reply, question, whole=len(passages) > 1):
+    if (yield from _says(reply, question, whole=len(passages) > 1)):
         return {question.id: ""}
     if reply.answerable and reply.answer.strip():
         return {question.id: f"another answer follows from its evidence: “{_shown(reply.answer)}”"}
@@ -187,11 +210,11 @@ def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     return {question.id: f"not answerable from its evidence{missing}"}
 
 
-def _says(reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> bool:
-    """Return whether a reply gives the reference answer, all of a list; any answer, where there is none."""
+def _says(reply: prompts.EvidenceReply, question: Question, *, whole: bool) -> Agreement:
+    """Tell whether a reply gives the reference answer, all of a list."""
     if not reply.answerable or not reply.answer.strip():
         return False
-    return not question.answer.strip() or agrees(reply.answer, question, whole=whole or question.type == "list")
+    return (yield from _same(reply.answer, question, whole=whole or question.type == "list"))
 
 
 def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
@@ -201,8 +224,21 @@ def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     for left_out in range(len(passages)):
         others = [text for place, text in enumerate(passages) if place != left_out]
         reply: prompts.EvidenceReply = yield prompts.evidence_request(question, others)
-        if _says(reply, question, whole=True):
+        if (yield from _says(reply, question, whole=True)):
             return {question.id: f"can be answered without passage {left_out + 1}: “{_shown(reply.answer)}”"}
+    return {question.id: ""}
+
+
+def _elsewhere(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Ask whether other chunks that retrievers find answer the question in another way: then it has two answers."""
+    [question] = questions
+    candidates = contexts[question.id].candidates
+    for numbered in _packed(candidates):
+        reply: prompts.ElsewhereReply = yield prompts.elsewhere_request(question, numbered)
+        other = next((row for row in reply.rows if row.passage in numbered and row.answers and row.differs), None)
+        if other is not None:
+            quote = f": “{_shown(other.quote)}”" if other.quote.strip() else ""
+            return {question.id: f"a chunk of “{candidates[other.passage - 1].document}” answers it differently{quote}"}
     return {question.id: ""}
 
 
@@ -276,7 +312,7 @@ def _no_answer(_: Sequence[Question]) -> prompts.EvidenceReply:
 
 CHECKS: Mapping[str, Check] = {
     "alone": Check(
-        "Understood without the passage, not answered without the documents",
+        "Understood without the passage",
         prompts.VERSIONS["alone"],
         lambda question, context: True,
         _alone,
@@ -306,6 +342,18 @@ CHECKS: Mapping[str, Check] = {
             rows=[
                 prompts.TimeRow(passage=number, tells=True, same=number == 1)
                 for number in range(1, prompts.MOST_CANDIDATES + 1)
+            ]
+        ),
+    ),
+    "elsewhere": Check(
+        "Not answered differently by other chunks",
+        prompts.VERSIONS["elsewhere"],
+        lambda question, context: not unanswerable(question) and bool(context.candidates),
+        _elsewhere,
+        lambda questions: prompts.ElsewhereReply(
+            rows=[
+                prompts.ElsewhereRow(passage=number, answers=False, differs=False, quote="")
+                for number in range(1, 2 * ELSEWHERE + 1)
             ]
         ),
     ),
@@ -378,6 +426,7 @@ class _Session:
     tally: Tally
     reasons: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
 
     def run(self, window: Sequence[Question]) -> None:
         """Make all checks of the questions of a window."""
@@ -392,7 +441,8 @@ class _Session:
             found = self._known(name, check, concerned)
             unknown = [question for question in concerned if question.id not in found]
             found |= self._talked(name, check, _batches(unknown, check.together))
-            self.reasons |= {question_id: reason for question_id, reason in found.items() if reason}
+            self.notes |= {question_id: why for question_id, why in found.items() if why.startswith(KNOWN)}
+            self.reasons |= {i: why for i, why in found.items() if why and not why.startswith(KNOWN)}
             standing = [q for q in standing if q.id not in self.reasons and q.id not in self.failures]
         self.reasons |= {question.id: "" for question in standing}
 
@@ -449,15 +499,15 @@ def _outcome(question: Question, session: _Session, model: str, keys: Sequence[s
     reason = session.reasons.get(question.id)
     if reason is None:
         return unverified(question, without_keys(session.failures[question.id], keys))
-    return decided(question, model, without_keys(reason, keys))
+    return decided(question, model, without_keys(reason, keys), without_keys(session.notes.get(question.id, ""), keys))
 
 
-def decided(question: Question, verifier: str, fault: str) -> Question:
-    """Return a question after its verification, which found the `fault`, "" for none.
+def decided(question: Question, verifier: str, fault: str, known: str = "") -> Question:
+    """Return a question after its verification, which found the `fault`, "" for none; `known` is noted beside it.
 
     A question with a fault is rejected, unless a person accepted it: then its reason tells the fault.
     """
-    note = _note(question)
+    note = _joined(_note(question), known)
     if fault and question.status == "accepted":
         return replace(question, verified_by=verifier, reason=_joined(note, f"{FAULT}{fault}"))
     status = "rejected" if fault else question.status
@@ -475,7 +525,7 @@ def _joined(*parts: str) -> str:
 
 def _note(question: Question) -> str:
     """Return what a question's reason said before its verification was tried."""
-    return question.reason.partition(UNVERIFIED)[0].partition(FAULT)[0].rstrip("; ")
+    return re.split(f"{UNVERIFIED}|{FAULT}|{KNOWN}", question.reason)[0].rstrip("; ")
 
 
 def waiting(questions: Iterable[Question], *, again: bool = False) -> list[Question]:
@@ -534,7 +584,15 @@ class _DryRun:
                 self._cached += 1
                 yield self._client.ask(request)
                 continue
-            reply = check.placeholder(some)
+            same = ComparisonReply(
+                answer_claims=[],
+                reference_claims=[],
+                reason="",
+                equivalence="equivalent",
+                completeness=1,
+                conciseness=1,
+            )
+            reply = same if request.reply is ComparisonReply else check.placeholder(some)
             text = reply.model_dump_json()
             counts = (
                 sum(fitting.estimate(m["content"]) for m in request.messages),

@@ -9,11 +9,12 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from ragviz.core.question import Question
+from ragviz.judging.comparison import ComparisonReply, comparison_request
 from ragviz.judging.texts import THOUGHT, bounded, judge_request
 from ragviz.models.requests import Request
 from ragviz.text import language
 
-VERSIONS: Mapping[str, str] = {"alone": "1", "evidence": "1", "candidates": "1", "times": "1"}
+VERSIONS: Mapping[str, str] = {"alone": "2", "evidence": "2", "candidates": "1", "times": "1", "elsewhere": "1"}
 """Version of each prompt."""
 
 TOGETHER = 10
@@ -60,6 +61,21 @@ class CandidatesReply(BaseModel):
     """A row for every passage."""
 
     rows: list[CandidateRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
+
+
+class ElsewhereRow(BaseModel):
+    """What one other passage says to the question."""
+
+    passage: int = Field(description="Number of the passage.")
+    answers: bool = Field(description="Whether it tells what the question asks for, of exactly what it names.")
+    differs: bool = Field(description="Whether what it tells contradicts the answer.")
+    quote: str = Field(description="The words of the passage that tell it, copied; empty when it does not.")
+
+
+class ElsewhereReply(BaseModel):
+    """A row for every passage."""
+
+    rows: list[ElsewhereRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
 
 
 class TimeRow(BaseModel):
@@ -126,6 +142,23 @@ CANDIDATES = {
 - quote：说明它的原文，逐字照抄；没有则留空。""",
 }
 
+ELSEWHERE = {
+    "en": """You check whether other passages answer a question in another way. {data}
+"passages" holds passages under their numbers, "question" the question, "expected" the answer that is expected. Give one
+row for every passage:
+- answers: true when the passage tells what the question asks for, of exactly the thing and the time that it names. A
+  passage on the same subject that does not is false.
+- differs: true when it answers the question, and somebody who read it would give another answer than "expected". More
+  detail, other words or a part of the answer are no difference.
+- quote: the words of the passage that tell it, copied; empty when it does not.""",
+    "zh": """你要判断其他段落是否对一个问题给出了不同的回答。{data}
+“passages”是带编号的段落，“question”是问题，“expected”是预期的答案。每个段落给出一行：
+- answers：该段落说明了问题所问的内容，而且正是问题所说的对象和时间，则为 true；主题相同但没有说明的为 false。
+- differs：该段落回答了问题，而读到它的人会给出与“expected”不同的答案，则为 true。
+  更详细、措辞不同或只是答案的一部分，不算不同。
+- quote：说明它的原文，逐字照抄；没有则留空。""",
+}
+
 TIMES = {
     "en": """You check passages of documents of different times or versions. {data}
 "passages" holds passages under their numbers, "question" a question about what holds at one time or in one version,
@@ -176,6 +209,19 @@ def candidates_request(question: Question, passages: Mapping[int, str]) -> Reque
     texts = {"passages": {str(number): text for number, text in passages.items()}, **_conversation(question)}
     request = judge_request(CANDIDATES, texts, CandidatesReply, "\n".join(passages.values()))
     return replace(request, max_tokens=THOUGHT + ROW * len(passages))
+
+
+def elsewhere_request(question: Question, passages: Mapping[int, str]) -> Request[ElsewhereReply]:
+    """Build the request whether other `passages`, by number, answer a question, and in another way."""
+    numbered = {str(number): text for number, text in passages.items()}
+    texts = {"passages": numbered, **_conversation(question), "expected": question.answer}
+    request = judge_request(ELSEWHERE, texts, ElsewhereReply, "\n".join(passages.values()))
+    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
+
+
+def same_request(question: Question, answer: str) -> Request[ComparisonReply]:
+    """Build the request of the judging step that compares an answer with the reference as wholes."""
+    return comparison_request(question.query, (answer, question.answer), {}, {})
 
 
 def times_request(question: Question, passages: Mapping[int, str]) -> Request[TimesReply]:

@@ -20,7 +20,6 @@ from itertools import islice
 
 from ragviz.core.question import Question
 from ragviz.generation import rejection
-from ragviz.generation.answer_agreement import numbers
 from ragviz.generation.verification import (
     WINDOW,
     Context,
@@ -30,6 +29,7 @@ from ragviz.generation.verification import (
     unverified,
 )
 from ragviz.text import language, prose
+from ragviz.text.numerals import numbers
 from ragviz.text.stems import content_words, stem
 
 RULES = "rules"

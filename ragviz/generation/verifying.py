@@ -116,7 +116,7 @@ def verify_questions(
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending, tally = workspace.spending(question_set.id, budget), Tally()
-    contexts = contexts_of(workspace, info, spending)
+    contexts = contexts_of(workspace, info, spending, model=client is not None)
     if client is None:
         outcomes = verified_by_rules.verify(waiting, contexts)
     else:
@@ -287,38 +287,55 @@ def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
     return breaker.watching(asker.Asker(plan), VERDICTS)
 
 
-def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:
+def contexts_of(
+    workspace: Workspace, info: IndexInfo, spending: Spending | None = None, *, model: bool = True
+) -> Contexts:
     """Return what finds the contexts of questions in an index; new embeddings are recorded in `spending`.
 
     The passage of a piece of evidence is what it tells, not what else its chunk holds. Candidates are the best chunks
-    of BM25, and of kNN where the index has vectors.
+    of BM25, and of kNN where the index has vectors: of a question with evidence, where a `model` reads them, the first
+    `verification.ELSEWHERE` of each without any of it.
     """
     retrievers: list[Retriever] = []
 
     def contexts(questions: Sequence[Question]) -> dict[str, Context]:
-        unanswered = [question for question in questions if unanswerable(question)]
-        if unanswered and not retrievers:
+        if not retrievers:
             names = ("bm25", "knn") if info.config.embedder else ("bm25",)
             retrievers.extend(search.retriever(workspace, info, name, spending=spending) for name in names)
-        found = dict(_candidates(workspace, info, retrievers, unanswered)) if unanswered else {}
-        answered = [question for question in questions if question.id not in found]
-        return found | dict(_passages(workspace, info, answered))
+        answered = [question for question in questions if not unanswerable(question)]
+        found = dict(_passages(workspace, info, answered))
+        asked = [
+            question for question in questions if unanswerable(question) or (model and found[question.id].passages)
+        ]
+        for question_id, candidates in _candidates(workspace, info, retrievers, asked):
+            found[question_id] = replace(found.get(question_id, Context()), candidates=candidates)
+        return found
 
     return contexts
 
 
 def _candidates(
     workspace: Workspace, info: IndexInfo, retrievers: Sequence[Retriever], questions: Sequence[Question]
-) -> Iterator[tuple[str, Context]]:
-    """Yield the context of each question that nothing is to answer: chunks of all retrievers, the best first."""
+) -> Iterator[tuple[str, tuple[Candidate, ...]]]:
+    """Yield the candidates of each question: chunks of all retrievers, the best first, without its evidence."""
+    if not questions:
+        return
     rankings = [retriever([question.query for question in questions], CANDIDATES) for retriever in retrievers]
     for question, *ranked in zip(questions, *rankings, strict=True):
-        hits = {hit.chunk_id: hit for hit in sorted((h for r in ranked for h in r.hits()), key=lambda hit: hit.rank)}
+        spans = [span for group in question.evidence for span in group]
+        most = CANDIDATES if unanswerable(question) else verification.ELSEWHERE
+        others = ([hit for hit in each.hits() if not _holds(hit.chunk_id, spans)][:most] for each in ranked)
+        hits = {hit.chunk_id: hit for hit in sorted((hit for some in others for hit in some), key=lambda hit: hit.rank)}
         chunks = search.with_chunks(workspace, info.corpus_id, list(hits.values()))
-        yield (
-            question.id,
-            Context(candidates=tuple(Candidate(unmarked(c.document_name), c.chunk.text) for c in chunks if c.chunk)),
-        )
+        yield question.id, tuple(Candidate(unmarked(c.document_name), c.chunk.text) for c in chunks if c.chunk)
+
+
+def _holds(chunk_id: str, spans: Sequence[Span]) -> bool:
+    """Return whether a chunk holds a part of any span."""
+    place = Chunk.parse_id(chunk_id)
+    return place is not None and any(
+        place[0] == span.document_id and place[1] < span.end and span.start < place[2] for span in spans
+    )
 
 
 def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Question]) -> Iterator[tuple[str, Context]]:

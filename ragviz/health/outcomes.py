@@ -21,7 +21,7 @@ def without_documents(material: Material) -> Found:
         if not verified:
             return Found(unknown=f"Not known: {HOW_CLOSED}")
         asked = f"{verified:,} of {len(material.subjects):,} questions were verified by a model"
-        note = f"{asked}: those that it answered without documents were rejected."
+        note = f"{asked}: the reason of those that it answered without documents says so."
         others = len(material.subjects) - verified
         return Found(unknown=f"Not known of {others:,} questions: {HOW_CLOSED}" if others else "", note=note)
     findings = []
