@@ -155,7 +155,7 @@ def _explain() -> None:
         "for: fewer questions than wanted rather than many of one template."
     )
     if settings.model_configured:
-        st.markdown(f"**Model**: {plain(settings.model)} writes them, and verifies them in about three more calls each.")
+        st.markdown(f"**Model**: {plain(settings.model)} writes them, and verifies them in three or four more calls.")
     else:
         st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
     st.caption(
