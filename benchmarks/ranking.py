@@ -19,7 +19,7 @@ from ragviz.core.digests import digest
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.span import Evidence, Span
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import measure, read
+from ragviz.metrics.rank_metrics import measure, read
 from ragviz.metrics.registry import METRICS
 
 QUESTIONS, RESULTS, CHUNKS, DEPTH, ROUNDS = 10_000, 100, 20_000, 50, 9

@@ -20,7 +20,7 @@ from ragviz.ui import (
     question_table,
     wording,
 )
-from ragviz.ui.claims import chosen_claim
+from ragviz.ui.claim_marks import chosen_claim
 from ragviz.ui.kit import heading, notices
 
 TABS = ("Case", questeval_tab.NAME, "Judge calls")

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import evaluate, outcomes, verdict
+from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
 from ragviz.index import chunking
@@ -48,9 +48,9 @@ def verdict_line(run: Run, summary: Summary) -> None:
     """Draw the verdict in words, from what the page shows at this k."""
     k = summary.k
     answers_k = k if judgements.answered_at(run, k) else run.config.k
-    answers = verdict.answers_of(judgement.causes, judgement.rulings, answers_k)
+    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, answers_k)
     cut = run.provenance["index_config"]
-    measured = verdict.Measured(
+    measured = run_verdict.Measured(
         k,
         summary.ranks,
         summary.metrics.get(label("all_groups", k)),
@@ -59,7 +59,7 @@ def verdict_line(run: Run, summary: Summary) -> None:
         judgement.claims,
         bool(cut and cut["embedder"]),
     )
-    sentence = verdict.verdict(measured, run.config).sentence
+    sentence = run_verdict.verdict(measured, run.config).sentence
     if summary.n and not measurements.unranked_words(run):
         best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
         sentence = " ".join(filter(None, [sentence, escape(best)]))

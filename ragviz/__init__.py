@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragviz.core.errors import RagvizError
     from ragviz.library.project import Project, open  # noqa: A004
-    from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
+    from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run
 
 __version__ = "0.1.0"
 __all__ = ["Comparison", "Documents", "Index", "Project", "QuestionSet", "RagvizError", "Run", "open"]
@@ -28,7 +28,7 @@ if not TYPE_CHECKING:  # else mypy would take any name for one of these
         """Load a name of `__all__` when it is first used."""
         if name not in __all__:
             raise AttributeError(f"module 'ragviz' has no attribute '{name}'")
-        return getattr(import_module(_FILES.get(name, "ragviz.library.results")), name)
+        return getattr(import_module(_FILES.get(name, "ragviz.library.project_results")), name)
 
     def __dir__() -> list[str]:
         """Return the public names, loaded or not."""

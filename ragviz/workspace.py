@@ -78,7 +78,7 @@ class Workspace:
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index `name` on its backend; UsageError when the backend does not support the configuration."""
-        from ragviz.backends.opening import open_index
+        from ragviz.backends.index_opening import open_index
 
         key = self.settings.elasticsearch_api_key
         return open_index(

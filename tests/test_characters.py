@@ -18,7 +18,7 @@ from ragviz.metrics.characters import (
     chroma_precision,
     measure_characters,
 )
-from ragviz.metrics.ranking import read
+from ragviz.metrics.rank_metrics import read
 
 FUNCTIONS = (character_recall, character_precision, character_iou, chroma_precision, chroma_iou)
 

@@ -8,7 +8,7 @@ import pytest
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.question import Question
 from ragviz.core.span import Span
-from ragviz.documents import corpora, kinds, parsing, texts
+from ragviz.documents import corpora, kinds, parsing, text_files
 from ragviz.index import indexing
 
 
@@ -132,7 +132,7 @@ def test_an_error_of_a_reader_is_that_file_s_error(workspace, corpus, tmp_path, 
 
 def test_text_and_pages_are_read_in_a_child_process(workspace, corpus, monkeypatch):
     """However small: a failure of a reader costs its process only."""
-    monkeypatch.setitem(texts.READERS, "text", None)
-    monkeypatch.setitem(texts.READERS, "html", None)
+    monkeypatch.setitem(text_files.READERS, "text", None)
+    monkeypatch.setitem(text_files.READERS, "html", None)
     for name, data in (("a.txt", b"Text."), ("a.html", b"<p>Text.")):
         assert corpora.add_file(workspace, corpus, name, data).status == "added"

@@ -19,7 +19,7 @@ from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange, interchange
-from ragviz.questions.formats import files, registry
+from ragviz.questions.formats import files, set_formats
 from ragviz.questions.formats.located import located
 from ragviz.runs import running, summaries
 from ragviz.workspace import Workspace
@@ -480,7 +480,7 @@ def test_jsonl_and_csv_lose_nothing(questions):
 
 def test_formats_are_recognised():
     def look(name, text):
-        return registry.recognised(files.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
+        return set_formats.recognised(files.from_bytes(name, text if isinstance(text, bytes) else text.encode()))
 
     assert look("q.jsonl", '{"question": "A?"}') == "jsonl"
     assert look("q.csv", "question,answer\nA?,B\n") == "csv"

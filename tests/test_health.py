@@ -22,9 +22,9 @@ from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
 from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
-from ragviz.health.checks import CHECKS
 from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
-from ragviz.health.words import Weights, content, weights_of
+from ragviz.health.set_checks import CHECKS
+from ragviz.health.word_weights import Weights, content, weights_of
 from ragviz.index import indexing
 from ragviz.questions import exchange, staleness
 from ragviz.runs import running

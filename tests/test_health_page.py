@@ -4,7 +4,7 @@ import pytest
 
 from ragviz.core.question import Question
 from ragviz.health import quarantine
-from ragviz.health.checks import CHECKS
+from ragviz.health.set_checks import CHECKS
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from ragviz.backends.opening import open_index
+from ragviz.backends.index_opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError

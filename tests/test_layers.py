@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import get_args
@@ -46,7 +47,7 @@ __init__ __main__
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
-REGISTRIES = "targets.logged_file targets.target questions.formats.registry questions.formats.input_file"
+REGISTRIES = "targets.logged_file targets.target questions.formats.set_formats questions.formats.input_file"
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store core workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""
@@ -100,6 +101,11 @@ def test_folders_are_loaded_without_their_files():
     "`cli/__init__.py`."""
     folders = [file for file in FILES if file.endswith(".__init__") and folder_of(file) not in ("cli", "sample")]
     assert not {file for file in folders if imported(file)}
+
+
+def test_a_basename_stands_once():
+    names = Counter(file.rpartition(".")[2] for file in FILES)
+    assert [name for name, times in names.items() if times > 1 and not name.startswith("__")] == []
 
 
 @pytest.mark.parametrize("file", [file for file in FILES if folder_of(file) != "ui"])

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, losses, outcomes
-from ragviz.analysis.verdict import Answers, Measured, Verdict, answers_of, verdict
+from ragviz.analysis.run_verdict import Answers, Measured, Verdict, answers_of, verdict
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.runs import judgements
 from ragviz.stats import intervals
 
@@ -46,8 +46,8 @@ def test_the_causes_of_loss_are_the_outcomes_of_the_ranking_at_every_k(drawn, k)
     """Two independent computations agree: outcomes by arrays of ranks, causes question by question from the chunks."""
     results = [found(f"q{i}", "".join(ids[:DEPTH]), *groups) for i, (ids, groups) in enumerate(drawn)]
     questions = [asked(f"q{i}", *groups) for i, (_, groups) in enumerate(drawn)]
-    table = ranking.measure(ranking.read(results, DEPTH))
-    counts = outcomes.count(ranking.ranks(table), k)
+    table = rank_metrics.measure(rank_metrics.read(results, DEPTH))
+    counts = outcomes.count(rank_metrics.ranks(table), k)
     causes = list(diagnose.attribute_failures(questions, results, k).values())
     assert counts.total == len(results)
     assert counts.missed == causes.count("not_parsed") + causes.count("not_retrieved")

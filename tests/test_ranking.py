@@ -13,7 +13,7 @@ import pytrec_eval
 
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import scores
 
 OWN = Path(__file__).parent / "data" / "trec"
@@ -22,7 +22,7 @@ public = pytest.mark.skipif(not TREC.exists(), reason=f"no {TREC}")
 
 
 def measure(results, depth):
-    return ranking.measure(ranking.read(results, depth))
+    return rank_metrics.measure(rank_metrics.read(results, depth))
 
 
 def retrieved(question_id, ids, *groups):
@@ -87,13 +87,13 @@ def test_group_without_gold_chunks_is_never_found():
 def test_unanswerable_questions_are_counted_apart():
     table = measure([retrieved("a", "xyz", "x"), retrieved("b", "xyz"), retrieved("c", "xyz", "q")], 3)
     assert (table.question_ids, table.unranked) == (("a", "c"), ("b",))
-    assert ranking.ranks(table).tolist() == [1, 0]
+    assert rank_metrics.ranks(table).tolist() == [1, 0]
 
 
 def test_short_and_empty_rankings_still_divide_by_k():
     table = measure([retrieved("a", "x", "x"), retrieved("b", "", "x")], 4)
-    assert ranking.precision(table).tolist() == [[1, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 0]]
-    assert ranking.recall(table)[:, 3].tolist() == [1, 0]
+    assert rank_metrics.precision(table).tolist() == [[1, 1 / 2, 1 / 3, 1 / 4], [0, 0, 0, 0]]
+    assert rank_metrics.recall(table)[:, 3].tolist() == [1, 0]
 
 
 def test_no_questions_give_empty_arrays_and_no_warnings():
@@ -102,7 +102,7 @@ def test_no_questions_give_empty_arrays_and_no_warnings():
         for results in ([], [retrieved("unanswerable", "abc")]):
             table = measure(results, 4)
             assert all(values.shape == (0,) for values in scores(table, 2).values())
-            assert ranking.rank_counts(table) == {"1": 0, "2": 0, "3": 0, "4": 0, "miss": 0}
+            assert rank_metrics.rank_counts(table) == {"1": 0, "2": 0, "3": 0, "4": 0, "miss": 0}
 
 
 def test_wrong_input_is_refused():
@@ -173,9 +173,9 @@ def test_graded_judgements_by_hand():
     result = replace(retrieved("q", "acb", "a", "b", "x"), grades={"b": 3.0, "x": 2.0})
     table = measure([result, retrieved("plain", "ab", "b")], 3)
     ideal = 3 + 2 / math.log2(3) + 1 / 2
-    assert ranking.ndcg(table)[0] == pytest.approx([1 / 3, 1 / (3 + 2 / math.log2(3)), (1 + 3 / 2) / ideal])
-    assert ranking.ndcg(table)[1] == pytest.approx([0, 1 / math.log2(3), 1 / math.log2(3)])
-    assert ranking.recall(table)[0] == pytest.approx([1 / 3, 1 / 3, 2 / 3])  # grades weigh in nDCG alone
+    assert rank_metrics.ndcg(table)[0] == pytest.approx([1 / 3, 1 / (3 + 2 / math.log2(3)), (1 + 3 / 2) / ideal])
+    assert rank_metrics.ndcg(table)[1] == pytest.approx([0, 1 / math.log2(3), 1 / math.log2(3)])
+    assert rank_metrics.recall(table)[0] == pytest.approx([1 / 3, 1 / 3, 2 / 3])  # grades weigh in nDCG alone
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -189,7 +189,7 @@ def test_graded_ndcg_equals_pytrec_eval_and_ir_measures(seed):
     assert_graded_ndcg(results, qrels, run, 20)
     pairs = {k: ir_measures.nDCG @ k for k in CUTS}
     expected = ir_measures.calc_aggregate(list(pairs.values()), qrels, run)
-    ndcg = ranking.ndcg(measure(results, 20))
+    ndcg = rank_metrics.ndcg(measure(results, 20))
     for k, theirs in pairs.items():
         assert ndcg[:, k - 1].mean() == pytest.approx(expected[theirs]), k
 
@@ -202,7 +202,7 @@ def assert_graded_ndcg(results, qrels, run, depth):
     table = measure(results, depth)
     for k in CUTS:
         theirs = [expected.get(name, {}).get(f"ndcg_cut_{k}", 0.0) for name in table.question_ids]
-        np.testing.assert_allclose(ranking.ndcg(table)[:, k - 1], theirs, atol=1e-9, err_msg=str(k))
+        np.testing.assert_allclose(rank_metrics.ndcg(table)[:, k - 1], theirs, atol=1e-9, err_msg=str(k))
 
 
 def test_recall_with_single_chunk_groups_is_chunk_recall():
@@ -211,7 +211,7 @@ def test_recall_with_single_chunk_groups_is_chunk_recall():
         for result in random_results(random.Random(5))
     ]
     table = measure(results, 20)
-    np.testing.assert_allclose(ranking.recall(table), ranking.chunk_recall(table))
+    np.testing.assert_allclose(rank_metrics.recall(table), rank_metrics.chunk_recall(table))
 
 
 @pytest.mark.parametrize(
@@ -246,9 +246,9 @@ def test_evidence_is_found_at_the_rank_of_its_last_passage():
     """By hand: of q's three passages the chunks come at ranks 2, 5 and 3; r lacks one of two; s has one, at 4."""
     results = [retrieved("q", "abcde", "b", "e", "dc"), retrieved("r", "abc", "a", "z"), retrieved("s", "wxyz", "z")]
     table = measure(results, 5)
-    assert ranking.ranks(table).tolist() == [5, 0, 4]
-    assert ranking.first_ranks(table).tolist() == [2, 1, 4]
-    assert ranking.reciprocal_rank(table).tolist() == [1 / 2, 1, 1 / 4]
+    assert rank_metrics.ranks(table).tolist() == [5, 0, 4]
+    assert rank_metrics.first_ranks(table).tolist() == [2, 1, 4]
+    assert rank_metrics.reciprocal_rank(table).tolist() == [1 / 2, 1, 1 / 4]
     for k in range(1, 6):
-        found = [0 < rank <= k for rank in ranking.ranks(table).tolist()]
-        assert found == ranking.all_groups(table)[:, k - 1].astype(bool).tolist()
+        found = [0 < rank <= k for rank in rank_metrics.ranks(table).tolist()]
+        assert found == rank_metrics.all_groups(table)[:, k - 1].astype(bool).tolist()

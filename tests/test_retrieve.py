@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.backends.opening import open_index
+from ragviz.backends.index_opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import ModelError, UsageError

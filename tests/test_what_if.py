@@ -16,17 +16,17 @@ from ragviz.core.settings import Settings
 from ragviz.core.split import Split
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange, splits
 from ragviz.runs import judgements, measurements, running, searched_again
-from ragviz.runs import what_if as what_ifs
+from ragviz.runs import what_if_of_run as what_ifs
 from ragviz.stats.clusters import apart, numbered
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
 
 def read_off(results: list[Retrieved], depth: int, sizes: dict[str, int] | None = None) -> what_if.Reading:
-    rankings = ranking.read(results, depth)
+    rankings = rank_metrics.read(results, depth)
     return what_if.reading(rankings, what_if.stored_scores(rankings), sizes)
 
 
@@ -63,8 +63,8 @@ def test_without_threshold_and_budget_it_is_what_a_run_measures():
     for k in range(1, 5):
         values = what_if.measure(read, Choices(k))
         for name in ("recall", "precision", "f1"):
-            assert values[name] == pytest.approx(ranking.RANKING[name].function(read.table)[:, k - 1])
-        assert values["mrr"] == pytest.approx(ranking.reciprocal_rank(read.table))
+            assert values[name] == pytest.approx(rank_metrics.RANKING[name].function(read.table)[:, k - 1])
+        assert values["mrr"] == pytest.approx(rank_metrics.reciprocal_rank(read.table))
 
 
 def test_effects_are_paired_by_question():

@@ -10,7 +10,7 @@ from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.questions import exchange
-from ragviz.runs import running, searched_again, what_if
+from ragviz.runs import running, searched_again, what_if_of_run
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -41,15 +41,15 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             )
             done = searched_again.search_again(workspace, run, "exact")
             assert done["embedded"] == 0
-            pairs = what_if.pairs_of(workspace, run)
-            stored = what_if.stored_of(workspace, run, pairs)
+            pairs = what_if_of_run.pairs_of(workspace, run)
+            stored = what_if_of_run.stored_of(workspace, run, pairs)
             questions = [question for question, _ in pairs if question.evidence]
             found = searched_again.exact_of(workspace, run, questions)
             assert found is not None
             exactly = [result.ranking for result in workspace.store.rankings.all(flat.id) if result.gold]
             for ours, theirs in zip(found.rankings, exactly, strict=True):
                 assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
-            known = what_if.losses(workspace, stored, pairs, 3)
+            known = what_if_of_run.losses(workspace, stored, pairs, 3)
             assert known is not None
             compared, asked = known
             recalls = [

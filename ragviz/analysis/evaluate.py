@@ -15,9 +15,9 @@ from ragviz.core.call import Estimate
 from ragviz.core.question import Question, QuestionKind
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.ranking import RANKING, RankTable
+from ragviz.metrics.rank_metrics import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.stats import intervals
@@ -78,8 +78,8 @@ def summarise(
     curves: bool = True,
 ) -> Summary:
     """Measure rankings against their gold chunks: every metric at `k`, and `curves` for every k up to `depth`."""
-    rankings = ranking.read(results, depth)
-    table = ranking.measure(rankings)
+    rankings = rank_metrics.read(results, depth)
+    table = rank_metrics.measure(rankings)
     evidence = {question.id: question.evidence for question in questions}
     kinds = {question.id: question.kind for question in questions}
     reference_only = sum(kinds.get(question_id) == "reference" for question_id in table.unranked)
@@ -93,15 +93,15 @@ def summarise(
         reference_only=reference_only,
         k=k,
         depth=depth,
-        ranks=ranking.ranks(table),
-        rank_counts=ranking.rank_counts(table),
+        ranks=rank_metrics.ranks(table),
+        rank_counts=rank_metrics.rank_counts(table),
         scores=per_question,
         metrics=intervals.estimates(per_question, clusters, seed=seed),
         curves=_curves(table, clusters, seed) if curves else {},
     )
 
 
-def _curves(table: ranking.RankTable, clusters: Clusters, seed: int) -> dict[str, Band]:
+def _curves(table: rank_metrics.RankTable, clusters: Clusters, seed: int) -> dict[str, Band]:
     if not table.question_ids:
         return {}
     bands = intervals.bands(np.hstack([of(table) for of in CURVES.values()]), clusters, seed=seed)

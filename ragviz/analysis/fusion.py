@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.metrics import ranking
-from ragviz.metrics.ranking import Rankings
+from ragviz.metrics import rank_metrics
+from ragviz.metrics.rank_metrics import Rankings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -91,7 +91,7 @@ def rankings(both: Candidates, constant: int, own: Rankings) -> tuple[Rankings, 
     """Fuse for the questions of the rankings that a run stored, `own`, to the same depth; with the scores."""
     chunks, scores = fused(both, constant, own.depth)
     number = {chunk_id: place for place, chunk_id in enumerate(both.ids)}
-    return ranking.numbered(own.results, own.unranked, number, chunks), scores
+    return rank_metrics.numbered(own.results, own.unranked, number, chunks), scores
 
 
 def unequal(both: Candidates, constant: int, results: Sequence[Retrieved], depth: int) -> int:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis import settings
+from ragviz.analysis import differing
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
 from ragviz.core.span import Evidence
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
 from ragviz.metrics.registry import scores
@@ -41,10 +41,10 @@ def measured(
         UsageError: `k` is not between 1 and `depth`.
 
     """
-    rankings = ranking.read(results, depth)
-    table = ranking.measure(rankings)
+    rankings = rank_metrics.read(results, depth)
+    table = rank_metrics.measure(rankings)
     characters = measure_characters(rankings, evidence, k) if evidence else None
-    return Measured(table.question_ids, ranking.ranks(table), scores(table, k, characters=characters))
+    return Measured(table.question_ids, rank_metrics.ranks(table), scores(table, k, characters=characters))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +106,7 @@ def settings_that_differ(sides: Sequence[RunSide]) -> tuple[Setting, ...]:
     flat = [dict(_flat(side.config)) for side in sides]
     rows = []
     for key in dict.fromkeys(key for config in flat for key in config):
-        uses = [settings.used(key, side.config) for side in sides]
+        uses = [differing.used(key, side.config) for side in sides]
         values = tuple(config.get(key) if use else None for config, use in zip(flat, uses, strict=True))
         used = [value for value, use in zip(values, uses, strict=True) if use]
         if any(value != used[0] for value in used):

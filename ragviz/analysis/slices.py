@@ -21,7 +21,7 @@ from ragviz.stats.clusters import FEW
 from ragviz.stats.corrections import benjamini_hochberg
 from ragviz.stats.differences import Difference, paired_differences
 from ragviz.text import language
-from ragviz.text.differences import word_count
+from ragviz.text.word_changes import word_count
 
 SMALL = 6
 """Parts of fewer questions are not judged: 5 questions cannot reach p < 0.05 by sign flips, whatever they say."""

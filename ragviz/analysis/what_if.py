@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ragviz.core.call import Estimate
 from ragviz.core.errors import UsageError
-from ragviz.metrics import ranking
-from ragviz.metrics.ranking import Rankings, RankTable
+from ragviz.metrics import rank_metrics
+from ragviz.metrics.rank_metrics import Rankings, RankTable
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import paired_differences
@@ -60,7 +60,7 @@ def reading(rankings: Rankings, scores: Floats, sizes: Mapping[str, int] | None)
     if sizes is not None and all(map(sizes.__contains__, rankings.number)):
         of_number = np.array([*map(sizes.__getitem__, rankings.number), 0], dtype=np.int64)  # the last is -1's
         tokens = of_number[rankings.chunks].cumsum(axis=1)
-    return Reading(ranking.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
+    return Reading(rank_metrics.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
 
 
 def stored_scores(rankings: Rankings) -> Floats:
@@ -119,7 +119,7 @@ def measure(read: Reading, choices: Choices) -> dict[str, Floats]:
     precision = gold / np.maximum(choices.k - (np.minimum(choices.k, read.lengths) - most), 1)
     both = recall + precision
     f1 = np.divide(2 * recall * precision, both, out=np.zeros_like(both), where=both > 0)
-    first = ranking.first_ranks(table)
+    first = rank_metrics.first_ranks(table)
     if choices.threshold is not None:
         first = np.where(first <= (read.scores >= choices.threshold).sum(axis=1), first, 0)
     values = {

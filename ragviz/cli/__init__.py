@@ -13,34 +13,34 @@ from typing import Annotated
 import typer
 
 from ragviz.cli import (
-    check,
-    competition,
+    check_commands,
+    competition_commands,
     console,
-    drill,
-    experiments,
-    health,
+    drill_commands,
+    experiments_commands,
+    health_commands,
     options,
-    report,
-    rescue,
-    results,
-    run,
-    verification,
-    versions,
-    what_if,
+    report_commands,
+    rescue_commands,
+    results_commands,
+    run_commands,
+    verification_commands,
+    versions_commands,
+    what_if_commands,
 )
 from ragviz.cli.console import Json
-from ragviz.cli.corpus import corpus_app
-from ragviz.cli.index import index_app
+from ragviz.cli.corpus_commands import corpus_app
+from ragviz.cli.index_commands import index_app
 from ragviz.cli.lazy import corpus_verbs, queue, state, worker
-from ragviz.cli.questions import questions_app
-from ragviz.cli.runs import runs_app
-from ragviz.cli.settings import prices_app, settings_app
+from ragviz.cli.questions_commands import questions_app
+from ragviz.cli.runs_commands import runs_app
+from ragviz.cli.settings_commands import prices_app, settings_app
 from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.installation import dashboard_folder
 
-OF_QUESTIONS = (versions, drill, health, verification)
+OF_QUESTIONS = (versions_commands, drill_commands, health_commands, verification_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
-OF_RUNS = (competition,)
+OF_RUNS = (competition_commands,)
 """Files that add their commands to `ragviz runs` when they are imported."""
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")
@@ -107,22 +107,22 @@ def list_jobs(
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 
-app.command("run", cls=options.DeclaredCommand)(run.run_questions)
-app.command("judge")(run.judge)
-app.command("rejudge")(run.rejudge)
-app.command("results")(results.results)
-app.command("sweep", cls=options.DeclaredCommand)(experiments.sweep)
-app.command("confirm")(experiments.confirm)
-app.command("rescue")(rescue.rescue)
-app.command("what-if")(what_if.what_if)
-app.command("check")(check.check)
-app.command("inspect", cls=console.TakesIds)(results.inspect)
-app.command("compare")(results.compare)
-app.command("export")(results.export)
-app.command("report")(report.report)
+app.command("run", cls=options.DeclaredCommand)(run_commands.run_questions)
+app.command("judge")(run_commands.judge)
+app.command("rejudge")(run_commands.rejudge)
+app.command("results")(results_commands.results)
+app.command("sweep", cls=options.DeclaredCommand)(experiments_commands.sweep)
+app.command("confirm")(experiments_commands.confirm)
+app.command("rescue")(rescue_commands.rescue)
+app.command("what-if")(what_if_commands.what_if)
+app.command("check")(check_commands.check)
+app.command("inspect", cls=console.TakesIds)(results_commands.inspect)
+app.command("compare")(results_commands.compare)
+app.command("export")(results_commands.export)
+app.command("report")(report_commands.report)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
-    ("experiments", experiments.experiments_app),
+    ("experiments", experiments_commands.experiments_app),
     *(("prices", prices_app), ("settings", settings_app)),
 ):
     app.add_typer(group, name=name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ragviz.cli import console
 from ragviz.cli.lazy import compare as comparing
-from ragviz.cli.lazy import comparison_words, leaderboards, pareto, registry, settings, slices, ties
+from ragviz.cli.lazy import comparison_words, differing, leaderboards, pareto, registry, slices, ties
 
 if TYPE_CHECKING:
     from ragviz.analysis.slices import Slices
@@ -22,7 +22,7 @@ def draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, tie
     if comparison.asked:
         _say(f"All runs asked {comparison.asked}.")
     cells = [
-        (settings.title(each.key), *(settings.value_words(each.key, value) for value in each.values))
+        (differing.title(each.key), *(differing.value_words(each.key, value) for value in each.values))
         for each in comparison.settings
     ]
     console.table(("setting", *comparison.runs), cells)

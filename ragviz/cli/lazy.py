@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ragviz.analysis import compare as compare
     from ragviz.analysis import comparison_words as comparison_words
     from ragviz.analysis import diagnose as diagnose
+    from ragviz.analysis import differing as differing
     from ragviz.analysis import evaluate as evaluate
     from ragviz.analysis import leaderboards as leaderboards
     from ragviz.analysis import outcomes as outcomes
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from ragviz.analysis import pooled as pooled
     from ragviz.analysis import requirements as requirements
     from ragviz.analysis import risk_coverage as risk_coverage
-    from ragviz.analysis import settings as settings
     from ragviz.analysis import slices as slices
     from ragviz.analysis import ties as ties
     from ragviz.documents import corpora as corpora
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from ragviz.generation import plan as plan
     from ragviz.generation import plan_record as plan_record
     from ragviz.generation import verifying as verifying
-    from ragviz.health import checks as checks
     from ragviz.health import competition as competition
     from ragviz.health import contents as contents
     from ragviz.health import demand as demand
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from ragviz.health import health_sentences as health_sentences
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine
+    from ragviz.health import set_checks as set_checks
     from ragviz.health import synthetic as synthetic
     from ragviz.index import chunking as chunking
     from ragviz.index import damage as damage
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
     from ragviz.runs import summaries as summaries
     from ragviz.runs import tables as tables
     from ragviz.runs import verdicts as verdicts
-    from ragviz.runs import what_if as what_if
+    from ragviz.runs import what_if_of_run as what_if_of_run
     from ragviz.runs import what_if_words as what_if_words
     from ragviz.service import corpus_verbs as corpus_verbs
     from ragviz.service import experiment_verbs as experiment_verbs

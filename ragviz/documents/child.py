@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from ragviz.core.errors import PasswordNeeded, UnreadableFile
-from ragviz.documents import texts
+from ragviz.documents import text_files
 from ragviz.documents.kinds import KINDS, Kind, damaged
 from ragviz.documents.readers import Parts, load, read
 
@@ -236,8 +236,8 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
     title = _title_of(key)
     answer: dict[str, Any]
     try:
-        if key in texts.READERS:
-            text, warnings = texts.READERS[key](request["name"], data)
+        if key in text_files.READERS:
+            text, warnings = text_files.READERS[key](request["name"], data)
             answer, parts = {"warnings": warnings}, [text]
         else:
             kind, read_parts = read(key, data, request["password"])
@@ -246,7 +246,7 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
         _check_length(title, parts, max(CHARACTERS, len(data)))
     except UnreadableFile as error:
         # Readers of text are this package's own: refusing a file leaves them unharmed.
-        unharmed = key in texts.READERS
+        unharmed = key in text_files.READERS
         return {"error": str(error), "password": isinstance(error, PasswordNeeded), "unharmed": unharmed}, []
     except MemoryError:
         os._exit(1)

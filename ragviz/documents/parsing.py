@@ -18,7 +18,7 @@ from ragviz.core.errors import UnreadableFile
 from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
 from ragviz.documents.encoding import clean, strangeness
 from ragviz.documents.kinds import SLOW_TO_LOAD, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
-from ragviz.documents.texts import counted, listed
+from ragviz.documents.text_files import counted, listed
 
 MAX_BYTES = 200 * 2**20
 

@@ -18,10 +18,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ragviz.core.cache import Cache
 from ragviz.core.digests import digest, json_line
 from ragviz.core.errors import ModelError, RagvizError
 from ragviz.core.question import Question
+from ragviz.core.reply_cache import Cache
 from ragviz.generation import rejection
 from ragviz.generation import verification_prompts as prompts
 from ragviz.generation.drafts import Ask

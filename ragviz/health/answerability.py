@@ -17,9 +17,9 @@ import numpy as np
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
-from ragviz.health import words
+from ragviz.health import word_weights
 from ragviz.health.log_clusters import EMBEDDED, OpenCluster, Vectors, content
-from ragviz.health.words import Weights
+from ragviz.health.word_weights import Weights
 from ragviz.questions import staleness
 from ragviz.retrieval import search
 from ragviz.workspace import Workspace
@@ -78,7 +78,7 @@ def find(
     no = _spread([(q.query, q.language) for q in questions if q.kind == "unanswerable"])
     fitting = sum(vectors.fits(each.language) for each in looked)
     every = [each.words for each in clusters] + [content(q.query, q.language) for q in questions]
-    weights = words.weights_of(every)
+    weights = word_weights.weights_of(every)
     ways: dict[str, Callable[[Sequence[tuple[str, str]]], Scored]] = {
         "words": lambda texts: _by_terms(workspace, index, texts, weights, progress)
     }

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ragviz.core.digests import digest
-from ragviz.health.findings import Finding, Found
+from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Area, Material
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.stats import intervals

@@ -21,7 +21,7 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.health.altered_index import AlteredIndex, Change, read
 from ragviz.index import indexing
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.questions.interchange import documents_of
 from ragviz.retrieval.retrievers import needs
 from ragviz.runs import measurements, running, searched_again
@@ -223,8 +223,8 @@ def _without(
 
 
 def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:
-    table = ranking.measure(ranking.read(results, depth))
-    return np.asarray(ranking.RANKING["recall"].function(table)[:, k - 1], dtype=np.float64)
+    table = rank_metrics.measure(rank_metrics.read(results, depth))
+    return np.asarray(rank_metrics.RANKING["recall"].function(table)[:, k - 1], dtype=np.float64)
 
 
 def _row(name: str, measured: Sequence[Floats], places: Sequence[int]) -> Row:
@@ -244,7 +244,9 @@ def _lost(
     depth: int,
 ) -> list[Lost]:
     """Return the questions that find less than before, those lost to competition first, in order."""
-    ranks = [ranking.ranks(ranking.measure(ranking.read(results, depth))).tolist() for results in (old, now)]
+    ranks = [
+        rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(results, depth))).tolist() for results in (old, now)
+    ]
     found = []
     for place, question in enumerate(questions):
         before, after, without = (float(values[place]) for values in measured)

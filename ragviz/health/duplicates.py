@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ragviz.core.question import Question
-from ragviz.health.findings import Finding, Found
+from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material, Subject, cosine
 from ragviz.text.numerals import stated_numbers
 

@@ -12,9 +12,9 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.health import contents, material
-from ragviz.health.checks import CHECKS
 from ragviz.health.contents import Contents, Places
-from ragviz.health.findings import Finding, Found
+from ragviz.health.finding import Finding, Found
+from ragviz.health.set_checks import CHECKS
 from ragviz.workspace import Workspace
 
 FACT = "health"

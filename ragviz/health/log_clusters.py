@@ -17,7 +17,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.health import words
+from ragviz.health import word_weights as words
 from ragviz.models import weights as models
 from ragviz.questions.asked import Asked, Log, normal
 from ragviz.text import language, numerals

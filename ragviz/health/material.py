@@ -22,10 +22,10 @@ from ragviz.core.run_info import Run
 from ragviz.core.span import Span
 from ragviz.generation import plan_record, sections
 from ragviz.generation.plan_record import PlanRecord
-from ragviz.health import words
-from ragviz.health.words import Weights
+from ragviz.health import word_weights as words
+from ragviz.health.word_weights import Weights
 from ragviz.index import damage
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.models import embedding
 from ragviz.models.vectors import Vectors
 from ragviz.questions import staleness
@@ -301,8 +301,8 @@ def ways(runs: Sequence[Run]) -> list[Run]:
 
 def _outcomes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[Outcomes]:
     for run in ways(runs):
-        table = ranking.measure(ranking.read(measurements.results_of(workspace, run), run.config.depth))
-        found = [0 < rank <= run.config.k for rank in ranking.ranks(table).tolist()]
+        table = rank_metrics.measure(rank_metrics.read(measurements.results_of(workspace, run), run.config.depth))
+        found = [0 < rank <= run.config.k for rank in rank_metrics.ranks(table).tolist()]
         yield Outcomes(run.name, run.config.k, dict(zip(table.question_ids, found, strict=True)))
 
 

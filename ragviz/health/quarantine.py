@@ -8,8 +8,8 @@ from dataclasses import replace
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.health.checks import CHECKS
-from ragviz.health.findings import Found
+from ragviz.health.finding import Found
+from ragviz.health.set_checks import CHECKS
 from ragviz.workspace import Workspace
 
 PREFIX = "health: "

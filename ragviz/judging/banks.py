@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragviz.core.cache import Cache
 from ragviz.core.call import Call
 from ragviz.core.digests import digest
 from ragviz.core.errors import InputError
 from ragviz.core.question import Question
+from ragviz.core.reply_cache import Cache
 from ragviz.core.verdict import Bank, BankItem
 from ragviz.judging import extractive_questeval, quest_prompts
 from ragviz.text import language as languages

@@ -12,10 +12,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz.core.cache import Cache, Pool
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
+from ragviz.core.reply_cache import Cache, Pool
 from ragviz.judging import planning
 from ragviz.judging.step import State
 from ragviz.judging.steps import PLACEHOLDERS, STEPS

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from ragviz.core.cache import Cache, Pool
 from ragviz.core.call import Call
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
+from ragviz.core.reply_cache import Cache, Pool
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.pool import Memory

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ragviz.core.cache import Pool
 from ragviz.core.call import Call
 from ragviz.core.digests import digest
+from ragviz.core.reply_cache import Pool
 from ragviz.core.verdict import ClaimVerdict
 
 

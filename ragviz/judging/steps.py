@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pydantic import BaseModel
 
-from ragviz.judging import answer, claims, comparison, context, questeval
+from ragviz.judging import answer, bank_steps, claims, comparison, context
 from ragviz.judging.planning import Item
 from ragviz.judging.step import Step
 
 STEPS: dict[str, Step] = {
     "answer": answer.STEP,
-    "bank": questeval.BANK,
+    "bank": bank_steps.BANK,
     "reference": claims.REFERENCE,
     "claims": claims.STEP,
     "context": context.STEP,
     "comparison": comparison.STEP,
-    "questeval": questeval.STEP,
+    "questeval": bank_steps.STEP,
 }
 """Step by name; of the steps that are ready for a question, the first here is done first."""
 

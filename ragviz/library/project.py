@@ -31,11 +31,11 @@ from ragviz.experiments import grid
 from ragviz.jobs import worker
 from ragviz.library.arguments import takes
 from ragviz.library.display import Shown
-from ragviz.library.experiments import Experiment
-from ragviz.library.results import Comparison, Documents, Index, QuestionSet, Run
+from ragviz.library.project_experiments import Experiment
+from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import files as input_files
-from ragviz.questions.formats import registry
+from ragviz.questions.formats import set_formats
 from ragviz.runs import comparisons
 from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs
 from ragviz.store import disk
@@ -97,7 +97,7 @@ class Project(Shown):
         corpus: str,
         name: str,
         *files: PathLike,
-        file_format: str = registry.AUTO,
+        file_format: str = set_formats.AUTO,
         split: str = "",
         all_needed: bool = False,
     ) -> QuestionSet:
@@ -116,9 +116,9 @@ class Project(Shown):
 
         """
         paths = [Path(file).expanduser() for file in files]
-        if file_format != registry.AUTO:
-            registry.reader(file_format)
-        chosen = registry.Choices(split, all_needed)
+        if file_format != set_formats.AUTO:
+            set_formats.reader(file_format)
+        chosen = set_formats.Choices(split, all_needed)
         with _disk_errors_explained():
             read = input_files.from_paths([(path.name, path) for path in paths])
             with exchange.corpus_for(self.workspace, corpus, read, file_format) as about:

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from ragviz.core.cache import Cache
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError, UselessModel
+from ragviz.core.reply_cache import Cache
 
 SHARE, DOUBT = 0.25, 0.01
 """Work stops when a model with a quarter of usable replies would do so badly once in a hundred times: after 17 calls

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from pydantic import SecretStr, ValidationError
 
 from ragviz.core.addresses import secrets_of
-from ragviz.core.cache import Cache
 from ragviz.core.digests import digest
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.reply_cache import Cache
 from ragviz.core.stopping import Stopping, awaited, current, detached, follow
 from ragviz.models import prices, replies, requests, schemas
 from ragviz.models.pace import Gate, Pace

@@ -10,9 +10,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ragviz.core.cache import Cache
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError, UsageError
+from ragviz.core.reply_cache import Cache
 from ragviz.models import weights
 from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Batch, Compute, Embedder, Kind, Remote, Vectors

@@ -18,10 +18,10 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.split import Split
-from ragviz.questions.formats import registry
+from ragviz.questions.formats import set_formats
 from ragviz.questions.formats.files import from_bytes
 from ragviz.questions.formats.input_file import InputFile, Problem
-from ragviz.questions.formats.registry import AUTO, Choices, Outgoing, Written
+from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written
 from ragviz.store.named_records import plain_name
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
@@ -99,7 +99,7 @@ def import_files(
     files: Sequence[InputFile],
     name: str,
     file_format: str = AUTO,
-    choices: Choices = registry.Choices(),  # noqa: B008 - frozen
+    choices: Choices = set_formats.Choices(),  # noqa: B008 - frozen
     progress: Progress = silent,
 ) -> Outcome:
     """Import a question set, with the documents that its format brings, into the set `name` of a corpus.
@@ -118,15 +118,15 @@ def import_files(
     if not plain_name(name):
         raise UsageError("Give the question set a name.")
     name = existing.name if existing is not None else plain_name(name)
-    found = registry.recognised(files) if file_format == AUTO else file_format
+    found = set_formats.recognised(files) if file_format == AUTO else file_format
     progress(0, None, "rows", "Opening the files")
-    read = registry.reader(found)(files, CorpusDocuments(workspace, corpus.id), choices, progress)
+    read = set_formats.reader(found)(files, CorpusDocuments(workspace, corpus.id), choices, progress)
     notes, stored = list(read.notes), 0
     if read.questions:
         total = len(read.documents) + len(read.questions)
         progress(0, total, "rows", f"Storing {counted(total, 'row')}")
         split = Split("imported") if read.has_sides and (existing is None or existing.split is None) else None
-        edit = Edit(workspace.settings.person, f"imported from {registry.FORMATS[found].title}")
+        edit = Edit(workspace.settings.person, f"imported from {set_formats.FORMATS[found].title}")
         stored = workspace.store.questions.put_import(
             corpus.id, name, read.documents, read.questions, split, edit, progress
         )
@@ -168,9 +168,9 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
     if found is not None:
         yield found
         return
-    format_of = registry.FORMATS[registry.recognised(files) if file_format == AUTO else file_format]
+    format_of = set_formats.FORMATS[set_formats.recognised(files) if file_format == AUTO else file_format]
     if not format_of.brings_documents:
-        able = " and ".join(each.title for each in registry.FORMATS.values() if each.brings_documents)
+        able = " and ".join(each.title for each in set_formats.FORMATS.values() if each.brings_documents)
         how = "is recognised as" if file_format == AUTO else "is to be read as"
         raise NotFoundError(
             f"There is no corpus '{name}': add its documents first, with `ragviz corpus add`. '{files[0].name}' {how} "
@@ -210,7 +210,7 @@ def problems_of(workspace: Workspace, key: str) -> list[Problem]:
 
 def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str) -> Written:
     """Return a question set in a format, with sentences on what it does not hold; UsageError for no such format."""
-    write = registry.writer(file_format)
+    write = set_formats.writer(file_format)
     questions = workspace.store.questions.all(question_set.id)
     names = workspace.store.documents.names(question_set.corpus_id)
     known = CorpusDocuments(workspace, question_set.corpus_id)

@@ -20,8 +20,8 @@ from ragviz.report import (
     small_multiples,
 )
 from ragviz.report.change_card import Decided
-from ragviz.report.document import Figures
 from ragviz.report.elements import Html, element
+from ragviz.report.html_file import Figures
 from ragviz.runs import comparisons, moved_questions, summaries
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace

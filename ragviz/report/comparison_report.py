@@ -16,9 +16,9 @@ from ragviz.experiments import conclusion, findings
 from ragviz.metrics.registry import title_of
 from ragviz.report import appendix, comparison_pictures, telling
 from ragviz.report.change_card import Decided, card
-from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
+from ragviz.report.html_file import Figures, Section, document
 from ragviz.runs import comparisons, expenses, judgements, measurements, moved_questions, summaries
 from ragviz.workspace import Workspace
 

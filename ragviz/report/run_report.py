@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ragviz.analysis import evaluate, outcomes, verdict
+from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
 from ragviz.core.question import Question
@@ -14,9 +14,9 @@ from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
-from ragviz.report.document import Figures, Section, document
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact, mean_cells
+from ragviz.report.html_file import Figures, Section, document
 from ragviz.runs import exports, judgements, measurements, replays, rescue_words, summaries
 from ragviz.runs.judgements import Judgement
 from ragviz.targets.targets import TARGETS
@@ -52,12 +52,12 @@ def report(workspace: Workspace, run: Run) -> bytes:
     return document(f"Run {run.name}", lead, sections, figures, workspace.settings.keys)
 
 
-def measured(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question]) -> verdict.Measured:
+def measured(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question]) -> run_verdict.Measured:
     """Return what the verdict on a run at its own k is given on."""
     k, kinds = summary.k, {question.id: question.kind for question in questions}
-    answers = verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
+    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
     cut = run.provenance["index_config"]
-    return verdict.Measured(
+    return run_verdict.Measured(
         k,
         summary.ranks,
         summary.metrics.get(label("all_groups", k)),
@@ -77,7 +77,7 @@ def _card(
     tokens: np.ndarray | None,
 ) -> Html:
     checked = judgements.check(workspace, run)
-    sentence = verdict.verdict(measured(run, summary, judgement, questions), run.config).sentence
+    sentence = run_verdict.verdict(measured(run, summary, judgement, questions), run.config).sentence
     limits = without_model.words([question.generator for question in questions])
     facts = []
     if summary.n:
@@ -148,7 +148,7 @@ def _found_words(summary: Summary) -> str:
 
 def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
     """Say how many answers are right, and how the run abstains."""
-    answers = verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
+    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
     unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
     words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
     of = judgement.abstention

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ragviz.core.cache import Cache
 from ragviz.core.configuration import NO_EMBEDDER, IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.reply_cache import Cache
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient

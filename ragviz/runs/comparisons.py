@@ -20,7 +20,7 @@ from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.runs import control_items, expenses, measurements, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
@@ -163,7 +163,7 @@ def _cut(band: Band, depth: int) -> Band:
 
 def _curves(results: Sequence[Retrieved], comparison: comparing.Comparison) -> dict[str, Band]:
     """Return the curves of rankings over the questions compared."""
-    table = ranking.measure(ranking.read(results, comparison.depth))
+    table = rank_metrics.measure(rank_metrics.read(results, comparison.depth))
     places = {question_id: place for place, question_id in enumerate(table.question_ids)}
     rows: NDArray[np.int64] = np.array([places[i] for i in comparison.question_ids], dtype=np.int64)
     found = {name: intervals.bands(of(table)[rows], comparison.clusters) for name, of in CURVES.items()}

@@ -20,7 +20,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
-from ragviz.metrics import ranking
+from ragviz.metrics import rank_metrics
 from ragviz.models.spending import Spending, dollars
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
@@ -220,7 +220,7 @@ def _measured(
             milliseconds = 1000 * report.seconds / report.questions if report.questions else None
     finally:
         spending.settle()
-    ranks = ranking.ranks(ranking.measure(ranking.read(results, config.depth)))
+    ranks = rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(results, config.depth)))
     tokens = contexts.tokens_read(results, sizes, config.depth)
     return Measured(ranks, tokens, milliseconds, reach=contexts.tokens_to(results, sizes, ranks))
 

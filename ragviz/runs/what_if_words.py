@@ -5,13 +5,13 @@ from __future__ import annotations
 from ragviz.analysis import risk_coverage
 from ragviz.analysis.approximation import Losses
 from ragviz.analysis.what_if import Choices, Effect
-from ragviz.runs import what_if
-from ragviz.runs.what_if import Chosen, Risk, StoredRankings
+from ragviz.runs import what_if_of_run
+from ragviz.runs.what_if_of_run import Chosen, Risk, StoredRankings
 
 
 def choices_words(stored: StoredRankings, choices: Choices, constant: int | None) -> str:
     """Say what is compared, in a sentence."""
-    own, config = what_if.own_choices(stored.run), stored.run.config
+    own, config = what_if_of_run.own_choices(stored.run), stored.run.config
 
     def said(of: Choices, fused: int | None) -> str:
         parts = [f"k = {of.k}"]

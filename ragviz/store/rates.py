@@ -10,8 +10,8 @@ import math
 import socket
 from collections.abc import Mapping
 
-from ragviz.core.cache import Cache
 from ragviz.core.digests import digest
+from ragviz.core.reply_cache import Cache
 
 HISTORY = 600.0
 """Seconds of work that count: of longer ones the earlier fade, so that a rate follows the machine's load."""

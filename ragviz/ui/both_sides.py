@@ -22,10 +22,10 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.retrieval import search
 from ragviz.retrieval.search import ChunkHit
 from ragviz.runs import measurements, moved_questions
-from ragviz.text import differences
-from ragviz.text.differences import Range, differing
+from ragviz.text import word_changes
 from ragviz.text.markup import highlighted, legend, plain, shortened, visible, without_middle
 from ragviz.text.names import distinct, short_names
+from ragviz.text.word_changes import Range, differing
 from ragviz.ui import (
     address,
     cache,
@@ -157,8 +157,8 @@ def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[R
     """
     if not all(answers):
         return ""
-    if any(differences.word_count(answer) > differences.MOST for answer in answers):
-        return f"Only the first {differences.MOST:,} words of each answer are compared."
+    if any(word_changes.word_count(answer) > word_changes.MOST for answer in answers):
+        return f"Only the first {word_changes.MOST:,} words of each answer are compared."
     return "" if any(marks) else "Both answers have the same words."
 
 

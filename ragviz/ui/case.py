@@ -26,7 +26,7 @@ from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, legend, measure, plain
 from ragviz.ui import cache, passages, question_table, wording
-from ragviz.ui.claims import (
+from ragviz.ui.claim_marks import (
     Chosen,
     by_passages,
     claim_buttons,

@@ -12,17 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import (
-    brackets,
-    compare,
-    comparison_words,
-    diagnose,
-    leaderboards,
-    pareto,
-    rules,
-    settings,
-    ties,
-)
+from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, pareto, rules, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
@@ -365,8 +355,8 @@ def settings_table(comparison: Comparison) -> None:
     if not comparison.settings:
         st.caption("None: the runs have the same configuration.")
         return
-    titles = [settings.title(each.key) for each in comparison.settings]
-    cells = [[settings.value_words(each.key, value) for value in each.values] for each in comparison.settings]
+    titles = [differing.title(each.key) for each in comparison.settings]
+    cells = [[differing.value_words(each.key, value) for value in each.values] for each in comparison.settings]
     names = distinct(comparison.runs, 28)
     columns: dict[str, Any]
     if len(names) <= SIDE_BY_SIDE:

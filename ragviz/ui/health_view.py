@@ -15,10 +15,10 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.generation import plan_record
 from ragviz.health import contents, effects, examination, material, quarantine, synthetic
-from ragviz.health.checks import CHECKS
 from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
-from ragviz.health.findings import Found
+from ragviz.health.finding import Found
+from ragviz.health.set_checks import CHECKS
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.service import question_verbs

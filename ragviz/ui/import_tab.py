@@ -17,7 +17,7 @@ from ragviz.core.job import Job
 from ragviz.core.question_set import QuestionSet
 from ragviz.documents import corpora
 from ragviz.questions import exchange
-from ragviz.questions.formats import files, registry
+from ragviz.questions.formats import files, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, widgets, wording
@@ -62,8 +62,8 @@ def show(corpus: Corpus, suggested: str) -> None:
             accept_multiple_files=True,
             key="import-files",
         )
-        titles = {registry.AUTO: "Recognised"}
-        titles |= {name: each.title for name, each in registry.FORMATS.items()}
+        titles = {set_formats.AUTO: "Recognised"}
+        titles |= {name: each.title for name, each in set_formats.FORMATS.items()}
         one, two = st.columns(2)
         file_format = one.selectbox("Format", list(titles), format_func=titles.__getitem__, key="import-format")
         split = two.text_input(
@@ -89,7 +89,7 @@ def show(corpus: Corpus, suggested: str) -> None:
 def _explain() -> None:
     st.markdown(OWN)
     with st.expander("Other formats"):
-        for each in list(registry.FORMATS.values())[2:]:
+        for each in list(set_formats.FORMATS.values())[2:]:
             st.markdown(f"**{each.title}**: {each.holds}.")
         st.caption(
             "Everything is read before anything is stored: an import that is cancelled leaves nothing. From a folder: "
@@ -149,7 +149,7 @@ def outcome(corpus: Corpus) -> None:
         return  # it was deleted since
     with st.container(border=True):
         documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""
-        title = registry.FORMATS[result["format"]].title
+        title = set_formats.FORMATS[result["format"]].title
         words = f"{wording.counted(result['imported'], 'question')}{documents} imported into {plain(name)}"
         st.markdown(f"**{words}**, from {title}")
         if result["reference_only"]:
@@ -215,17 +215,17 @@ def _rows(key: str) -> pd.DataFrame:
 def export(question_set: QuestionSet) -> None:
     """Draw the popover that exports a set in every format, and says what each cannot carry."""
     with st.popover("Export…"):
-        for name, each in registry.FORMATS.items():
+        for name, each in set_formats.FORMATS.items():
             lacks = "importing the file restores the same questions" if _is_whole(each) else f"lacks {each.lacks}"
             one, two = st.columns([1, 4], vertical_alignment="center")
             one.download_button(
-                each.title, partial(_exported, question_set, name), registry.file_name(question_set.name, name),
+                each.title, partial(_exported, question_set, name), set_formats.file_name(question_set.name, name),
                 _MEDIA[each.extension], key=f"export-{name}", on_click="ignore", width="stretch",
             )  # fmt: skip
             two.caption(plain(lacks.rstrip(".")))
 
 
-def _is_whole(each: registry.Format) -> bool:
+def _is_whole(each: set_formats.Format) -> bool:
     return each.lacks.startswith("nothing")
 
 

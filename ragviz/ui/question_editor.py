@@ -19,7 +19,7 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, person
-from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
+from ragviz.ui.edits import Draft, discard, draft_of, put_in, targets_of
 from ragviz.ui.kit import heading, notices
 from ragviz.ui.marking import text_to_mark
 

@@ -19,7 +19,7 @@ from ragviz.questions import authoring, interchange
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text.markup import plain
-from ragviz.ui import drafts, widgets, wording
+from ragviz.ui import edits, widgets, wording
 
 _TABLES = "edited-tables"  # session state: `Table` by the id of its set
 _REFUSED = "refused-edits"  # session state: the same, of edits that conflicted
@@ -70,7 +70,7 @@ def keep() -> None:
             edited_rows: dict[int, dict[str, Any]] = st.session_state.get(table.key, {}).get("edited_rows", {})
             for row, values in edited_rows.items():
                 table.typed.setdefault(table.questions[int(row)].id, {}).update(values)
-    drafts.keep()
+    edits.keep()
 
 
 def _tables() -> dict[str, Table]:
@@ -80,7 +80,7 @@ def _tables() -> dict[str, Table]:
 
 def is_any() -> bool:
     """Return whether this session holds edits or a draft that are not saved: a reload of the page would lose them."""
-    return any(table.typed for table in _tables().values()) or drafts.is_any_changed()
+    return any(table.typed for table in _tables().values()) or edits.is_any_changed()
 
 
 def being_edited(question_set: QuestionSet) -> Table | None:
@@ -165,9 +165,9 @@ def show_orphaned(store: Store) -> None:
             if _dismissed(sentence, typed, table.names, f"{place}-{table.question_set.id}"):
                 del tables[table.question_set.id]
                 st.rerun()
-    for name, (deleted, draft) in drafts.orphaned(store).items():
+    for name, (deleted, draft) in edits.orphaned(store).items():
         if _dismissed(_deleted(deleted), [draft.written()], draft.names, name):
-            drafts.discard(name)
+            edits.discard(name)
             st.rerun()
 
 

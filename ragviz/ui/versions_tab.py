@@ -13,8 +13,8 @@ from ragviz.core.question_set import QuestionSet, SetVersion
 from ragviz.questions import versions
 from ragviz.questions.versions import Difference
 from ragviz.runs import measurements
-from ragviz.text.differences import differing
 from ragviz.text.markup import highlighted, plain
+from ragviz.text.word_changes import differing
 from ragviz.ui import address, cache, person, widgets, wording
 from ragviz.ui.kit import heading, notices, saving
 

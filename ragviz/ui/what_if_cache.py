@@ -11,9 +11,9 @@ from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
 from ragviz.runs import searched_again
-from ragviz.runs import what_if as what_ifs
+from ragviz.runs import what_if_of_run as what_ifs
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if import Risk, StoredRankings
+from ragviz.runs.what_if_of_run import Risk, StoredRankings
 from ragviz.ui import cache
 from ragviz.ui.cache import State
 

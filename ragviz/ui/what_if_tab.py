@@ -11,9 +11,9 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
-from ragviz.runs import measurements, what_if, what_if_words
+from ragviz.runs import measurements, what_if_of_run, what_if_words
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if import StoredRankings
+from ragviz.runs.what_if_of_run import StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, job_panel, presses, what_if_cache, what_if_views, wording
@@ -116,8 +116,8 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
 
 def _threshold_slider(run: Run, read: Reading) -> float | None:
     """Return the least score of a chunk that is kept, None at the left end, and where scores cannot be compared."""
-    comparable, words = what_if.score_words(run)
-    ends = what_if.threshold_range(read)
+    comparable, words = what_if_of_run.score_words(run)
+    ends = what_if_of_run.threshold_range(read)
     with st.container():
         if not comparable or ends is None:
             st.caption("Score at least: no threshold means the same for all questions.", help=plain(words))
@@ -140,7 +140,7 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
 
 def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
     """Return the tokens that the chunks kept may have, None for no limit."""
-    own = what_if.own_choices(run).budget
+    own = what_if_of_run.own_choices(run).budget
     default = NO_BUDGET if own is None else str(own)
     with st.container():
         if stored.own.tokens is None:
@@ -171,14 +171,14 @@ def _tile(name: str, effect: Effect) -> None:
 
 
 def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) -> None:
-    own = what_if.own_choices(run)
+    own = what_if_of_run.own_choices(run)
     if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried
     as_run = choices == own and constant == run.config.rrf_constant
     words = ["These are the run's own choices: move a slider to see others."]
     if not as_run:
         words = [f"{what_if_words.choices_words(stored, choices, constant)} Differences are paired by question (95 %)."]
-    comparable, about_scores = what_if.score_words(run)
+    comparable, about_scores = what_if_of_run.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
     if choices.budget is not None and (cut := what_if_cache.cut(run, choices, constant)):

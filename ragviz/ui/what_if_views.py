@@ -14,7 +14,7 @@ from ragviz.analysis.approximation import OUTCOMES
 from ragviz.analysis.risk_coverage import Confidence
 from ragviz.core.run_info import Run
 from ragviz.report import what_if_plots
-from ragviz.runs import what_if, what_if_words
+from ragviz.runs import what_if_of_run, what_if_words
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, what_if_cache, widgets
 from ragviz.ui.kit import figure, heading, table
@@ -36,7 +36,7 @@ def risk(run: Run, k: int) -> None:
     if curve is None:
         st.markdown(plain(reason))
         return
-    picked = what_if.chosen(found, most, seed=run.config.seed)
+    picked = what_if_of_run.chosen(found, most, seed=run.config.seed)
     drawn = what_if_plots.risk_coverage(
         curve.thresholds, curve.coverage, curve.risk, curve.low, curve.high, chosen=picked.threshold
     )
@@ -47,7 +47,7 @@ def risk(run: Run, k: int) -> None:
         st.markdown(plain(what_if_words.chosen_words(picked, curve)))
         at = f" Wrong: evidence not all among the first {k}." if not found.judged else ""
         st.caption(plain(f"{what_if_words.curve_words(found, curve)}{at}"))
-        comparable, words = what_if.score_words(run)
+        comparable, words = what_if_of_run.score_words(run)
         if not comparable or run.config.retriever == "bm25":
             st.caption(plain(words.partition(":")[0] + ": as a confidence they tell little; see the AURC."))
         st.caption(plain(found.scope))

@@ -23,7 +23,7 @@ from ragviz.questions.formats import judged
 from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem, objects
 from ragviz.questions.formats.judged import EVERY, Judged
-from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
 from ragviz.text import language
 from ragviz.text.counts import counted
 

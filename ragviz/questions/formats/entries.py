@@ -10,7 +10,7 @@ from ragviz.core.question import LONGEST_ID
 from ragviz.core.span import Span
 from ragviz.documents.encoding import clean
 from ragviz.documents.parsing import safe_name
-from ragviz.questions.formats.registry import Known
+from ragviz.questions.formats.set_formats import Known
 from ragviz.text import language
 
 

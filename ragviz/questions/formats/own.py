@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ragviz.core.progress import Progress
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem
-from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
 
 
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:

@@ -17,7 +17,7 @@ from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.span import Span
 from ragviz.questions.formats.input_file import InputFile, Problem, objects
 from ragviz.questions.formats.located import PLACES, located
-from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened

@@ -18,7 +18,7 @@ from ragviz.core.span import Evidence, Span
 from ragviz.questions.formats.entries import Entries, question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.located import located
-from ragviz.questions.formats.registry import Choices, Known, Outgoing, Read, Written
+from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened

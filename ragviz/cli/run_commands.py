@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.cli import console, options, results
+from ragviz.cli import console, options, results_commands
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import counts, forecast, indexing, run_verbs, running, spending
 from ragviz.core.configuration import RunConfig
@@ -37,7 +37,7 @@ def run_questions(
         told = f"Index '{index.name}' is behind its documents ({behind}): update it first, or evidence is not found."
         console.err.print(console.printable(told), highlight=False)
     job = console.perform(workspace, new)
-    results.results(run_name, as_json=as_json)
+    results_commands.results(run_name, as_json=as_json)
     _end_with(job)
 
 
@@ -83,7 +83,7 @@ def rejudge(
         console.err.print(
             console.printable(f"Nothing in run '{run.name}' had failed: nothing was judged again."), highlight=False
         )
-    results.results(run.name, as_json=as_json)
+    results_commands.results(run.name, as_json=as_json)
     _end_with(job)
 
 
@@ -103,5 +103,5 @@ def judge(
         show_forecast(running.foresee_judging(workspace, run, names, judge_model), as_json)
         return
     job = console.perform(workspace, run_verbs.judge(workspace, run, names, judge_model, budget))
-    results.results(run.name, as_json=as_json)
+    results_commands.results(run.name, as_json=as_json)
     _end_with(job)

@@ -12,13 +12,13 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, searched_again, what_if_words
-from ragviz.cli.lazy import what_if as what_ifs
+from ragviz.cli.lazy import what_if_of_run as what_ifs
 from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
     from ragviz.analysis.approximation import Losses
     from ragviz.analysis.risk_coverage import Confidence, Curve
-    from ragviz.runs.what_if import Risk
+    from ragviz.runs.what_if_of_run import Risk
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
 

@@ -11,19 +11,19 @@ from rich.markup import escape
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import counts, exchange, question_verbs
-from ragviz.questions.formats import registry
+from ragviz.questions.formats import set_formats
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
 
-_FORMATS = ", ".join(registry.FORMATS)
+_FORMATS = ", ".join(set_formats.FORMATS)
 
 
 def questions_import(
     corpus: str,
     file: Annotated[list[Path], typer.Argument(help="A file, a folder or .zip of BEIR, topics and qrels of TREC.")],
     set_name: Annotated[str, typer.Option("--name")],
-    file_format: Annotated[str, typer.Option("--format", help=f"{registry.AUTO}, {_FORMATS}.")] = registry.AUTO,
+    file_format: Annotated[str, typer.Option("--format", help=f"{set_formats.AUTO}, {_FORMATS}.")] = set_formats.AUTO,
     split: Annotated[
         str, typer.Option(help="Judgements of BEIR to read: test, dev, train … or all (default: test and dev).")
     ] = "",
@@ -39,8 +39,8 @@ def questions_import(
     from ragviz.questions.formats import files as input_files
 
     workspace = console.open_workspace()
-    if file_format != registry.AUTO:
-        console.one_of("format", file_format, registry.FORMATS)
+    if file_format != set_formats.AUTO:
+        console.one_of("format", file_format, set_formats.FORMATS)
     files = [(each.name, str(each.absolute())) for each in file]
     chosen: dict[str, Any] = {"format": file_format, "split": split, "all_needed": all_needed}
     read = input_files.from_paths([(each.name, each) for each in file])
@@ -76,11 +76,11 @@ def questions_export(
 ) -> None:
     """Write a question set to FILE, and say what of it the format cannot carry."""
     workspace = console.open_workspace()
-    chosen = file_format or registry.format_named(file.name)
+    chosen = file_format or set_formats.format_named(file.name)
     question_set = workspace.store.sets.get(set_name)
     written = exchange.export_set(workspace, question_set, chosen)
     console.write(file, written.data)
-    lacks = registry.FORMATS[chosen].lacks
+    lacks = set_formats.FORMATS[chosen].lacks
     body = {"file": str(file), "bytes": len(written.data), "format": chosen, "lacks": lacks, "notes": written.notes}
     console.show(body, as_json, lambda: console.out.print(console.printable(f"Wrote {file}.")))
     notes = [*written.notes, *([] if lacks.startswith("nothing") else [f"{chosen} cannot carry {lacks}"])]

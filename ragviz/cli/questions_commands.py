@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ragviz.cli import asked, console, exchange, generate
+from ragviz.cli import asked_commands, console, exchange_commands, generate_commands
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     authoring,
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
-questions_app.command("import")(exchange.questions_import)
-questions_app.command("export")(exchange.questions_export)
-questions_app.command("asked")(asked.questions_asked)
-questions_app.command("generate")(generate.questions_generate)
-questions_app.command("plan")(generate.questions_plan)
+questions_app.command("import")(exchange_commands.questions_import)
+questions_app.command("export")(exchange_commands.questions_export)
+questions_app.command("asked")(asked_commands.questions_asked)
+questions_app.command("generate")(generate_commands.questions_generate)
+questions_app.command("plan")(generate_commands.questions_plan)
 
 
 @questions_app.command("banks")

@@ -11,7 +11,7 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import chunking, competition, health_sentences, run_verbs
-from ragviz.cli.runs import runs_app
+from ragviz.cli.runs_commands import runs_app
 from ragviz.core.run_info import Run
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import checks, contents, effects, examination, material, measurements, quarantine, synthetic
-from ragviz.cli.questions import questions_app
-from ragviz.cli.versions import By
+from ragviz.cli.lazy import contents, effects, examination, material, measurements, quarantine, set_checks, synthetic
+from ragviz.cli.questions_commands import questions_app
+from ragviz.cli.versions_commands import By
 from ragviz.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def questions_health(
     author = by or workspace.settings.person
     question_set = workspace.store.sets.get(set_name)
     for name in filter(None, (check, put, release)):
-        console.one_of("check", name, checks.CHECKS)
+        console.one_of("check", name, set_checks.CHECKS)
     index = examination.index_of(workspace, question_set, index_name or None)
     if index is not None and index.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{index.name}' and question set '{question_set.name}' are of different corpora.")
@@ -72,7 +72,7 @@ def questions_health(
 
 
 def _say(count: int, done: str, check: str) -> None:
-    title = checks.CHECKS[check].title
+    title = set_checks.CHECKS[check].title
     questions = "1 question was" if count == 1 else f"{count:,} questions were"
     console.err.print(console.printable(f"{questions} {done} “{title}”."), highlight=False)
 
@@ -84,7 +84,7 @@ def _measured(
     headlines = [
         list(effects.headlines(workspace, run, measurements.summary_of(workspace, run, curves=False))) for run in runs
     ]
-    concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in checks.CHECKS}
+    concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in set_checks.CHECKS}
     return {
         key: [[effects.effect(headline, ids) for headline in of_run] for of_run in headlines]
         for key, ids in concerned.items()
@@ -97,7 +97,7 @@ def _body(
     """Return an examination with its effects and the questions in quarantine, as JSON."""
     texts = {question.id: question.text for question in questions}
     rows = []
-    for key, check in checks.CHECKS.items():
+    for key, check in set_checks.CHECKS.items():
         found = made.found[key]
         rows.append(
             {"check": key, "title": check.title, "what": check.what, "how": check.how, "found": len(found.findings)}

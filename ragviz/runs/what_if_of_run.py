@@ -19,8 +19,8 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
-from ragviz.metrics import ranking
-from ragviz.metrics.ranking import Rankings
+from ragviz.metrics import rank_metrics
+from ragviz.metrics.rank_metrics import Rankings
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
 from ragviz.stats.clusters import Clusters, apart
@@ -61,7 +61,7 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
     if unranked := measurements.unranked_words(current):
         raise UsageError(f"Nothing can be read off the rankings of run '{current.name}'. {unranked}")
     pairs = pairs_of(workspace, current) if pairs is None else pairs
-    rankings = ranking.read([result for _, result in pairs], current.config.depth)
+    rankings = rank_metrics.read([result for _, result in pairs], current.config.depth)
     ranked = {result.question_id for result in rankings.results}
     questions = [question for question, _ in pairs if question.id in ranked]
     index = searched_again.index_of(workspace, current)
@@ -216,8 +216,8 @@ def risk_of(
 
 
 def _found(current: Run, pairs: Pairs, k: int) -> dict[str, bool]:
-    table = ranking.measure(ranking.read([result for _, result in pairs], current.config.depth))
-    ranks = ranking.ranks(table)
+    table = rank_metrics.measure(rank_metrics.read([result for _, result in pairs], current.config.depth))
+    ranks = rank_metrics.ranks(table)
     return dict(zip(table.question_ids, ((ranks > 0) & (ranks <= k)).tolist(), strict=True))
 
 
@@ -276,8 +276,8 @@ def losses(workspace: Workspace, stored: StoredRankings, pairs: Pairs, k: int) -
         Retrieved(own.question_id, new, own.gold, own.grades) for own, new in zip(results, found.rankings, strict=True)
     ]
     depth, seed = stored.run.config.depth, stored.run.config.seed
-    exact_ranks = ranking.ranks(ranking.measure(ranking.read(exactly, depth)))
-    own_ranks = ranking.ranks(stored.own.table)
+    exact_ranks = rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(exactly, depth)))
+    own_ranks = rank_metrics.ranks(stored.own.table)
     compared = approximation.losses(own_ranks, exact_ranks, found.near, k, stored.clusters, seed=seed)
     return compared, stored.own.table.question_ids
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, question_verbs, spending
-from ragviz.cli.run import show_forecast
+from ragviz.cli.run_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName

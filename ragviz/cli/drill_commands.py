@@ -10,7 +10,7 @@ import typer
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import drill, faults, health_sentences, question_verbs
-from ragviz.cli.questions import questions_app
+from ragviz.cli.questions_commands import questions_app
 from ragviz.core.configuration import RunConfig
 
 

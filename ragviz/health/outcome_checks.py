@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ragviz.health.findings import Finding, Found
+from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material
 from ragviz.questions import staleness
 

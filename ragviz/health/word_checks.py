@@ -10,10 +10,10 @@ from ragviz.core.question import Question
 from ragviz.core.span import Evidence
 from ragviz.generation import verified_by_rules
 from ragviz.generation.rejection import COPIED, LEAST_COPIED
-from ragviz.health import words
-from ragviz.health.findings import Finding, Found
+from ragviz.health import word_weights
+from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material, Subject
-from ragviz.health.words import Weights
+from ragviz.health.word_weights import Weights
 from ragviz.text import numerals, segmentation
 from ragviz.text.denial import denies
 
@@ -97,10 +97,10 @@ def _by_words(subject: Subject, material: Material) -> Finding | None:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
     told = frozenset(
-        word for word in subject.answer - subject.words - words.RELATIONS if not numerals.stated_numbers(word)
+        word for word in subject.answer - subject.words - word_weights.RELATIONS if not numerals.stated_numbers(word)
     )
     stated = numerals.stated_numbers(evidence)
-    told = frozenset(word for word in told if words.MONTHS.get(word) not in stated)
+    told = frozenset(word for word in told if word_weights.MONTHS.get(word) not in stated)
     if not told or not all(_same_script(subject.question.answer, text) for text, _ in subject.evidence):
         return None
     share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
@@ -118,7 +118,7 @@ def unstated(question: Question, evidence: str) -> list[str]:
     known = stated | numerals.stated_numbers(question.text) | answered
     total = sum(map(float, answered))
     missing = (n for n in answered - stated if abs(total - 2 * float(n)) > 1e-6 or len(answered) < 3)
-    return sorted(n for n in missing if not words.computed(n, known - {n}))
+    return sorted(n for n in missing if not word_weights.computed(n, known - {n}))
 
 
 def _same_script(left: str, right: str) -> bool:
@@ -181,7 +181,7 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
 
 def _read(text: str, language: str) -> tuple[str, frozenset[str], frozenset[str]]:
     """Return a chunk's text, its words and the numbers that it states."""
-    return text, words.content(text, language), numerals.stated_numbers(text)
+    return text, word_weights.content(text, language), numerals.stated_numbers(text)
 
 
 def _answers(
@@ -205,7 +205,9 @@ def _answers(
         part = text[within[0][0] : within[-1][1]] if within else text
         if is_denied and not denies(part):
             continue
-        found = standing(subject.answer | about, words.content(part, language) | numerals.stated_numbers(part), part)
+        found = standing(
+            subject.answer | about, word_weights.content(part, language) | numerals.stated_numbers(part), part
+        )
         if _holds(subject.answer, about, found, weights):
             return True
     return False
@@ -311,4 +313,6 @@ def _counts_towards(subject: Subject, number: int) -> bool:
     stated = [numerals.stated_numbers(text) for text, _ in subject.evidence]
     others = frozenset[str]().union(*(each for place, each in enumerate(stated) if place != number))
     answered = (numerals.numbers(subject.question.answer) | numerals.counts(subject.question.answer)) - others
-    return any(words.computed(n, others | stated[number]) and not words.computed(n, others) for n in answered)
+    return any(
+        word_weights.computed(n, others | stated[number]) and not word_weights.computed(n, others) for n in answered
+    )

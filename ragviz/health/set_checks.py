@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragviz.generation import rejection
-from ragviz.health import balance, duplicates, outcomes, wording
-from ragviz.health.findings import Check
+from ragviz.health import balance, duplicates, outcome_checks, word_checks
+from ragviz.health.finding import Check
 
 _ALL = (
     Check(
@@ -17,7 +17,7 @@ _ALL = (
         f"the index (BM25's idf): {rejection.COPIED:.0%} or more, and at least {rejection.LEAST_COPIED} of them. "
         "Words that stand in no chunk are left out, where most of the others do stand there.",
         ("index",),
-        wording.copies,
+        word_checks.copies,
     ),
     Check(
         "closed-book",
@@ -26,19 +26,19 @@ _ALL = (
         "Answered rightly by a run with context “none”; verification by a model rejects such questions. Without such "
         "a run it is not known while a question is left that no model has verified.",
         ("closed-book run or verification",),
-        outcomes.without_documents,
+        outcome_checks.without_documents,
     ),
     Check(
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
         "Of a question with one passage: a chunk that is not gold, among BM25's first for question and answer, holds "
-        f"the answer (all its numbers, {wording.ANSWERED:.0%} of its words by weight) and {wording.ABOUT:.0%} of the "
-        f"question's words, the answer within {wording.WINDOW} sentences with what the evidence says of the question; "
-        "or, of any question, a judge found the whole reference in one, in any run. Questions with several passages "
-        "are looked at only where a judge was asked.",
+        f"the answer (all its numbers, {word_checks.ANSWERED:.0%} of its words by weight) and "
+        f"{word_checks.ABOUT:.0%} of the question's words, the answer within {word_checks.WINDOW} sentences with what "
+        "the evidence says of the question; or, of any question, a judge found the whole reference in one, in any "
+        "run. Questions with several passages are looked at only where a judge was asked.",
         ("index", "verdicts"),
-        wording.answered_elsewhere,
+        word_checks.answered_elsewhere,
     ),
     Check(
         "duplicates",
@@ -57,10 +57,10 @@ _ALL = (
         "Answer not supported by its evidence",
         "The right answer cannot be told from what counts as found.",
         "A number of the answer that its evidence neither states nor gives by one calculation, or less than "
-        f"{wording.SUPPORTED:.0%} of the weight of its words that are neither the question's nor compare, count or sum "
-        "up; where a judge judged all gold chunks, it decides.",
+        f"{word_checks.SUPPORTED:.0%} of the weight of its words that are neither the question's nor compare, count or "
+        "sum up; where a judge judged all gold chunks, it decides.",
         ("index", "verdicts"),
-        wording.unsupported,
+        word_checks.unsupported,
     ),
     Check(
         "too-much",
@@ -70,16 +70,16 @@ _ALL = (
         "answer is computed with, in what is quoted of it and in its gold chunks; where a judge judged it, one that is "
         "not useful. Where it is asked which version holds, one that holds no word of them at all.",
         ("index", "verdicts"),
-        wording.asks_too_much,
+        word_checks.asks_too_much,
     ),
     Check(
         "separates-nothing",
         "Found by every run or by none",
         "It separates no run from another: it costs calls, and adds to no difference.",
-        f"The evidence is among the first k of all runs of the set, or of none: at least {outcomes.LEAST_RUNS} runs "
-        "that rank in different ways.",
+        "The evidence is among the first k of all runs of the set, or of none: at least "
+        f"{outcome_checks.LEAST_RUNS} runs that rank in different ways.",
         ("two runs",),
-        outcomes.separates_nothing,
+        outcome_checks.separates_nothing,
     ),
     Check(
         "unbalanced",
@@ -106,7 +106,7 @@ _ALL = (
         "The words of a passage were not found again when its document was replaced or removed. Questions that were "
         "set aside for it, which no run asks, are listed too.",
         (),
-        outcomes.stale,
+        outcome_checks.stale,
     ),
 )
 CHECKS: Mapping[str, Check] = {check.key: check for check in _ALL}

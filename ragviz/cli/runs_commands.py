@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import console, results
+from ragviz.cli import console, results_commands
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     cases,
@@ -137,7 +137,7 @@ def runs_import(
     run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), run_name, log)
     for problem in log.problems:
         console.err.print(console.printable(problem), highlight=False)
-    results.results(run.name, as_json=as_json)
+    results_commands.results(run.name, as_json=as_json)
 
 
 @runs_app.command("rename")

@@ -10,8 +10,8 @@ import typer
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
 from ragviz.cli.lazy import question_verbs, spending, verifying
-from ragviz.cli.questions import questions_app
-from ragviz.cli.run import show_forecast
+from ragviz.cli.questions_commands import questions_app
+from ragviz.cli.run_commands import show_forecast
 
 VERIFIERS = ("model", "rules")
 """Those of `verifying.VERIFIERS`, which `--help` lists without loading it."""
