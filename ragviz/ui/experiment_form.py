@@ -101,7 +101,7 @@ def _side(question_set: QuestionSet) -> str:
             ":orange[▲] This set is not split: the configuration is chosen on the questions that it is reported on, "
             "and cannot be confirmed on others."
         )
-        address.link("questions", "Split it into validation and test", set=question_set.name)
+        address.link("questions", "Split it into validation and test", set=question_set.name, tab="Split")
         return ""
     titles = {
         "validation": f"Validation · {question_set.sides.get('validation', 0):,}",
