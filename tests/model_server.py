@@ -5,17 +5,12 @@ In a test::
     with ModelServer(latency=0.0) as server:
         client = ModelClient(server.url, None, "loopback")
 
-From the command line, for benchmarks and for trying the app without a model::
-
-    python tests/model_server.py --port 8099 --latency 0.2 --fail 0.1
-
 Typed replies are made from the JSON schema in the request (or in the prompt, when the endpoint is set to refuse
 `response_format`): a question about a passage where the schema asks for one, else values picked by the prompt's hash.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import random
@@ -638,32 +633,3 @@ def vector(text: str) -> list[float]:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=8099)
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds an answer takes")
-    parser.add_argument("--fail", type=float, default=0.0, help="share of the calls that fail, 0 to 1")
-    parser.add_argument("--faults", default=",".join(FAULTS), help="which failures there are")
-    parser.add_argument("--retry-after", default="1", help="what a 429 says, seconds or an HTTP date")
-    parser.add_argument("--hang", type=float, default=120.0, help="seconds a time-out lasts")
-    parser.add_argument("--refuse", default="", help="json_schema, json_object, temperature, max_tokens")
-    parser.add_argument("--capacity", type=int, help="calls in flight before the rest get a 429")
-    parser.add_argument("--key", help="the only key that is taken")
-    parser.add_argument("--wrong", default="", help="faults of written questions: one passage=0.3,twice=0.1")
-    options = vars(parser.parse_args())
-    faulty = [pair.split("=") for pair in options.pop("wrong").split(",") if pair]
-    WRONG.update({kind: float(share) for kind, share in faulty})
-    options["faults"] = tuple(filter(None, options["faults"].split(",")))
-    options["refuse"] = tuple(filter(None, options["refuse"].split(",")))
-    server = ModelServer(**options)
-    print(f"OPENAI_BASE_URL={server.url}", flush=True)
-    try:
-        server.serve()
-    except KeyboardInterrupt:
-        print(server.counts, flush=True)
-
-
-if __name__ == "__main__":
-    main()

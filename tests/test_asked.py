@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import InputError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
@@ -58,19 +57,6 @@ def test_logs_of_every_form_are_texts_and_counts(name, text):
     assert log.total == 3
 
 
-def test_a_broken_log_says_which_lines_were_left_out():
-    log = read('{"text": "How much?"}\n{"text": \n{"text": "Where is it?"}\n[1]\n{"text": 3}\n', "log.jsonl")
-    assert pairs(log) == [("How much?", 1), ("Where is it?", 1)]
-    [note] = [each for each in log.notes if "left out" in each]
-    assert note.startswith("3 rows were left out: 2, 4, 5. Row 2 is not JSON that can be read")
-    [note] = [each for each in read("How much?\n?!\n", "log.txt").notes if "left out" in each]
-    assert note == "1 row was left out: 2. Row 2 holds no word."
-    many = read("How much?\n" + "?!\n" * 30, "log.txt").notes[-1]
-    assert many.startswith("30 rows were left out: 2, 3, ")
-    assert many.endswith("20, 21 …. Row 2 holds no word.")
-    assert not [each for each in read("How much?\n", "log.txt").notes if "left out" in each]
-
-
 def test_nothing_of_persons_is_kept():
     text = "user,email,question\nada lovelace,ada@example.org,Why is ada@example.org locked out?\n"
     text += "bob,b@example.org,Call +44 20 7946 0958 about sk-secret-of-the-settings and order 4111 1111 1111 1111\n"
@@ -82,16 +68,6 @@ def test_nothing_of_persons_is_kept():
     assert log.hidden == 3
     assert "2 other columns were not read" in log.notes[0]
     assert "user" not in log.notes[0]
-
-
-def test_rows_that_cannot_be_read_are_told():
-    log = read('{"query": "How?"}\n{"query": 7}\nnot json\n{"query": "?!"}\n{"query": "Why?", "count": 1}\n', "l.jsonl")
-    assert [problem.row for problem in log.problems] == [3, 2, 4] or {p.row for p in log.problems} == {2, 3, 4}
-    counted = read("query,count\nHow?,many\nWhy?,2\n", "l.csv")
-    assert [(p.row, "has the count 'many'" in p.reason) for p in counted.problems] == [(2, True)]
-    for text, name in (("", "l.txt"), ("name,age\nAda,36\n", "l.csv"), ('{"a": 1}\n', "l.jsonl"), ("...\n", "l.txt")):
-        with pytest.raises(InputError):
-            read(text, name)
 
 
 # Clusters
@@ -246,42 +222,6 @@ def test_a_log_is_set_against_the_set_and_its_documents(workspace, asked_set):
     assert read_demand.by == "words"
 
 
-def test_what_the_set_asks_word_for_word_is_held_by_its_evidence_and_not_by_a_score(workspace, asked_set):
-    """Of 21 questions of the log, 20 are those of the set: 15 with evidence, eight of them in words of no chunk."""
-    store = workspace.store
-    evidence = store.questions.all(asked_set.id)[0].evidence
-    hard = ["abacus", "bassoon", "cactus", "dulcimer", "eggplant", "flamingo", "glacier", "harpoon"]
-    store.questions.put(
-        asked_set.id,
-        [Question(w, f"Which {w} would a stranger mention?", "One.", evidence, "hand", "accepted") for w in hard],
-    )
-    log = texts([(q.text, 2) for q in store.questions.all(asked_set.id)] + [("Is the swimming hall heated?", 3)])
-    found = {each.text: each for each in examined(workspace, asked_set, log).clusters}
-    threshold = examined(workspace, asked_set, log).threshold
-    for question in store.questions.all(asked_set.id):
-        assert found[question.text].question == question.id
-        assert found[question.text].held is bool(question.evidence)
-    by_score = [each for each in found.values() if each.score >= threshold.value]
-    assert sum(found[f"Which {w} would a stranger mention?"] in by_score for w in hard) < len(hard)  # scores miss some
-    read_demand = examined(workspace, asked_set, log)
-    assert sum(each.held for each in read_demand.clusters) == 15
-    assert len(read_demand.unanswered) == 5 + 1
-    assert demand.shares(read_demand)["held"] == pytest.approx(30 / 43)
-
-
-def test_meanings_are_compared_by_the_embedder_of_the_index(workspace, asked_set):
-    corpus = workspace.store.corpora.get("rules")
-    indexing.build_index(workspace, corpus, "vectors", IndexConfig(chunk_size=30, embedder="all-MiniLM-L6-v2"))
-    log = texts([("Is there a dog rule?", 9), ("When may I enter the reading room?", 6), ("Lost my code", 4)])
-    by_words = examined(workspace, asked_set, log)
-    assert not any(each.question for each in by_words.clusters)
-    by_meaning = examined(workspace, asked_set, log, "vectors")
-    assert {each.text: each.question for each in by_meaning.clusters} == {
-        "Is there a dog rule?": "", "When may I enter the reading room?": "lib", "Lost my code": "pass",
-    }  # fmt: skip
-    assert by_meaning.embedder == "all-MiniLM-L6-v2"
-
-
 @pytest.mark.parametrize(
     ("yes", "no", "value", "right"),
     [
@@ -310,20 +250,6 @@ def test_one_press_adds_what_the_set_lacks(workspace, asked_set):
 
 
 # Weights
-
-
-def test_weights_are_counts_plus_one_with_a_mean_of_one(workspace, asked_set):
-    read_demand = examined(workspace, asked_set)
-    questions = workspace.store.questions.all(asked_set.id)
-    weights = demand.weights_of(read_demand, questions)
-    assert weights["pass"] / weights["g3"] == pytest.approx(76, rel=1e-4)  # asked 75 times, and never
-    assert weights["lib"] / weights["g3"] == pytest.approx(31, rel=1e-4)
-    assert sum(weights.values()) == pytest.approx(len(questions), rel=1e-4)
-    before = workspace.store.sets.get(asked_set.id).version
-    assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == len(questions)
-    assert {q.id: q.weight for q in workspace.store.questions.all(asked_set.id)} == weights
-    assert demand.apply_weights(workspace, asked_set, read_demand, "Ada") == 0
-    assert workspace.store.sets.get(asked_set.id).version == before + 1
 
 
 def test_a_weighted_mean_by_hand():

@@ -57,17 +57,3 @@ def test_what_the_set_lacks_is_listed_and_added(home: Path) -> None:  # noqa: F8
     assert [q.text for q in added] == ["Where is the canteen <b>?", "Who repairs the roof?"]
     table = [d.value for d in app.dataframe if "Also asked as" in d.value]
     assert not table  # nothing is left to be added
-
-
-def test_scores_are_weighted_and_weights_are_stored(home: Path) -> None:  # noqa: F811
-    with_log()
-    app = tab()
-    table = next(d.value for d in app.dataframe if "Weighted" in d.value)
-    assert "recall@3" in list(table["Metric"])
-    assert "weight = 1 + times asked, scaled to a mean of 1" in words(app)
-    button(app, "Store as the questions' weights").click()
-    checked(app.run())
-    store = open_workspace().store
-    weights = {q.id: q.weight for q in store.questions.all(store.sets.get("asked").id)}
-    assert weights["q2"] == pytest.approx(41 * weights["q3"], rel=1e-3)
-    assert "The questions of the set have these weights." in words(tab())

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.core.document import Document
-from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.questions import authoring
@@ -73,30 +72,6 @@ def test_every_place_of_a_quote_is_in_the_text(quote, text):
         assert bare(text[start:end]) == bare(quote)
     if quote.strip() and quote.strip() in text:
         assert quotes.places(quote, text)[0][0] == text.index(quote.strip())
-
-
-def test_quotes_stand_once_or_are_refused():
-    pumps = document(PUMPS)
-    assert authoring.quoted(pumps, " June 2022.  It moves 25 ").text == "June 2022.\nIt moves 25"
-    assert authoring.quoted(document(VALVES), "检修周期为三十天").start == VALVES.index("检修")
-    with pytest.raises(InputError, match=r"occurs 2 times in 'd\.md' \(at 52, 124\): quote more"):
-        authoring.quoted(document(PUMPS.replace("🛠️ ", "")), "It moves")
-    with pytest.raises(InputError, match=r"does not occur in 'd\.md'"):
-        authoring.quoted(pumps, "It moved")
-    assert authoring.places(pumps, "  ") == []
-
-
-def test_a_near_place_is_the_sentences_that_share_most_words():
-    [proposal] = authoring.proposals(document(PUMPS), "The south pump was mended in June 2021.")
-    # By hand: five of its seven words are among the sentence's seven (articles do not count).
-    assert (proposal.how, proposal.alike) == ("near", round(2 * 5 / (7 + 7), 3))
-    assert proposal.span.text == "The south pump was repaired in June 2022."
-    two = "The north pump was replaced in May 2022. It moves 45 litres a minute."
-    assert authoring.proposals(document(PUMPS), two)[0].span.text.endswith("It moves 40 litres a minute.")
-    assert authoring.proposals(document(PUMPS), two)[0].span.text.startswith("The north pump")
-    assert authoring.proposals(document(PUMPS), "Nobody may swim in the canal after dark.") == []
-    [chinese] = authoring.proposals(document(VALVES, "zh"), "检修周期为二十天。")
-    assert chinese.span.text == "检修周期为三十天。"
 
 
 # Questions
@@ -175,29 +150,3 @@ def test_a_question_is_added_with_quotes_and_with_alternatives(ragviz, workspace
         ["40 litres", "25 litres"]
     ]
     assert json.loads(ragviz(*add, "Who owns it?")[1])["kind"] == "unanswerable"
-
-
-def test_stale_evidence_is_listed_and_mended_by_proposal_or_quote(ragviz, workspace):
-    quotes = ("--quote", "The south pump was repaired in June 2022.", "--quote", "It moves 40 litres a minute.")
-    ragviz("questions", "add", "q", "--corpus", "notes", "--question", "Which?", *quotes, "--document", "pumps.md")
-    corpus = workspace.store.corpora.get("notes")
-    new = PUMPS.replace("repaired in June 2022", "repaired in July 2022").replace("40 litres a minute", "plenty")
-    corpora.add_file(workspace, corpus, "pumps.md", new.encode(), replace=True)
-    listed = json.loads(ragviz("questions", "mend", "q", "--json")[1])
-    assert [(row["place"], row["text"]) for row in listed] == [("1.1", quotes[1]), ("2.1", quotes[3])]
-    assert [p["span"]["text"] for p in listed[0]["proposals"]] == ["The south pump was repaired in July 2022."]
-    question = listed[0]["question"]
-    code, _, err = ragviz("questions", "mend", "q", question, "--proposal", "1")
-    assert code == 0, err
-    code, _, err = ragviz("questions", "mend", "q", question, "--proposal", "1")
-    assert (code, "has no stale evidence 1.1" in err) == (2, True)
-    code, _, err = ragviz(
-        *("questions", "mend", "q", question, "--place", "2.1", "--quote", "It moves plenty.", "--document", "pumps.md")
-    )
-    assert code == 0, err
-    [[first], [second]] = stored_questions(workspace)[0].evidence
-    assert (first.text, first.stale) == ("The south pump was repaired in July 2022.", False)
-    assert (second.text, second.stale) == ("It moves plenty.", False)
-    assert new[second.start : second.end] == second.text
-    assert json.loads(ragviz("questions", "mend", "q", "--json")[1]) == []
-    assert ragviz("questions", "mend", "q")[1] == "No evidence is stale.\n"

@@ -585,33 +585,6 @@ def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     expect(page.locator(".rv-text")).to_have_text(NOTES["阀门.txt"].decode())
 
 
-def test_one_click_makes_the_run_that_rescues(server, page, measured):
-    """The sample comes with its replays: the row of its other index lists what it breaks, and its run has what it says.
-
-    No other test makes that run.
-    """
-    page.goto(server.address("results", run="sample-knn"))
-    drawn(page)
-    told = server.ragviz("rescue", "sample-knn", "--stored")
-    row = next(change for change in told["changes"] if change["change"] == "index=sample-recursive-120")
-    if len(told["changes"]) > 8:
-        page.get_by_role("button", name=f"Show all {len(told['changes'])}").click()
-        drawn(page)
-    expect(page.locator(".st-key-rescue-rescued-index-sample-recursive-120").get_by_role("button")).to_have_text(
-        str(row["rescues"])
-    )
-    page.locator(".st-key-rescue-make-index-sample-recursive-120").get_by_role("button").click()
-    name = "sample-knn-sample-recursive-120"
-    compare = page.get_by_test_id("stMain").get_by_role("link", name="Compare")
-    before = compare.count()
-    expect(compare).not_to_have_count(before, timeout=LONG)
-    made = server.ragviz("rescue", "sample-knn", "--stored")
-    again = next(change for change in made["changes"] if change["change"] == row["change"])
-    assert again["runs"] == [name]
-    assert {name: again[name] for name in ("rescued", "broken")} == {name: row[name] for name in ("rescued", "broken")}
-    assert server.process("runs", "delete", name, "--yes").returncode == 0
-
-
 def choose(page: Page, label: str, option: str) -> None:
     """Choose an option of a select box."""
     page.get_by_role("combobox", name=label).click()
@@ -665,27 +638,6 @@ class Line:
                 browser_end.send(message)
 
         server_end.on_message(deliver)
-
-
-def test_a_job_that_ends_while_a_search_is_on_its_way_does_not_undo_it(server, page, measured):
-    """A poll of the jobs carries the address that the browser had when it was sent."""
-    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    going = going_elsewhere(store, sample.NAME)
-    line = Line(page)
-    page.goto(server.address("index", corpus=sample.NAME, index="sample-tokens-200", query="ice"))
-    drawn(page)  # the embedder is loaded
-    line.hold()
-    page.get_by_label("Query").fill("lodge")
-    page.get_by_label("Query").press("Enter")
-    page.wait_for_timeout(4000)  # the search is through, the browser does not know of it
-    store.jobs.update(going.id, status="done", finished=time.time())
-    page.wait_for_timeout(4000)  # two polls
-    line.release()
-    page.wait_for_url(has_param("query", "lodge"))
-    drawn(page)
-    expect(page.get_by_text("Build elsewhere")).to_have_count(0)
-    expect(page.get_by_label("Query")).to_have_value("lodge")
-    expect(page.locator(".rv-text").filter(has_text="lodge").first).to_be_visible()
 
 
 # Every page as it looks

@@ -18,7 +18,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.questions.interchange import documents_of, read_questions, write_questions
-from ragviz.runs.cases import cases, chosen, files
+from ragviz.runs.cases import cases, files
 
 DESK = "The desk lends maps for 21 days. Fines are one euro a day. Maps are red."
 GARAGE = "雪链放在车库里。钥匙挂在厨房。"
@@ -145,19 +145,6 @@ def test_one_file_holds_every_question_answer_rank_hit_and_score_with_reasons(wr
     assert (nothing["equivalence"], nothing["equivalence_reason"], nothing["hits"]) == ("", "", "[]")
 
 
-def test_the_same_as_lines_of_json_with_the_texts_of_the_hits(written):
-    one, several, nothing = map(json.loads, written["results.jsonl"].decode().splitlines())
-    assert [hit["text"] for hit in one["hits"]] == [FINES.text, LENT.text]
-    assert one["answer"] == {"text": "21 days [2]", "status": "answered", "reason": "", "citations": [2]}
-    assert one["scores"]["equivalence"] == {
-        "metric": "equivalence", "value": 1.0, "status": "ok", "reason": "The same.", "version": "1",
-    }  # fmt: skip
-    assert one["metrics"]["mrr"] == 0.5
-    assert (several["outcome"], several["rank"], several["question"]) == ("missed", None, SEVERAL.text)
-    assert [len(group) for group in several["evidence"]] == [2, 1]
-    assert (nothing["outcome"], nothing["metrics"], nothing["hits"]) == ("unanswerable", {}, [])
-
-
 def spans_of(document_id, text):
     places = st.tuples(st.integers(0, len(text) - 1), st.integers(1, 12))
     return places.map(lambda at: span(document_id, at[0], min(at[0] + at[1], len(text))))
@@ -198,22 +185,3 @@ def number(cell):
     except ValueError:
         return False
     return True
-
-
-def test_means_have_their_own_file(written):
-    rows = {(row["by"], row["name"], row["metric"]): row for row in table(written["metrics.csv"])}
-    everything = rows["all", "", "completeness"]
-    assert (everything["mean"], everything["n"], everything["without"]) == ("0.5", "1", "1 skipped, 1 no_answer")
-    assert rows["kind", "unanswerable", "recall@2"]["without"] == "1 not_applicable"
-    assert rows["document", "garage.txt", "recall@2"]["questions"] == "1"
-
-
-def test_cases_are_filtered(run_cases):
-    def ids(**filters):
-        return [case.question.id for case in chosen(run_cases, **filters)]
-
-    assert ids() == ["q1", "q2", "q3"]
-    assert (ids(outcome="missed"), ids(cause="fine"), ids(kind="multi")) == (["q2"], ["q1", "q3"], ["q2"])
-    assert (ids(document="garage.txt"), ids(find="LONG"), ids(find="passages do")) == (["q2"], ["q1"], ["q3"])
-    assert ids(find="钥匙", outcome="found") == []
-    assert (ids(question_type="number"), ids(style="keywords"), ids(question_type="fact")) == (["q1"], ["q3"], [])

@@ -1,8 +1,6 @@
 """Chunks of every chunker, on every kind of text: offsets, coverage, sizes, overlaps."""
 
-import gc
 import re
-import time
 from itertools import pairwise
 
 import pytest
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document, Page
-from ragviz.core.errors import UsageError
 from ragviz.core.fields import Field
 from ragviz.index import chunking, recursive_chunker, tokens
 from ragviz.index.chunker import Chunker
@@ -285,21 +282,6 @@ def test_pages():
     ]
 
 
-@pytest.mark.parametrize(
-    ("choice", "message"),
-    [
-        ({"chunk_size": 0}, "Chunk size is from 1 to 100,000: 0 is not"),
-        ({"chunk_size": -5}, "Chunk size is from 1 to 100,000: -5 is not"),
-        ({"overlap": -1}, "Overlap is 0 or more: -1 is not"),
-        ({"chunk_size": 50, "overlap": 50}, "overlap of 50 tokens does not fit a chunk size of 50: give 0 to 49"),
-        ({"chunker": "magic"}, "no chunker 'magic': choose one of tokens, recursive, sentences"),
-    ],
-)
-def test_choices_that_cannot_be_used(choice, message):
-    with pytest.raises(UsageError, match=message):
-        chunking.split(document("one two"), IndexConfig(**choice), WORD_PIECES)
-
-
 def words_of(document, config, tokens, sentences):
     """Every n words, the last ones too."""
     step = WORDS.value(config, "words")
@@ -312,50 +294,6 @@ WORDS = Chunker(
     words_of,
     {"words": Field(3, "Words", low=1, high=50), "share": Field(0.5, "Share", low=0, high=1)},
 )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"word": 3}, "chunker 'words' has no parameter 'word': its parameters are words, share"),
-        ({"words": 0}, "Words is from 1 to 50: 0 is not"),
-        ({"words": 2.5}, "Words must be a whole number: 2.5 is not"),
-        ({"words": True}, "must be a whole number: True is not"),
-        ({"words": "3"}, "must be a whole number: '3' is not"),
-        ({"share": 1.1}, "Share is from 0 to 1: 1.1 is not"),
-        ({"share": float("nan")}, "must be a number: nan is not"),
-    ],
-)
-def test_a_chunkers_own_parameters_are_checked(options, message, monkeypatch):
-    monkeypatch.setitem(chunking.CHUNKERS, "words", WORDS)
-    chunking.check(IndexConfig(chunker="words", chunker_options={"words": 50, "share": 1}))
-    with pytest.raises(UsageError, match=message):
-        chunking.check(IndexConfig(chunker="words", chunker_options=options))
-
-
-def test_a_chunkers_own_parameters_are_used_and_change_the_hash(monkeypatch):
-    monkeypatch.setitem(chunking.CHUNKERS, "words", WORDS)
-    usual, two = IndexConfig(chunker="words"), IndexConfig(chunker="words", chunker_options={"words": 2})
-    made = [[c.text for c in chunking.split(document("a b c d e"), config, WORD_PIECES)] for config in (usual, two)]
-    assert made == [["a b c", "d e"], ["a b", "c d", "e"]]
-    assert usual.hash() != two.hash()
-    assert WORDS.without_defaults({"words": 3, "share": 0.25}) == {"share": 0.25}
-
-
-@pytest.mark.parametrize("chunker", sorted(chunking.CHUNKERS))
-def test_large_documents_take_a_second_or_so(chunker):
-    sentence = "The records of the {} office are kept for seven years, unless a court asks for them earlier. "
-    text = "".join(sentence.format(n) + ("\n\n## Part\n\n" if n % 9 == 0 else "") for n in range(2600))
-    gc.disable()
-    started = time.process_time()
-    WORD_PIECES.offsets(text)
-    tokenizing = time.process_time() - started
-    gc.disable()
-    started = time.process_time()
-    chunks = cut(text, chunker)
-    assert len(text) > 240_000
-    assert len(chunks) > 200
-    assert time.process_time() - started < 3 * tokenizing + 1
 
 
 LONG = {

@@ -4,10 +4,6 @@ import json
 
 import pytest
 
-from ragviz.core.fields import Field
-from ragviz.index import damage
-from ragviz.index.chunker import Chunker
-from ragviz.index.chunking import CHUNKERS
 from ragviz.metrics.registry import METRICS
 from ragviz.models import chat
 from ragviz.workspace import open_workspace
@@ -90,30 +86,6 @@ def test_a_setting_that_cannot_be_used_is_one_sentence(ragviz, notes, monkeypatc
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_chunkers_own_parameters_are_options(ragviz, notes, monkeypatch):
-    def every(document, config, tokens, sentences):
-        step = chunker.value(config, "characters")
-        yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
-
-    chunker = Chunker("Every so many characters.", every, {"characters": Field(40, "Characters", low=20, high=400)})
-    monkeypatch.setitem(CHUNKERS, "characters", chunker)
-    ragviz("corpus", "add", "notes", notes)
-    build = ["index", "build", "notes", "--name", "cut", "--chunker", "characters", "--chunker-option"]
-    assert "must be a whole number" in ragviz(*build, "characters=many")[2]
-    assert "no parameter 'letters': its parameters are characters" in ragviz(*build, "letters=40")[2]
-    code, out, _ = ragviz(*build, "characters=400", "--json")
-    assert (code, json.loads(out)["chunks"]) == (0, 2)
-    workspace = open_workspace()
-    offered = damage.build_command(workspace, workspace.store.indexes.get("cut"))
-    assert offered == "ragviz index build notes --name cut", "which keeps its choices"
-    assert ragviz(*offered.split()[1:], "--json")[1].strip().startswith("{")
-    assert workspace.store.indexes.get("cut").config.chunker_options == {"characters": 400}
-    code, out, _ = ragviz(
-        "index", "preview", "notes", "--chunker", "characters", "--chunker-option", "characters=20", "--json"
-    )
-    assert (code, json.loads(out)["extent"]["chunks"] > 2) == (0, True)
-
-
 def test_building_an_index_again_keeps_the_choices_that_are_not_given(ragviz, notes):
     ragviz("corpus", "add", "notes", notes)
     build = ["index", "build", "notes", "--name", "i"]
@@ -129,16 +101,6 @@ def test_building_an_index_again_keeps_the_choices_that_are_not_given(ragviz, no
     assert (code, err.strip()) == (0, told)
     config = open_workspace().store.indexes.get("i").config
     assert (config.chunker, config.chunk_size, config.embedder) == ("sentences", 20, "")
-
-
-def test_deleting_asks_and_says_what_goes_with_it(ragviz, notes):
-    ragviz("corpus", "add", "notes", notes)
-    code, _, err = ragviz("corpus", "delete", "notes")
-    assert code == 2
-    assert "3 documents, 0 indexes" in err
-    assert "--yes" in err
-    assert ragviz("corpus", "delete", "notes", "--yes")[0] == 0
-    assert json.loads(ragviz("corpus", "list", "--json")[1]) == []
 
 
 def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
@@ -312,20 +274,6 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert json.loads(out)["total"] >= 1
     everything = b"".join(path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file())
     assert b"sk-loopback-secret" not in everything
-
-
-def test_prices_are_stored_and_checked(ragviz):
-    assert ragviz("prices", "set", "local/qwen", "0", "0.5")[0] == 0
-    prices = {row["model"]: row for row in json.loads(ragviz("prices", "list", "--json")[1])}
-    assert prices["local/qwen"] == {"model": "local/qwen", "asked": 0, "answered": 0.5}
-    for wrong in (["local/qwen", "nan", "1"], ["", "1", "1"], ["m", "1", "1e9"], ["m", "a", "1"]):
-        code, out, err = ragviz("prices", "set", *wrong)
-        assert (code, out) == (2, ""), wrong
-        assert "Traceback" not in err
-    assert ragviz("prices", "remove", "local/qwen")[0] == 0
-    code, _, err = ragviz("prices", "remove", "local/qwen")
-    assert (code, "no price of 'local/qwen'" in err) == (2, True)
-    assert "local/qwen" not in ragviz("prices", "list")[1]
 
 
 @pytest.mark.parametrize("words", [["results"], ["runs", "questions"], ["index", "preview"], ["settings", "test"]])

@@ -1,7 +1,6 @@
 """What documents that were added did to the questions about the earlier ones, counted by hand."""
 
 import json
-import random
 
 import pytest
 
@@ -98,47 +97,12 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
     assert measurements.summary_of(workspace, first).metrics["recall@1"].mean == 1.0
 
 
-def test_a_run_again_that_was_interrupted_after_the_update_still_knows_what_is_new(asked, monkeypatch):
-    workspace, corpus, _, first = asked
-    change_documents(workspace, corpus)
-
-    def killed(*_args, **_options):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(running, "run", killed)
-        with pytest.raises(KeyboardInterrupt):
-            competition.run_again(workspace, first, "second")
-    assert workspace.store.runs.find("second") is None
-    later = competition.run_again(workspace, first, "second")
-    assert competition.competition(workspace, first, later).added == ("new.md",)
-
-
 def test_questions_that_are_stale_since_are_left_out(asked):
     workspace, corpus, _, first = asked
     put(workspace, corpus, "a.md", "All is new.", replace=True)
     found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
     assert (found.total.n, found.total.lost, found.added) == (2, 0, ())
     assert health_sentences.competition(found)[-1] == "No document was added since: nothing is lost to competition."
-
-
-def test_without_the_added_documents_every_question_is_as_before(workspace):
-    """Whatever is added: without it, the index ranks as the earlier one did, global statistics of words included."""
-    draw = random.Random(7)
-    vocabulary = [f"word{number}" for number in range(60)]
-    texts = {f"{n}.md": " ".join(draw.choices(vocabulary, k=30)) for n in range(40)}
-    corpus = corpus_of(workspace, texts)
-    indexing.build_index(workspace, corpus, "index", PLAIN)
-    question_set = asking(workspace, corpus, [(name, " ".join(text.split()[5:9])) for name, text in texts.items()])
-    config = RunConfig(workspace.store.indexes.get("index").id, question_set.id, "bm25", k=3, depth=20)
-    first = running.run(workspace, "first", config)
-    for number in range(40):
-        put(workspace, corpus, f"new{number}.md", " ".join(draw.choices(vocabulary, k=20)))
-    found = competition.competition(workspace, first, competition.run_again(workspace, first, "second"))
-    assert len(found.added) == 40
-    assert found.total.without == found.total.before > found.total.after
-    assert found.total.lost == found.total.to_competition == len(found.lost) > 3
-    assert all(each.above > 0 for each in found.lost)
 
 
 def test_the_command_line_makes_the_run_and_shows_the_table(asked, command_line, monkeypatch):

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ragviz.backends import elastic, elastic_requests, elastic_server
 from ragviz.backends.elastic import ElasticIndex
@@ -77,19 +75,6 @@ def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
     assert np.array_equal(np.signbit(np.array(back[-2]["vector"])), np.signbit(floats))
     assert back[-1] == {"vector": []}
     assert back[:-2] == bodies[:-2]
-
-
-@given(st.lists(st.integers(0, 3000), max_size=60), st.integers(1, 50_000))
-def test_batches_hold_every_chunk_once(lengths: list[int], dims: int):
-    pieces = [chunk(str(number), "x" * length) for number, length in enumerate(lengths)]
-    parts = [pieces[part] for part in elastic_requests.batches(pieces, dims)]
-    assert [piece for part in parts for piece in part] == pieces
-    assert all(
-        part
-        and len(part) * elastic_requests.FLOAT_BYTES * dims
-        <= max(elastic_requests.BATCH_BYTES, elastic_requests.FLOAT_BYTES * dims)
-        for part in parts
-    )
 
 
 @pytest.mark.parametrize("cosine", [-1.0, -0.25, 0.0, 0.5, 1.0])
@@ -202,16 +187,6 @@ def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers],
     assert json.loads(action)["index"]["_id"].startswith("c0001")
 
 
-def test_a_refused_chunk_is_reported_and_not_sent_again(answering: Callable[..., Answers], no_pauses: None):
-    refused = {"index": {"status": 400, "error": {"type": "x", "reason": "y", "caused_by": {"reason": "bad vector"}}}}
-    server = answering((200, {"items": [refused]}))
-    writer = elastic.ElasticWriter(ElasticIndex("handbook", server.url), "concrete", 8)
-    writer.add(chunks(1), units(1))
-    with pytest.raises(SearchError, match=r"\(400\): bad vector"):
-        writer.publish(1)
-    assert len(server.requests) == 1
-
-
 def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pauses: None):
     refusing = answering((401, {"error": {"type": "security_exception", "reason": "unable to authenticate"}}))
     messages = []
@@ -257,23 +232,6 @@ def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
     assert np.mean(shares) >= least
 
 
-@pytest.mark.elasticsearch
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It's the 308-分, 三次!",
-        "差旅须通过代理预订。",
-        "snake_case x86_64 3.14 text:laptop a@b.c",
-        "ＡＢＣ１２ ﬁne naïve",
-        "カタカナとひらがな 한국어 ภาษาไทย",
-    ],
-)
-def test_the_server_takes_the_terms_as_they_are(index: ElasticIndex, text: str):
-    sent = elastic_requests.searchable(text)
-    reply = index.server.client.indices.analyze(analyzer="standard", text=sent)
-    assert [token["token"] for token in reply["tokens"]] == sent.split()
-
-
 def segments(client: Any, concrete: str) -> int:
     return client.indices.stats(index=concrete, metric="segments")["_all"]["primaries"]["segments"]["count"]
 
@@ -292,17 +250,6 @@ def test_one_concrete_index_stays(index: ElasticIndex):
     ((_, body),) = index.concretes().items()
     assert list(body["aliases"]) == [index.alias]
     assert body["settings"]["index"]["blocks"]["write"] == "true"
-
-
-@pytest.mark.elasticsearch
-def test_an_index_dropped_while_it_is_filled_does_not_come_back(index: ElasticIndex):
-    writer = index.rebuild(8)
-    index.drop()
-    writer.add(chunks(3), units(3))
-    with pytest.raises(SearchError):
-        writer.publish(3)
-    writer.abandon()
-    assert index.concretes() == {}
 
 
 BUILDER = """

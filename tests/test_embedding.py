@@ -132,12 +132,6 @@ def test_tokens_by_hand():
     assert tokenizer.special == 2
 
 
-def test_long_texts_are_not_cut_and_short_ones_not_filled():
-    tokenizer = open_tokenizer(NAME)
-    assert len(tokenizer.offsets("word " * 3000)) == 3000
-    assert len(tokenizer.offsets("word")) == 1
-
-
 # Caching, order, progress: against an endpoint that can be counted
 
 
@@ -170,16 +164,6 @@ def test_stopping_keeps_what_is_done():
     assert len(endpoint.texts) == 1024
     embedding.open_embedder("openai:m", cache=cache, remote=endpoint).embed(texts, "passage")
     assert sorted(endpoint.texts) == sorted(texts)  # none of them twice
-
-
-def test_a_damaged_cache_entry_is_computed_again():
-    cache, endpoint = Memory(), Endpoint()
-    opened = embedding.open_embedder("openai:m", cache=cache, remote=endpoint)
-    first = opened.embed(["a"], "query")
-    (key,) = [key for key in cache.items if cache.items[key] == first[0].tobytes()]
-    cache.items[key] = cache.items[key][:8]
-    assert np.array_equal(opened.embed(["a"], "query"), first)
-    assert endpoint.texts == ["a", "a"]
 
 
 @pytest.mark.parametrize(
@@ -231,18 +215,6 @@ def test_no_connection_is_made(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     weights._load.cache_clear()
     assert embedding.open_embedder(NAME).embed(["offline"], "query").shape == (1, 384)
-
-
-def test_batches_are_of_like_lengths_the_longest_first():
-    texts = [f"q {n}" for n in range(20)] + ["w " * n for n in range(400, 420)] + ["数据" * 300]
-    batches = weights._by_length(texts, 256, 8, 4096)
-    assert sorted(place for batch in batches for place in batch) == list(range(41))
-    assert [len(batch) for batch in batches] == [8, 8, 8, 8, 8, 1]
-    assert batches[0][0] >= 20
-    assert batches[-1][0] < 20
-    assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 600)] == [2] * 10 + [1]
-    assert [len(batch) for batch in weights._by_length(texts[20:], 256, 8, 10)] == [1] * 21
-    assert weights._by_length([], 256, 8, 4096) == []
 
 
 # The hub
@@ -330,21 +302,3 @@ print(e.embed(["dogs"], "query").shape)
     assert lines[2] == "(1, 384)"
     fetched = [path.rpartition("/")[2] for command, path in hub.requests if command == "GET" and "/resolve/" in path]
     assert sorted(fetched) in (["model.safetensors"], ["README.md", "model.safetensors"])  # each of them once
-
-
-@pytest.mark.model
-def test_a_hub_that_has_no_such_model_or_is_away(hub, tmp_path):
-    code = """
-try:
-    embedding.open_embedder("acme/other")
-except RagvizError as error:
-    print(type(error).__name__, error)
-"""
-    message = in_process(code, tmp_path, hub.server_address[1])
-    assert message.startswith("UsageError The hub has no model 'acme/other'"), message
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    message = in_process(code, tmp_path, port)
-    assert message.startswith("ModelError Model 'acme/other' cannot be fetched"), message
-    assert "Give a folder that holds the model, or use 'all-MiniLM-L6-v2'" in message

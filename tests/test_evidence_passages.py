@@ -12,7 +12,7 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.generation import rejection, verification, verified_by_rules, verifying
+from ragviz.generation import verification, verified_by_rules, verifying
 from ragviz.generation.verification import Context
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
@@ -83,24 +83,7 @@ def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server,
 
 
 TABLE = "# Rates\n\nRates of 2024:\n\n| Desk | Fee |\n| --- | --- |\n| North | 5 EUR |\n| South | 7 EUR |\n"
-LIST = "# Moving\n\nA mover hands in:\n\n- a signed lease\n- a proof of address\n"
 CHINESE = "# 年假\n\n正式员工每年有十二天年假。该假期须提前三天申请。\n\n病假另行规定。"
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "quote", "told"),
-    [
-        ("rates.md", TABLE, "7 EUR", "Rates\nRates of 2024\nDesk | Fee\n\n| South | 7 EUR |"),
-        ("rates.csv", "Desk,Fee\nNorth,5 EUR\nSouth,7 EUR\n", "7 EUR", "rates\nDesk | Fee\n\nSouth,7 EUR"),
-        ("moving.md", LIST, "proof of address", "Moving\nA mover hands in\n\na proof of address"),
-        ("leave.md", CHINESE, "提前三天申请", "年假\n\n正式员工每年有十二天年假。该假期须提前三天申请。"),
-        ("leave.md", CHINESE, "病假另行规定", "年假\n\n病假另行规定。"),
-        ("plain.txt", "It rains.\n\nIt is 9 o'clock.", "9", "plain\n\nIt is 9 o'clock."),  # of its paragraph only
-    ],
-)
-def test_a_quote_is_read_with_what_says_what_it_is_about(workspace, name, text, quote, told):  # noqa: F811
-    document = indexed(workspace, {name: text})[name]
-    assert context_of(workspace, quoting(document, quote)).passages[0] == told
 
 
 def test_what_a_sentence_refers_to_is_read_unless_it_is_other_evidence(workspace):  # noqa: F811
@@ -123,21 +106,6 @@ def test_whole_documents_are_evidence_too_as_far_as_a_call_reads_them(workspace)
 
 
 # Several pieces of evidence
-
-
-def test_two_pieces_of_evidence_in_one_chunk_are_each_left_out(workspace, server, knows):  # noqa: F811
-    document = indexed(workspace, {"pumps.md": PUMPS})["pumps.md"]
-    knows(ASKED, ["9 bar"], "9 bar")
-    both = quoting(document, SAYS, WRONG)
-    assert context_of(workspace, both).passages == (f"Pumps\n\n{SAYS}", f"Pumps\n\n{WRONG}")
-    [rejected] = checked(workspace, both, by="model")
-    assert rejected.reason == "can be answered without passage 2: “9 bar”"
-    needs_both = "What runs at 9 bar, and what was designed by Orla Brandt?"
-    knows(needs_both, ["Heron", "Kestrel"], "the Heron pump; the Kestrel pump")
-    asked = quoting(document, SAYS, WRONG, text=needs_both, answer="the Heron pump; the Kestrel pump")
-    assert checked(workspace, asked, by="model")[0].verified_by == "loopback"
-    once = quoting(document, "9 bar", "The Heron pump", id="once")
-    assert len(context_of(workspace, once).passages) == 1, "evidence in one sentence is one passage"
 
 
 ROWS = ("| System | Login system |\n| --- | --- |\n| Employee Express | Employee password |",
@@ -178,34 +146,3 @@ def test_a_passage_is_needed_whose_part_of_the_answer_stands_in_no_other(passage
 
 
 # Understood without the passage
-
-
-@pytest.mark.parametrize(
-    ("text", "unclear"),
-    [
-        ("What does it say there about that?", "it"),
-        ("它是什么时候成立的？", "它"),
-        ("What does the text say about pumps?", "the text"),
-        ("根据上述内容，泵有几个？", "根据上述"),
-        ("Who are they?", "they"),
-        ("How long does it take to get a card?", ""),
-        ("Is it allowed to smoke in the hall?", ""),
-        ("When does the hall open, and is it free?", ""),
-        ("其他格式有哪些？", ""),
-        ("Who wrote “It”?", ""),
-        ("What do those who travel need?", ""),
-    ],
-)
-def test_what_names_nothing_is_not_understood(text, unclear):
-    assert rejection.refers_elsewhere(text) == unclear
-    passage = f"{text} is 9 bar."
-    [outcome] = verified_by_rules.verify(
-        [replace(question(text, "9 bar", passage), **EXTRACTED)], lambda qs: {q.id: Context((passage,)) for q in qs}
-    )
-    assert (outcome.status, "not understood" in outcome.reason) == (
-        ("rejected", True) if unclear else ("proposed", False)
-    )
-    turns = (("When was the guild founded?", "1412"),)
-    follow = replace(question(text, "9 bar", passage, history=turns), **EXTRACTED)
-    [kept] = verified_by_rules.verify([follow], lambda qs: {q.id: Context((passage,)) for q in qs})
-    assert kept.status == "proposed", "after earlier turns it is"

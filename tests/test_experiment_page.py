@@ -52,35 +52,6 @@ def test_the_address_holds_the_grid_and_what_is_impossible_is_told(workspace):
     assert not odd.exception
 
 
-def test_cells_are_shown_with_their_states_and_failures_and_can_be_tried_again(workspace, question_set, monkeypatch):
-    experiment = declared(workspace, question_set, chunk_size=[20, 40])
-    with monkeypatch.context() as patch:
-        run = sweeping.running.run
-
-        def broken(workspace, name, config, **more):
-            if name.endswith("40"):
-                raise sweeping.RagvizError("No room for forty <b>.")
-            return run(workspace, name, config, **more)
-
-        patch.setattr(sweeping.running, "run", broken)
-        sweeping.sweep(workspace, experiment)
-    app = show("experiment", experiment="chunks")
-    table = app.dataframe[0].value
-    assert table["State"].tolist() == ["✓ done", "✗ failed"]
-    assert table["Why"].tolist()[1].startswith("No room for forty")
-    assert "every cell but the baseline failed" in words(app)
-    button(app, "Try 1 failed cell again").click().run()
-    (job,) = workspace.store.jobs.all()
-    worker.perform(workspace, job.id)
-    app = show("experiment", experiment="chunks")
-    assert "2 of 2 cells done" in words(app)
-    assert "Dollars" not in app.dataframe[0].value, "nothing was paid"
-    assert button(app, "Confirm on test").disabled
-    button(app, "Compare the cells").click().run()
-    there = address(app)
-    assert (there["primary"], there["effect"], len(there["runs"].split(","))) == ("recall@1", "0.05", 2)
-
-
 def test_the_choice_is_confirmed_on_test_once_and_said_so(workspace, question_set):
     sweeping.sweep(workspace, declared(workspace, question_set, k=[2, 1]))
     app = show("experiment", experiment="chunks")

@@ -9,16 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
 from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.core.experiment import Guardrail
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.experiments import confirming, declaring, estimating, findings, grid, sweeping
+from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
 from ragviz.runs import comparisons, exports, measurements, pooling, running
@@ -86,62 +84,6 @@ def test_the_product_leaves_out_what_is_impossible_and_has_equal_cells_once(work
     assert {cell.run.split for cell in planned.cells} == {"validation"}
 
 
-def test_instructions_are_a_choice_of_a_model_that_answers(workspace, question_set, monkeypatch):
-    """Two prompts: rankings are shared, each model call has its own; other answerers have one cell."""
-    with ModelServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("RAGVIZ_MODEL", "loopback")
-        opened = Workspace(Settings(_env_file=None, home=workspace.settings.home))
-        texts = ["none", "Be brief, and name the machine first."]
-        picks = grid.crossed({"embedder": ["none"], "answerer": ["extractive", "model"], "instructions": texts})
-        planned = grid.planned(opened, question_set, picks, split="validation", metrics=("none",))
-        names = ["extractive answers", "model answers", "model answers “Be brief, and name the…”"]
-        assert [cell.name for cell in planned.cells] == names
-        assert planned.repeated == 1
-        rule = declaring.rule_of(planned, primary="recall@1")
-        experiment = declaring.declare(opened, "prompts", question_set, planned, rule, "validation")
-        sweeping.sweep(opened, experiment)
-        systems = [body["messages"][0]["content"] for body in server.bodies if "messages" in body]
-    runs = findings.runs_of(opened, opened.store.experiments.get(experiment.id))
-    assert [run.config.instructions for run in runs.values()] == ["", "", texts[1]]
-    asked = len(opened.store.rankings.all(runs["model answers"].id))
-    assert sum(system.endswith(texts[1]) for system in systems) == asked == len(systems) / 2, "and nothing is judged"
-    assert len({run.config.hash() for run in runs.values()}) == 3
-    takes = estimating.takes(
-        opened, opened.store.corpora.all()[0], question_set, [replace(c, state="waiting") for c in planned.cells]
-    )
-    forecast = json.loads(json.dumps(estimating.to_json(takes)))["forecast"]
-    assert forecast["calls"] == {"answer": 2 * asked}
-    assert (forecast["total"], forecast["cached"]) == (2 * asked, 2 * asked)
-    notes = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).notes
-    assert any(
-        note.startswith("2 of these runs are cells of the experiment 'prompts', which tries 3") for note in notes
-    )
-    assert not any(
-        "are cells of" in note for note in findings.comparison_of(opened, opened.store.experiments.get("prompts")).notes
-    )
-    assert findings.outcome_of(opened, opened.store.experiments.get("prompts")).scope.startswith("12 questions on ")
-    (differs,) = comparisons.compare_runs(opened, [runs[name] for name in names[1:]]).settings
-    assert (differs.key, differs.values) == ("instructions", ("", texts[1]))
-
-
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
-        ({"chunker": ["words"]}, "There is no chunker 'words'"),
-        ({"chunk_size": ["big"]}, "'big' is not a whole number"),
-        ({"retriever": ["knn"], "embedder": ["none"]}, "No combination is possible: Retriever 'knn' compares vectors"),
-        ({"k": ["60"]}, "No combination is possible: k must be from 1 to the depth, 50"),
-        ({"backend": ["elasticsearch:flat"]}, "No combination is possible: Index 'cell' is on Elasticsearch"),
-        ({"reranker": ["best"]}, "There is no reranker 'best'"),
-        ({"chunk_size": [*map(str, range(1, 202))]}, "201 combinations, at most 200"),
-    ],
-)
-def test_a_value_that_does_not_exist_is_refused(workspace, question_set, values, sentence):
-    with pytest.raises(UsageError, match=sentence.replace("(", r"\(")):
-        grid.planned(workspace, question_set, grid.crossed(values))
-
-
 # Declarations
 
 
@@ -157,24 +99,6 @@ def test_a_rule_cannot_be_changed_once_a_result_was_seen(workspace, question_set
         declared(workspace, question_set, chunk_size=[20, 40], split="", rule={"minimum_effect": 0.1})
     more = declared(workspace, question_set, chunk_size=[20, 40, 60], rule={"minimum_effect": 0.1})
     assert [(cell.name, cell.state) for cell in more.cells] == [("20", "done"), ("40", "done"), ("60", "waiting")]
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"chunk_size": [20]}, "There is one cell"),
-        ({"chunk_size": [20, 40], "split": "test"}, "does not look at the test side"),
-        ({"chunk_size": [20, 40], "rule": {"primary": "recall@60"}}, "past the depth"),
-        ({"chunk_size": [20, 40], "rule": {"primary": "faithfulness"}}, "does not measure 'faithfulness'"),
-        ({"chunk_size": [20, 40], "rule": {"primary": "best"}}, "There is no metric 'best'"),
-        ({"chunk_size": [20, 40], "rule": {"baseline": "30"}}, "There is no cell '30'"),
-        ({"chunk_size": [20, 40], "rule": {"minimum_effect": 2}}, "The smallest difference that matters is 2"),
-        ({"chunk_size": [20, 40], "rule": {"guardrails": [Guardrail("tokens", 1)] * 2}}, "Two guardrails"),
-    ],
-)
-def test_a_declaration_that_cannot_decide_is_refused(workspace, question_set, changes, sentence):
-    with pytest.raises(UsageError, match=sentence):
-        declared(workspace, question_set, **changes)
 
 
 # Sweeps
@@ -227,26 +151,6 @@ def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, qu
     rebuilt = sweeping.replace(index, built=time.time())
     fresh = workspace.store.runs.add("again", run.corpus_id, run.config, "f", run.provenance)
     assert pooling.take_rankings(workspace, fresh, rebuilt, questions) == 0, "the index was built since"
-
-
-def test_a_cell_that_fails_tells_why_the_others_go_on_and_it_can_be_tried_again(workspace, question_set, monkeypatch):
-    experiment = declared(workspace, question_set, chunk_size=[20, 40, 60], k=[1, 2])
-    build = sweeping.indexing.build_index
-
-    def broken(workspace, corpus, name, config, **more):
-        if config.chunk_size == 40:
-            raise UsageError("No room for forty.")
-        return build(workspace, corpus, name, config, **more)
-
-    monkeypatch.setattr(sweeping.indexing, "build_index", broken)
-    assert sweeping.sweep(workspace, experiment) == {"experiment": "chunks", "done": 4, "failed": 2}
-    outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
-    assert {row.cell.reason for row in outcome.rows} == {"", "Its index could not be built: No room for forty."}
-    assert "40 k 1, 40 k 2 failed: Its index could not be built: No room for forty." in outcome.conclusion.notes
-    assert outcome.conclusion.final
-    monkeypatch.undo()
-    again = workspace.store.experiments.get("chunks")
-    assert sweeping.sweep(workspace, again) == {"experiment": "chunks", "done": 6, "failed": 0}
 
 
 # Confirmation

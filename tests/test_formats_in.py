@@ -118,41 +118,6 @@ def test_a_folder_of_beir_becomes_documents_and_questions(workspace, corpus):
     assert any("several reference answers: the first was kept" in note for note in outcome.notes)
 
 
-def test_every_row_of_beir_that_cannot_be_read_is_told(workspace, corpus):
-    add(workspace, corpus, "d2", "Another text.")
-    broken = (
-        lines(CORPUS) + b'{"_id": "d4", "text": " "}\n{"text": "no id"}\n[1]\nnot json\n{"_id": "d1", "text": "x"}\n'
-    )
-    broken += b'{"_id": "d5", "text": "\xff"}\n'
-    queries = lines([*QUERIES, QUERIES[0], {"_id": "q7"}, {"text": "no id"}])
-    queries += lines(
-        [{"_id": "q8", "text": "Marked?", "answerable": False}, {"_id": "q9", "text": "T?", "answerable": 7}]
-    )
-    test = TEST + "q2\td9\t1\nnobody\td1\t1\nq2\td2\nq2\td2\tmuch\nq1\td1\t1\nq8\td1\t1\n"
-    data = zipped(beir() | {"corpus.jsonl": broken, "queries.jsonl": queries, "qrels/test.tsv": test})
-    outcome, questions = bring(workspace, corpus, data)
-    sentences = told(workspace, outcome)
-    assert [(name, row) for name, row, _ in sentences] == [
-        ("corpus.jsonl", 2), ("corpus.jsonl", 4), ("corpus.jsonl", 5), ("corpus.jsonl", 6), ("corpus.jsonl", 7),
-        ("corpus.jsonl", 8), ("corpus.jsonl", 9),
-        ("test.tsv", 8), ("test.tsv", 9), ("test.tsv", 10),
-        ("test.tsv", 3), ("test.tsv", 5), ("test.tsv", 6),
-        ("queries.jsonl", 7), ("queries.jsonl", 8), ("queries.jsonl", 9), ("queries.jsonl", 10), ("queries.jsonl", 11),
-        ("test.tsv", 7),
-    ]  # fmt: skip
-    reasons = [reason for _, _, reason in sentences]
-    for words in (
-        "as a document of the corpus with another text", "has no text", "has no id", "is not a JSON object",
-        "is not JSON that can be read", "as one before it", "is not UTF-8", "has 2 columns", "has the grade 'much'",
-        "again, with 1 instead of 2", "which is not in corpus.jsonl", "which is not in queries.jsonl",
-        "is marked unanswerable and has relevant documents", "has '7' as answerable",
-    ):  # fmt: skip
-        assert any(words in reason for reason in reasons), words
-    assert outcome.problems == len(sentences)
-    assert "q2" not in questions  # its only relevant entry was not taken
-    assert questions["q1"].evidence[0][0].grade == 2
-
-
 def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
     def stop(_done, _total, _unit, message=""):
         if message.startswith("Storing"):
@@ -167,25 +132,6 @@ def test_nothing_is_stored_of_an_import_that_ends_early(workspace, corpus):
         bring(workspace, corpus, zipped({n: d for n, d in beir().items() if "qrels" not in n}))
     assert workspace.store.documents.all(corpus.id) == []
     assert workspace.store.sets.all() == []
-
-
-def test_documents_and_questions_are_stored_together_or_not_at_all(workspace, corpus, monkeypatch):
-    """The last statement of the transaction fails: neither documents nor set nor questions are there."""
-    from ragviz.store import stored_questions
-
-    def fail(*_):
-        raise RuntimeError("killed")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(stored_questions, "record_version", fail)
-        with pytest.raises(RuntimeError):
-            bring(workspace, corpus, zipped(beir()))
-    assert workspace.store.documents.all(corpus.id) == []
-    assert workspace.store.sets.all() == []
-    outcome, questions = bring(workspace, corpus, zipped(beir()))
-    again, same = bring(workspace, corpus, zipped(beir()))
-    assert (outcome.documents, again.documents, same) == (3, 0, questions)
-    assert workspace.store.sets.get("s").version == 1  # the second one changed nothing
 
 
 def test_beir_goes_out_as_it_came_in(workspace, corpus):
@@ -251,17 +197,6 @@ def test_wrong_offsets_of_squad_are_told_and_repaired_where_the_text_stands_once
     assert questions["s2"].evidence[0][0].start == FERRY.index("pier two")
     assert questions["s6"].kind == "unanswerable"
     assert "Plausible answers of 1" in outcome.notes[0]
-
-
-def test_paragraphs_of_squad_are_found_in_documents_that_are_there(workspace, corpus):
-    document = add(
-        workspace, corpus, "timetable.md", "# Timetable\n\nThe ferry  leaves at\nnine. It leaves from pier two.\n"
-    )
-    outcome, questions = bring(workspace, corpus, json.dumps(squad(row(1, "Where?", "pier two", 41))).encode())
-    [[span]] = questions["s1"].evidence
-    assert (outcome.documents, span.document_id) == (0, document.id)
-    assert document.text[span.start : span.end] == "pier two"
-    assert "1" in outcome.notes[0]
 
 
 def test_squad_goes_out_as_it_came_in(workspace, corpus):
@@ -388,36 +323,6 @@ def test_topics_and_judgements_of_trec_are_about_documents_by_name(workspace, co
 
 
 # The command line
-
-
-def test_the_command_imports_a_folder_into_a_new_corpus_and_exports_it(workspace, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    folder = tmp_path / "set"
-    for name, data in beir().items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
-    code, out, err = command_line("questions", "import", "new", folder, "--name", "s", "--json")
-    assert (code, json.loads(out)["imported"], json.loads(out)["documents"]) == (0, 5, 3), err
-    code, _, err = command_line("questions", "export", "s", tmp_path / "out.zip", "--format", "beir")
-    assert (code, "cannot carry places within documents" in err) == (0, True)
-    code, out, _ = command_line("questions", "import", "copy", tmp_path / "out.zip", "--name", "copied", "--json")
-    assert (code, json.loads(out)["documents"]) == (0, 3)
-    code, _, err = command_line("questions", "export", "s", tmp_path / "out.xml")
-    assert (code, "The name 'out.xml' tells none of the formats jsonl, csv" in " ".join(err.split())) == (2, True)
-    code, _, err = command_line("questions", "export", "s", tmp_path / "other.zip")
-    assert (code, "The name 'other.zip' can be any of beir, trec" in " ".join(err.split())) == (2, True)
-    assert not (tmp_path / "other.zip").exists()
-    code, out, _ = command_line("questions", "export", "s", tmp_path / "other.trec.zip", "--json")
-    assert (code, json.loads(out)["format"]) == (0, "trec")
-
-
-def test_rows_are_told_by_file_and_the_exit_code_says_so(workspace, command_line, monkeypatch, tmp_path):
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    wrong = squad(row(1, "When?", "nine", 20), row(2, "Where?", "nowhere", 0))
-    (tmp_path / "s.json").write_text(json.dumps(wrong), encoding="utf-8")
-    code, out, err = command_line("questions", "import", "new", tmp_path / "s.json", "--name", "s", "--json")
-    assert (code, list(json.loads(out)["problems"])) == (1, ["2"])
-    assert "row 2: (id 's2') has a wrong offset" in err
 
 
 # Our own JSONL and CSV

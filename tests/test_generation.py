@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import sys
 from collections import Counter
 from dataclasses import asdict, replace
 
@@ -20,7 +19,6 @@ from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.index import indexing
-from ragviz.questions import versions
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -90,22 +88,6 @@ def record_of(workspace: Workspace, name: str = "q") -> PlanRecord:
     return record
 
 
-def replying(monkeypatch, reply) -> None:
-    """Have the model reply what `reply` returns of a request's body, where it returns something."""
-    made_up = sys.modules["tests.model_server"].complete
-
-    def complete(body):
-        given = reply(body)
-        return made_up(body) if given is None else json.dumps(given)
-
-    monkeypatch.setattr("tests.model_server.complete", complete)
-
-
-def is_writing(body) -> bool:
-    """Whether a request is for a question, not for its verification."""
-    return '"claims"' in json.dumps(body.get("response_format", {}))
-
-
 # Before
 
 
@@ -168,78 +150,7 @@ def test_quotas_are_met_and_counted(workspace):
     assert {name: given.kept for name, given in record.yields.items()} == {"fact": 6, "number": 3, "unanswerable": 2}
 
 
-def test_what_is_taken_back_or_rejected_later_is_not_counted_as_made(workspace):
-    facts(workspace, kinds={"fact": 4, "number": 2})
-    store, question_set = workspace.store, workspace.store.sets.get("q")
-
-    def counted():
-        made = plan_record.shown(store, store.sets.get("q"))
-        cells = [sum(row[name] for row in made.cells) for name in ("planned", "made", "elsewhere", "missing")]
-        return cells, {row["type"]: row["kept"] for row in made.yields}
-
-    whole = ([6, 6, 0, 0], {"fact": 4, "number": 2})
-    assert counted() == whole
-    number = next(question for question in questions_of(workspace) if question.type == "number" and question.asked)
-    store.questions.put(question_set.id, [replace(number, status="rejected", reason="too vague: which pump?")])
-    assert counted() == ([6, 5, 0, 1], {"fact": 4, "number": 1})
-    [told] = [row for row in plan_record.shown(store, question_set).cells if row["missing"]]
-    assert "too vague" in told["reasons"]
-    versions.undo(store, store.sets.get("q"))
-    assert counted() == whole, "what is taken back is not rejected"
-    versions.undo(store, store.sets.get("q"))
-    assert questions_of(workspace) == []
-    assert counted() == ([6, 0, 0, 6], {"fact": 0, "number": 0})
-    rows = {row["type"]: row["reasons"] for row in plan_record.shown(store, question_set).yields}
-    assert f"{plan_record.GONE} (4)" in rows["fact"]
-    assert f"{plan_record.GONE} (2)" in rows["number"]
-    assert facts(workspace, kinds={"fact": 4, "number": 2}).usable == 6
-    assert counted()[0] == whole[0], "made again"
-
-
-def test_what_a_place_does_not_yield_is_made_elsewhere_with_the_reason(workspace, monkeypatch):
-    build(workspace, "works", {"good.txt": SENTENCES[:12], "bad.txt": ["Nothing stands in this one line."]})
-    nothing = {"claims": [], "question": "", "answer": ""}
-    replying(monkeypatch, lambda body: nothing if is_writing(body) and "Nothing stands" in json.dumps(body) else None)
-    made = facts(workspace, 5, index="works")
-    assert (made.usable, made.limit, made.short) == (5, 5, {})
-    workspace_names = {d.id: d.name for d in workspace.store.documents.all(workspace.store.corpora.get("works").id)}
-    rows = plan_record.cell_rows([record_of(workspace)], workspace_names)
-    [bad] = [row for row in rows if row["document"] == "bad.txt"]
-    assert (bad["planned"], bad["made"], bad["elsewhere"], bad["missing"]) == (1, 0, 1, 0)
-    assert "the question is empty" in bad["reasons"]
-    assert sum(row["in place of others"] for row in rows if row["document"] == "good.txt") == 1
-    rejected = [question for question in questions_of(workspace) if question.status == "rejected"]
-    assert {question.reason for question in rejected} == {"the question is empty"}
-
-
-def test_fewer_questions_than_planned_are_explained(workspace, monkeypatch):
-    build(workspace, "two", {"two.txt": SENTENCES[:2]})
-    made = facts(workspace, 9, index="two")
-    assert (made.usable, made.limit) == (made.proposed, 9)
-    assert 2 <= made.usable < 9
-    said = pipeline.shortfall(asdict(made))
-    assert said.startswith(f"{made.usable} usable of 9: missing are {9 - made.usable} fact. Tries")
-    assert pipeline.shortfall(asdict(facts(workspace, 2, index="two"))) == ""
-
-
 # Going on
-
-
-def test_only_what_has_no_questions_is_filled(workspace, server):
-    facts(workspace, 6)
-    before = {question.id: question for question in questions_of(workspace)}
-    build(workspace, "pumps", {"valves.txt": [s.replace("Pump", "Valve") for s in SENTENCES[:6]]})
-    made = facts(workspace, 3, fill=True)
-    fresh = [question for question in questions_of(workspace) if question.id not in before and question.asked]
-    assert made.proposed == len(fresh) == 3
-    [added] = [
-        d.id for d in workspace.store.documents.all(workspace.store.corpora.get("pumps").id) if d.name == "valves.txt"
-    ]
-    assert {span.document_id for question in fresh for [span] in question.evidence} == {added}
-    assert {i: q for q in questions_of(workspace) if (i := q.id) in before} == before
-    calls = len(requests_to(server))
-    again = facts(workspace, 3, fill=True)
-    assert (again.proposed, again.limit, len(requests_to(server))) == (0, 0, calls), "every section has a question"
 
 
 GUIDE = """# Rooms of the library
@@ -402,23 +313,6 @@ def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
     assert workspace.store.payments.of(q.id) == (0, 0.0)
 
 
-def test_a_model_none_of_whose_questions_can_stand_is_not_asked_on(workspace, server, monkeypatch):
-    many = [f"Pump number {n} was replaced in {n} by the firm of that year." for n in range(240)]
-    build(workspace, "many", {"many.txt": many})
-    mop = {
-        "claims": [{"passage": 1, "quote": "a mop", "statement": "x"}],
-        "question": "Which pump is it?",
-        "answer": "mop",
-    }
-    replying(monkeypatch, lambda body: mop if is_writing(body) else None)
-    with pytest.raises(ModelError, match=r"90 questions tried, none kept: .* no evidence stands word for word"):
-        facts(workspace, 120, index="many")
-    questions = questions_of(workspace)
-    assert {(q.status, q.reason) for q in questions} == {("rejected", "no evidence stands word for word in the chunk")}
-    calls, _ = workspace.store.payments.of(workspace.store.sets.get("q").id)
-    assert 90 <= calls == len(requests_to(server)) <= 90 + 2 * 2, "those in flight are paid and counted too"
-
-
 # Without a model
 
 
@@ -454,12 +348,6 @@ def test_extractive_questions_are_verified_by_rules_and_resumed(workspace, serve
         assert question.source_chunks
     assert pipeline.generate_questions(workspace, "rules", "q", kinds={"table": 2}).proposed == 0
     assert requests_to(server) == []
-
-
-def stages(seen: list[tuple[int, int | None, str, str]]) -> list[str]:
-    """The units of progress in order, each once."""
-    units = [unit for _, _, unit, _ in seen]
-    return [unit for before, unit in zip([None, *units[:-1]], units, strict=True) if unit != before]
 
 
 MENU = "Home\n\nSign in\n\nAbout us"

@@ -11,7 +11,6 @@ from ragviz.analysis import pooled
 from ragviz.analysis.evaluate import summarise
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
@@ -21,12 +20,12 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import corpora
-from ragviz.health import balance, contents, duplicates, effects, examination, material, places, quarantine, synthetic
-from ragviz.health.material import Area, ClosedBook, Material, Outcomes, subject_of
+from ragviz.health import duplicates, effects, examination, material, quarantine
+from ragviz.health.material import ClosedBook, Material, Outcomes, subject_of
 from ragviz.health.set_checks import CHECKS
 from ragviz.health.word_weights import Weights, content, weights_of
 from ragviz.index import indexing
-from ragviz.questions import exchange, staleness
+from ragviz.questions import exchange
 from ragviz.runs import running
 
 VALVE = "The north valve of the boiler was replaced in 2021 by the firm Halden."
@@ -192,49 +191,6 @@ def test_answers_that_their_evidence_does_not_support(text, answer, passage, cau
     assert bool(found("unsupported", read)) == caught
 
 
-def test_a_judge_decides_whether_an_answer_is_supported():
-    asked = question(0, "Who replaced the valve?", "An elderly plumber from Ostrava", VALVE)
-    read = material_of(asked, gold=((("c",),),))
-    assert found("unsupported", read)
-    supported = pooled.Verdicts(2, {"c": pooled.Judged(useful=True, supports=frozenset({0, 1}))})
-    assert not found("unsupported", replace(read, verdicts={"q0": supported}))
-    half = pooled.Verdicts(2, {"c": pooled.Judged(useful=True, supports=frozenset({0}))})
-    assert found("unsupported", replace(read, verdicts={"q0": half}))["q0"].value == 0.5
-    elsewhere = pooled.Verdicts(2, {"x": pooled.Judged(useful=True, supports=frozenset({0, 1}))})
-    assert found("unsupported", replace(read, verdicts={"q0": elsewhere})), "its own chunk was not judged"
-
-
-def test_gold_that_asks_for_more():
-    pump = "The south pump, from the firm Ostrava, was replaced in 1999."
-    both = question(0, "When were north valve and south pump replaced?", "2021 and 1999", VALVE, pump)
-    vain = question(1, "When was the north valve replaced?", "2021", VALVE, TEA)
-    alone = question(2, "When was the north valve replaced?", "2021", VALVE)
-    caught = found("too-much", material_of(both, vain, alone))
-    assert set(caught) == {"q1"}
-    assert caught["q1"].words == "passage 2 of 2 holds no word of question or answer that the others lack"
-    made = "The north valve, which can be shut by hand, is made of brass."
-    usual = question(3, "Which firm replaced the north valve?", "Halden", VALVE, made)
-    assert found("too-much", material_of(usual))["q3"].value == 1, "it holds “north valve”, as the first does"
-    twice = question(4, "Which firm replaced the north valve?", "Halden", VALVE, VALVE)
-    assert found("too-much", material_of(twice))["q4"].words.startswith("passage 2 of 2"), "one of them is needed"
-    same = replace(twice, evidence=twice.evidence[:1] * 2)
-    assert not found("too-much", material_of(same)), "it is found whenever the other one is"
-    gold, texts = ((("g1",), ("g2",)),), {"g1": VALVE, "g2": f"# Halden\n\n{made}"}
-    named = question(3, "Which brass valve was replaced by the firm?", "the north valve", VALVE, "The north valve")
-    read = material_of(named, gold=gold, texts=lambda ids: [texts[i] for i in ids])
-    assert not found("too-much", read), "its chunk says what is of brass"
-    assert found("too-much", replace(read, texts=lambda ids: [VALVE for _ in ids]))
-    far = question(5, "Do both take the same time?", "Yes", "3 days", "3 days")
-    assert not found("too-much", material_of(far)), "no passage holds a word: words tell nothing"
-    verdict = pooled.Verdicts(1, {"g2": pooled.Judged(useful=False, supports=frozenset())})
-    judged = material_of(both, gold=((("g1",), ("g2",)),), verdicts={"q0": verdict})
-    assert found("too-much", judged)["q0"].value == 1, "a judge found the second passage useless"
-    assert found("too-much", judged)["q0"].words == "a judge finds passage 2 of 2 not useful to the question"
-    useful = pooled.Verdicts(1, {"g2": pooled.Judged(useful=True, supports=frozenset())})
-    needed = material_of(vain, gold=((("g1",), ("g2",)),), verdicts={"q1": useful})
-    assert not found("too-much", needed), "a judge found it useful, whatever the words say"
-
-
 def test_found_by_every_run_or_none():
     asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(3)]
     runs = (
@@ -251,58 +207,10 @@ def test_found_by_every_run_or_none():
     assert not one.findings
 
 
-def test_too_many_about_one_document():
-    """Twelve documents of one length: of 24 questions, 2 are the share of each, and 7 what chance allows."""
-    asked = [question(n, f"Question {n}?", "2021", VALVE) for n in range(24)]
-    ids = [q.id for q in asked]
-    crowded = [ids[:13], *([i] for i in ids[13:])]
-    even = [ids[2 * n : 2 * n + 2] for n in range(12)]
-
-    def read(parts):
-        return material_of(*asked, documents=tuple(Area(f"d{n}", 900, tuple(own)) for n, own in enumerate(parts)))
-
-    caught = found("unbalanced", read(crowded))
-    assert len(caught) == 13 - 7
-    assert set(caught) < set(ids[:13])
-    assert caught[min(caught)].words == "document d0 has 13 questions; 2.0 would be its share"
-    assert not found("unbalanced", read(even))
-    assert CHECKS["unbalanced"].find(read([ids, *[[]] * 11])).note.startswith("11 of 12 documents are not asked about")
-
-
-def test_too_many_of_one_type():
-    mixed = [question(n, f"Question {n}?", "2021", VALVE, type="fact" if n < 24 else "number") for n in range(25)]
-    caught = found("unbalanced", material_of(*mixed))
-    assert len(caught) == 24 - 20, "four fifths of 25 are 20"
-    assert not found("unbalanced", material_of(*mixed[:19])), "too few to say anything about shares"
-    assert not found("unbalanced", material_of(*mixed, planned={"fact": 24, "number": 1})), "it was planned so"
-    planned = found("unbalanced", material_of(*mixed, planned={"fact": 5, "number": 20}))
-    assert len(planned) == 24 - balance.most_expected(5.0, 2)
-
-
 def test_stale_evidence():
     gone = Question("q0", "When?", "2021", ((Span("d", 0, 4, VALVE, stale=True), Span("d", 9, 12, "2021")),), "hand")
     assert found("stale", material_of(gone))["q0"].words == "1 of 2 passages no longer stand in their documents"
     assert not found("stale", material_of(question(1, "When?", "2021", VALVE)))
-
-
-def test_questions_that_were_set_aside_as_stale_are_listed_and_stay_in_quarantine(workspace_with_set):
-    """A question about tea is set aside when its document is replaced, and released when the words come back."""
-    workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.sets.get("asked")
-    corpus = store.corpora.get(asked.corpus_id)
-    with staleness.refreshing(store, corpus):
-        corpora.add_file(workspace, corpus, "tea.md", b"# Tea\n\nTea is free.\n", replace=True)
-    made = examination.examine(workspace, store.sets.get("asked"))
-    stale = made.found["stale"]
-    assert [each.value for each in stale.findings] == [1.0, 1.0]
-    assert {each.words for each in stale.findings} == {f"set aside: “{TEA}” is not found any more"}
-    assert stale.note.startswith("2 questions are set aside, and asked by no run until the evidence is mended")
-    assert "`ragviz questions mend SET`" in stale.note
-    assert quarantine.quarantine(workspace, asked, "stale", [each.question_id for each in stale.findings]) == 0
-    assert quarantine.release(workspace, asked, "stale") == 0
-    with staleness.refreshing(store, corpus):
-        corpora.add_file(workspace, corpus, "tea.md", f"# Tea\n\n{TEA}\n".encode(), replace=True)
-    assert not examination.examine(workspace, store.sets.get("asked")).found["stale"].findings
 
 
 # Effects
@@ -351,93 +259,6 @@ def workspace_with_set(workspace):
     ]  # fmt: skip
     exchange.import_data(workspace, corpus, "\n".join(map(json.dumps, rows)).encode(), "q.jsonl", "asked")
     return workspace
-
-
-def test_an_examination_is_kept_until_something_changes(workspace_with_set):
-    workspace, store = workspace_with_set, workspace_with_set.store
-    asked = store.sets.get("asked")
-    index = examination.index_of(workspace, asked)
-    made = examination.examine(workspace, asked)
-    assert made == examination.kept(workspace, asked)
-    assert examination.is_current(workspace, asked, index, made)
-    assert [f.question_id for f in made.found["duplicates"].findings] == ["again"]
-    assert len(made.found["copies"].findings) == 1
-    assert made.contents.unasked == ("notes.md",)
-    kinds = {each.kind: each for each in made.contents.places}
-    assert {name: (each.count, each.questions) for name, each in kinds.items()} == {"prose": (3, 3), "tables": (1, 0)}
-    said = " ".join(contents.verdict(made.contents))
-    assert "2 of 3 documents" in said
-    assert (
-        "anything in tables: the documents hold 1, and no question has evidence in one or asks for a table cell" in said
-    )
-    assert "prose" not in said
-    texts = ["# Valve\n\n" + VALVE + "\n\n| part | weight |\n|---|---|\n| wheel | 12 kg |\n", f"# Tea\n\n{TEA}\n"]
-    texts.append("# Notes\n\nNobody asks about these notes on paint.\n")
-    table = len("| part | weight |\n|---|---|\n| wheel | 12 kg |")
-    whole = sum(map(len, texts))
-    assert kinds["tables"].share == pytest.approx(table / whole, abs=2 / whole), "by hand, but for line ends"
-    assert "a change in notes.md, which no question is about" in said
-    assert "no unanswerable question" in said
-    running.run(workspace, "words", RunConfig(index="index", questions="asked", retriever="bm25", k=1, depth=3))
-    assert not examination.is_current(workspace, store.sets.get("asked"), index, made)
-    again = examination.examine(workspace, store.sets.get("asked"))
-    store.questions.put(asked.id, [replace(store.questions.all(asked.id)[0], answer="In 2021")])
-    assert not examination.is_current(workspace, store.sets.get("asked"), index, again)
-
-
-OF_EACH = """# Desk
-
-The desk lends tools and tents to all.
-
-It is open at noon. ![the desk](desk.png)
-
-| tool | price |
-|---|---|
-| saw | 2 euros |
-
-It lends:
-
-- maps
-- tents
-
-**Deposit** – money that is held until the tool is back.
-
-**Hours**: 9 to 17
-
-```
-print("desk")
-```
-"""
-
-
-def test_what_documents_consist_of_is_counted_by_hand_and_asked_by_evidence_or_by_type():
-    """Two paragraphs, a table, a list and so on; the definition is asked of prose, and counts by its type."""
-    document = Document("desk", "desk.md", OF_EACH, (), "en", "text/markdown", "", len(OF_EACH))
-
-    def about(quote: str, kind: str = "", more: str = "") -> Question:
-        start = OF_EACH.index(quote)
-        span = Span("desk", start, start + len(quote) + len(more), quote + more)
-        return Question(f"{quote} {kind}", "?", "", ((span,),), "hand", type=kind)
-
-    found = places.kinds_in(document)
-    assert {name: len(each) for name, each in found.items()} == {
-        "prose": 2, "tables": 1, "lists": 1, "key_values": 1, "definitions": 1, "code": 1, "images": 1,
-    }  # fmt: skip
-    assert [OF_EACH[start:end] for start, end in found["images"]] == ["![the desk](desk.png)"]
-    [(start, end)] = found["tables"]
-    asked = [
-        about("| saw | 2 euros |", "fact"),  # in a table, whatever its type
-        about("It is open at noon.", "definition"),  # in prose, and asks for a definition
-        about("to all.\n\nIt is open"),  # prose
-        about("tents to all."),
-        replace(about("Deposit"), evidence=((replace(about("Deposit").evidence[0][0], stale=True),),)),
-    ]
-    kinds = places.Kinds(asked)
-    kinds.read(document)
-    assert {name: sorted(each.questions) for name, each in kinds.asked.items()} == {
-        "prose": [1, 2, 3], "tables": [0], "lists": [], "key_values": [], "definitions": [1], "code": [], "images": [],
-    }  # fmt: skip
-    assert kinds.share("tables") == pytest.approx((end - start) / len(OF_EACH))
 
 
 def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(workspace_with_set):
@@ -523,16 +344,3 @@ def test_a_closed_book_run_is_read(workspace_with_set):
 
 
 # Generated sets and generators
-
-
-def test_generated_sets_do_not_decide_between_generators():
-    made = [question(n, f"Q{n}?", "A", VALVE, generator="extractive") for n in range(3)]
-    own = [question(n, f"Q{n}?", "A", VALVE) for n in range(3, 5)]
-    config = RunConfig("i", "q", answerer="model", model="small")
-    other = replace(config, model="large")
-    said = synthetic.banner([config, other], made + own)
-    assert said.startswith("3 of the 5 questions were generated")
-    assert "rank retrieval well and generators badly" in said
-    assert synthetic.banner([config, replace(config, k=9)], made) == "", "the same model answers"
-    assert synthetic.banner([config, RunConfig("i", "q")], made) == "", "one run does not answer"
-    assert synthetic.banner([config, other], own + made[:2]) == "", "half of them were written by people"

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
 from ragviz.runs import exchanges, exports, imports, judgements, measurements, running
 from ragviz.targets import ragchecker
@@ -81,35 +80,6 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     assert {name for name, scored in everything.metrics.items() if scored.estimate.n} == set(
         judgements.judgement_of(workspace, run).metrics
     )
-
-
-def test_unreadable_results_are_reported_and_the_rest_is_read(workspace):
-    short = result(query_id="8", answer2response=["Entailment"])
-    log = ragchecker.read(written(result(), short, {"query": "?"}), "out.json")
-    assert [each.id for each in log.items] == ["7"]
-    assert "Result 2: Value error, answer2response has 1 verdicts for 2 claims." in log.problems
-    assert log.problems[1].startswith("Result 3: query_id")
-    for data in (b"[]", b"nothing", b'{"results": 3}', b"\xff\xfe"):
-        with pytest.raises(InputError, match=r"out\.json is no file of RAGChecker"):
-            ragchecker.read(data, "out.json")
-    with pytest.raises(InputError, match="no result that can be read"):
-        ragchecker.read(written(short), "out.json")
-
-
-def test_odd_rows_are_reported_and_the_rest_is_imported(workspace):
-    unknown = result(query_id="unknown", answer2response=["Entailment", "Failed to parse"])
-    twice = result(query_id="twice", retrieved_context=[{"doc_id": "a", "text": "Dogs stay outside."}] * 2)
-    broken = result(query_id="broken", response="half \ud800")
-    data = written(result(), result(), unknown, twice, broken)
-    log = ragchecker.read(data, "out.json")
-    assert [each.id for each in log.items] == ["7", "broken"]
-    assert "with the id" in log.problems[0]
-    assert "no verdict 'Failed to parse'" in log.problems[1]
-    assert "same passage" in log.problems[2]
-    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
-    assert len(judgements.judgement_of(workspace, run).evaluated) == 2
-    with pytest.raises(InputError, match="no file of RAGChecker"):
-        ragchecker.read(b"[" * 100_000, "out.json")
 
 
 @pytest.mark.parametrize(

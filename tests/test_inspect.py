@@ -9,9 +9,8 @@ import json
 import os
 import re
 import shutil
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, astuple, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +31,10 @@ from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.jobs import queue
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import exports, judgements, measurements, running, summaries
+from ragviz.runs import exports, judgements, running, summaries
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -186,18 +184,6 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     assert "claim" not in address(app)
 
 
-def test_scores_have_reasons_or_a_status_in_words(home: Path) -> None:
-    app = show("inspect", run="told", question="q7")
-    shown = words(app)
-    assert '<span>Faithfulness</span><span class="bar"><i style="width:50%"></i></span><b>0.50</b>' in shown
-    assert "1 of 2 claims supported by a passage" in shown
-    assert "partial: " + html.escape(HOSTILE) in shown
-    failed = words(show("inspect", run="told", question="q2"))
-    assert "judge error" in failed
-    calls = show("inspect", run="told", question="q2", tab="Judge calls")
-    assert "the judge gave nothing that could be read" in calls.warning[0].value
-
-
 def quest_table(app: AppTest) -> pd.DataFrame:
     return next(d.value for d in app.dataframe if "Answer from the reference" in d.value)
 
@@ -278,48 +264,6 @@ def server(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]
         yield running_server
 
 
-def test_what_a_run_takes_is_told_when_asked_and_a_budget_goes_with_it(server: ModelServer) -> None:
-    app = show("run", index="small", set="asked")
-    next(g for g in app.get("button_group") if g.key and g.key.startswith("answerer-")).set_value("model")
-    checked(app.run())
-    assert {m.label: m.value for m in app.metric}["Model calls"] == "–"
-    next(n for n in app.number_input if n.label == "Budget in dollars").set_value(2.5)
-    next(b for b in app.button if b.label == "Estimate calls and cost").click()
-    checked(app.run())
-    tiles = {m.label: m for m in app.metric}
-    config = RunConfig("small", "asked", answerer="model", metrics=("all",))
-    assert tiles["Model calls"].value == str(running.foresee(open_workspace(), config).total)
-    assert tiles["Cost"].delta == "no price known: enter it in Settings"
-    assert server.counts.calls == 2, "nothing was asked but how long the endpoint takes"
-    open_workspace().set_prices({"loopback": (1.0, 2.0)})  # a budget needs them
-    next(b for b in app.button if b.label == "Run").click()
-    checked(app.run())
-    assert open_workspace().store.jobs.all()[0].arguments["budget"] == 2.5
-
-
-def test_a_run_that_stopped_goes_on_with_another_budget(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    workspace = open_workspace()
-    run = workspace.store.runs.get("told")
-    workspace.store.runs.set_status(run.id, "failed")
-    arguments = {"name": "told", "config": asdict(run.config), "budget": 2.5}
-    old = workspace.store.jobs.add("run", "Run told", run.corpus_id, arguments)
-    workspace.store.jobs.update(old.id, status="failed", error="The budget of $2.50 is gone.", finished=time.time())
-    app = show("run")
-    assert "Interrupted" in words(app)
-    assert "told (interrupted)" in words(app)
-    assert any(b.key == f"resume-{old.id}" for b in app.button)
-    monkeypatch.setattr(queue, "start", lambda workspace, job: job)
-    if run.config.model or run.config.judge:
-        assert app.number_input(key=f"more-{run.id}").value == 2.5  # the limit holds until another is given
-    app.button(key=f"go-on-{run.id}").click()
-    checked(app.run())
-    job = workspace.store.jobs.all()[0]
-    assert (job.kind, job.arguments["name"]) == ("run", "told")
-    assert RunConfig(**job.arguments["config"]) == run.config
-    assert not any(b.key == f"resume-{old.id}" for b in app.button)  # the newer job has taken over
-    assert "Run told is not finished yet" in words(show("results", run="told"))
-
-
 # Settings
 
 
@@ -374,59 +318,7 @@ def test_another_address_never_gets_the_key_of_the_one_before(
 # By kind and document
 
 
-@pytest.mark.parametrize("name", ["completeness", "token_f1", "recall"])
-def test_means_stand_per_kind_and_per_document_with_their_n(home: Path, name: str) -> None:
-    workspace = open_workspace()
-    run = workspace.store.runs.get("told")
-    questions = {q.id: q for q in workspace.store.rankings.questions(run.id)}
-    measured = measurements.summary_of(workspace, run)
-    scores = workspace.store.judgements.scores(run.id)
-    values_by_id = {i: s.value for i, s in scores.get(name, {}).items() if s.value is not None} or dict(
-        zip(measured.question_ids, measured.scores["recall@3"], strict=True)
-    )
-    app = show("results", run="told", per=name)
-    table = next(d.value for d in app.dataframe if "Kind or document" in d.value)
-    title = ANSWER_METRICS[name].title if name in ANSWER_METRICS else "Recall@3"
-    kinds = {"one passage": "single", "several passages": "multi", "unanswerable": "unanswerable"}
-    documents = {d.name: d.id for d in workspace.store.documents.all(run.corpus_id)}
-    assert {"one passage", "several passages", "unanswerable", "阀门.txt"} <= set(table["Kind or document"])
-    for row in table.to_dict("records"):
-        of = row["Kind or document"]
-        ids = [
-            q.id
-            for q in questions.values()
-            if (
-                q.kind == kinds[of]
-                if of in kinds
-                else any(s.document_id == documents[of] for g in q.evidence for s in g)
-            )
-        ]
-        values = [values_by_id[i] for i in ids if i in values_by_id]
-        assert (row["Questions"], row["n"]) == (len(ids), len(values))
-        assert row[title] == (pytest.approx(sum(values) / len(values)) if values else pd.NA) or not values
-    every_metric = show("results", run="told", tab="All metrics").dataframe
-    every = next(d.value for d in every_metric if "Several passages" in d.value).set_index("Metric")
-    two = [values_by_id[i] for i, q in questions.items() if q.kind == "multi" and i in values_by_id]
-    assert every.loc[title, "Several passages"] == (f"{sum(two) / len(two):.2f} (n = {len(two)})" if two else "–")
-
-
 # Two runs
-
-
-def test_two_runs_stand_side_by_side_with_the_words_that_differ(home: Path) -> None:
-    """q7 was answered by hand in one run, and has no answer in the other."""
-    workspace = open_workspace()
-    told = workspace.store.runs.get("told")
-    again = running.run(workspace, "again", replace(told.config, retriever="knn"))
-    for run, text in ((told, "Pump 7 moves 70 litres."), (again, "Pump 7 moves 80 litres.")):
-        evaluated = workspace.store.judgements.all(run.id)["q7"]
-        changed = replace(evaluated, recording=replace(evaluated.recording, answer=text, status="answered"))
-        workspace.store.judgements.put(run.id, [(changed, answer_metrics.scores(changed, tuple(ANSWER_METRICS)))])
-    app = show("inspect", runs="told,again", question="q7")
-    assert re.findall(r'<mark class="differs">(.*?)</mark>', words(app)) == ["70", "80"]
-    assert [t.value for t in app.header][:2] == ["told", "again"]
-    quest = show("inspect", runs="told,again", question="q7", tab="RAGQuestEval", of="again")
-    assert any("from the reference" in title.value for title in quest.header)
 
 
 def test_compare_counts_what_each_run_lost_at_which_stage(home: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
-from ragviz.core.errors import InputError, UsageError
+from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.questions.interchange import read_questions, write_questions
@@ -116,28 +116,6 @@ def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(c
     assert (again.kind, again.id) == ("single", read.questions[2].id)  # importing again adds no second question
 
 
-def test_a_passage_in_several_places_is_evidence_in_any_of_them():
-    twice = DOCUMENTS | {"copy.md": document("copy.md", DESK)}
-    read = read_questions(b'{"question": "Q?", "answer": "21", "context": "maps for 21 days"}', "q.jsonl", twice)
-    [[first, second]] = read.questions[0].evidence
-    assert first.text == second.text == "maps for 21 days"
-    assert read.notes == ("1 passage stands more than once in the documents: any of these places is evidence.",)
-    everywhere = {"a.md": document("a.md", "maps for 21 days. " * 30)}
-    read = read_questions(b'{"question": "Q?", "answer": "21", "quote": "maps for 21 days"}', "q.jsonl", everywhere)
-    assert "20 times or more" in read.problems[1]
-
-
-def test_a_list_is_groups_and_a_list_inside_it_their_members():
-    fines, keys = span("Fines are one\neuro a day."), span("钥匙挂在厨房。", GARAGE, GARAGE_ID)
-    places = [
-        {"document": "desk", "quote": "maps for 21 days"},
-        [{"document": "desk", "quote": "Fines are one euro a day."}, {"document": "garage", "quote": "钥匙挂在厨房。"}],
-    ]
-    assert one(evidence=places).evidence == ((LENT,), (fines, keys))
-    assert one(evidence=places).kind == "multi"
-    assert one(chunk_id=f"{CHUNK_ID} {CHUNK_ID}").evidence == ((LENT,), (LENT,))
-
-
 @pytest.mark.parametrize(
     "mark",
     [
@@ -196,26 +174,6 @@ def test_rows_that_are_refused_say_why(row, reason):
     assert reason in str(one(**row))
 
 
-def test_a_quote_with_other_marks_is_imported_and_one_with_other_words_is_not():
-    """The offsets are those of the parsed text; the message quotes whole words and says what may differ."""
-    text = "As government employees, we aren’t\n  allowed to sign “other” companies’ papers."
-    rows = [
-        {"question": "A?", "document": "nda", "quote": "we aren't allowed to sign \"other\" companies' papers"},
-        {
-            "question": "B?",
-            "document": "nda",
-            "quote": "As government employees, we aren't allowed to sing other papers",
-        },
-    ]
-    read = read_questions("\n".join(map(json.dumps, rows)).encode(), "q.jsonl", {"nda.md": document("nda.md", text)})
-    [[span]] = read.questions[0].evidence
-    assert (span.start, span.end) == (text.index("we aren"), len(text) - 1)
-    assert span.text == text[span.start : span.end]
-    assert read.problems[2].startswith(
-        "has a quote that is not in 'nda.md' (“As government employees, we aren't allowed to sing other…”): copy"
-    )
-
-
 def test_good_rows_are_kept_and_bad_ones_numbered_as_a_spreadsheet_does():
     rows = ["question,answer,document,quote", 'A?,"two\nlines",desk,Maps are red.', "", "B?,,desk,blue", "C?,x,,"]
     text = "\r\n".join([*rows, rows[1], ""])
@@ -239,46 +197,8 @@ def test_encodings_and_delimiters(encoding, delimiter):
     assert read.questions[0].language == "zh"
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"a,b\n1,2\n", r"no column 'question' \(its columns: a, b\)"),
-        (b"", "its columns: none"),
-        (b"\ra;b", "its columns: none"),
-        (b"[1", "not a JSON list"),
-    ],
-)
-def test_files_that_cannot_be_read(data, message):
-    with pytest.raises(InputError, match=message):
-        read_questions(data, "q.csv", DOCUMENTS)
-
-
 def deep(levels):
     return "[" * levels + "]" * levels
-
-
-def test_nesting_in_a_json_list_is_its_row_or_where_json_itself_ends_the_file():
-    read = read_questions(f'[{{"question": "A?", "x": {deep(600)}}}, {{"question": "B?"}}]'.encode(), "q.json", {})
-    assert "nested more than 100 deep" in read.problems[1]
-    assert [q.text for q in read.questions] == ["B?"]
-    with pytest.raises(InputError, match="not a JSON list: lists or objects are nested more than 100 deep"):
-        read_questions(f'[{{"question": "A?", "x": {deep(200_000)}}}]'.encode(), "q.json", {})
-
-
-@pytest.mark.parametrize(
-    "column", ["ground_truth_answer", "ground_truth", "reference", "reference_answer", "expected_answer"]
-)
-def test_other_names_of_the_answer_are_read_and_told(column):
-    for data, name in (
-        (f"question,{column.title()}\n钥匙在哪里？,厨房\nB?,\n".encode(), "q.csv"),
-        (
-            f'{{"question": "钥匙在哪里？", "{column}": "厨房"}}\n{{"question": "B?", "{column}": ""}}'.encode(),
-            "q.jsonl",
-        ),
-    ):
-        read = read_questions(data, name, DOCUMENTS)
-        assert [q.answer for q in read.questions] == ["厨房", ""]
-        assert read.notes == (f"Column '{column}' was read as the answer.",)
 
 
 FULL = Question(

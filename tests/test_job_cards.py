@@ -6,7 +6,6 @@ import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from subprocess import run as process
 
@@ -15,8 +14,6 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.job import Job
-from ragviz.index import indexing
-from ragviz.store import rates
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import (
@@ -26,7 +23,6 @@ from tests.test_pages import (
     checked,
     home,  # noqa: F401 - a fixture
     show,
-    words,
 )
 
 WORDS = IndexConfig("sentences", 16, embedder="")
@@ -118,46 +114,7 @@ def test_a_job_that_a_person_stopped_has_not_failed(
     assert resumable == ([] if kind == "documents" else ["Resume"]), "the copies of a cancelled upload are deleted"
 
 
-def test_an_interrupted_job_says_what_is_kept_and_goes_on(workspace: Workspace) -> None:
-    job = going(workspace, "run", {"name": "r"}, done=34, total=90, unit="questions", heartbeat=time.time() - 3600)
-    app = show("home")
-    said = card(app)
-    assert "**The job** interrupted" in said
-    assert "34 of 90 questions are retrieved and kept." in said
-    assert "Its process ended unexpectedly" in said
-    assert "fail" not in said
-    app.button(key=f"resume-{job.id}").click()
-    checked(app.run())
-    assert workspace.store.jobs.get(job.id).status == "queued"
-
-
-def test_a_card_goes_when_the_work_was_done_by_a_command_since(workspace: Workspace) -> None:
-    corpus = workspace.store.corpora.get("notes")
-    ended(workspace, "index", "failed", {"name": "late", "config": asdict(WORDS)}, error="The disk is full.")
-    app = show("home")
-    indexing.build_index(workspace, corpus, "other", WORDS)
-    assert "The disk is full." in card(checked(app.run()))
-    indexing.build_index(workspace, corpus, "late", WORDS)
-    assert card(checked(app.run())) == ""
-
-
 # A second press
-
-
-def test_a_build_with_the_choices_of_the_form_is_not_started_twice(workspace: Workspace) -> None:
-    first, late = (show("index", tab="New index") for _ in range(2))
-    button(first, "Build index").click()
-    checked(first.run())
-    [job] = workspace.store.jobs.all()
-    assert button(first, "Build index").disabled
-    assert f"Started: {job.title}" in toasts(first)
-    config = IndexConfig(**job.arguments["config"])
-    workspace.store.indexes.add(job.corpus_id, job.arguments["name"], config)  # so the form suggests another name
-    button(late, "Build index").click()
-    checked(late.run())
-    assert [each.id for each in workspace.store.jobs.all()] == [job.id]
-    assert button(late, "Build index").disabled
-    assert f"{job.title} is in progress with these settings" in words(late)
 
 
 @pytest.mark.parametrize(
@@ -178,13 +135,3 @@ def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
 
 
 # Times learnt on this machine
-
-
-def test_the_card_of_a_build_begins_with_the_rate_of_earlier_ones(workspace: Workspace) -> None:
-    learnt = workspace.store.cache("rate")
-    rates.learn(learnt, indexing.chunks_by("e"), 90, 10)
-    rates.learn(learnt, indexing.chunks_by("another"), 1, 10)
-    progress = {"done": 40, "total": 400, "unit": "chunks", "message": "Embedding"}
-    going(workspace, "index", {"name": "i", "config": {"embedder": "e"}}, **progress)
-    [bar] = show("home").get("progress")
-    assert bar.proto.text == "Embedding · 40 of 400 chunks · 9/s · about 40 s left"  # (400 - 40) / 9

@@ -5,18 +5,17 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.index import indexing
 from ragviz.jobs import queue, state, tasks, worker
 from ragviz.questions import exchange
 from ragviz.workspace import Workspace
@@ -83,16 +82,6 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
     assert "one by nought" in log.read_text()
 
 
-@pytest.mark.parametrize("kind", ["index", "run"])
-def test_a_job_of_another_version_is_refused_by_its_unknown_choice(workspace, kind):
-    corpus = workspace.store.corpora.add("notes")
-    arguments = {"corpus": corpus.id, "name": "i", "config": {"late_chunking": True}}
-    job = workspace.store.jobs.add(kind, "x", corpus.id, arguments)
-    with pytest.raises(UsageError, match="with late_chunking, which this one does not know"):
-        worker.perform(workspace, job.id)
-    assert "late_chunking" in workspace.store.jobs.get(job.id).error
-
-
 def test_a_job_that_is_being_done_is_not_done_again(workspace):
     job = workspace.store.jobs.add("sample", "x", "", {})
     me = this_process()
@@ -108,12 +97,6 @@ def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     [listed] = queue.listed(workspace)
     assert listed.status == "interrupted"
     assert "Resume it" in listed.error
-
-
-def test_a_waiting_job_is_cancelled_at_once(workspace):
-    job = workspace.store.jobs.add("sample", "x", "", {})
-    queue.cancel(workspace, job)
-    assert workspace.store.jobs.get(job.id).status == "cancelled"
 
 
 def long_text(paragraphs: int) -> bytes:
@@ -276,34 +259,6 @@ def test_a_job_whose_process_died_does_not_keep_the_next_from_starting(workspace
     assert second.id != first.id
 
 
-@pytest.mark.model
-def test_the_stages_of_a_build_and_of_a_run_are_told_in_order(workspace):
-    corpus = workspace.store.corpora.add("notes")
-    corpora.add_file(workspace, corpus, "long.txt", long_text(20))
-    exchange.import_data(workspace, corpus, b"question,answer\nWhich pump?,The first one.\n", "q.csv", "q")
-
-    def stages(kind, arguments):
-        told = []
-        title = f"{kind} {arguments['name']}"
-        new = NewJob(kind, title, corpus.id, arguments)
-        job = worker.perform_new(workspace, new, lambda *progress: told.append((progress[3], progress[2])))
-        assert job.status == "done", job.error
-        return list(dict.fromkeys(told))
-
-    config = {"chunk_size": 100}
-    build = {"corpus": corpus.id, "name": "i", "config": config}
-    assert stages("index", build) == [
-        ("Chunking long.txt", "documents"), ("Loading the embedder", ""), ("Embedding", "chunks"),
-        ("Publishing", "chunks"),
-    ]  # fmt: skip
-    again = stages("index", build | {"fresh": True, "name": "i"})
-    assert ("Loading the embedder", "") not in again, "all vectors are cached: no model is loaded"
-    choices = asdict(RunConfig("i", "q", answerer="extractive", metrics=("token_f1",)))
-    told = stages("run", {"name": "r", "config": choices})
-    assert told[:3] == [("Retrieving", "questions"), ("Loading the embedder", ""), ("Loading libraries", "")]
-    assert told[-2:] == [("Answering", "questions"), ("Scoring answers", "questions")]
-
-
 # What a failure leaves
 
 
@@ -324,18 +279,6 @@ def asked(workspace) -> str:
     corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced. The valve was kept.")
     exchange.import_data(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
     return corpus.id
-
-
-def test_a_failed_build_is_mended_by_a_later_build_of_that_index_only(workspace, asked):
-    corpus = workspace.store.corpora.get("notes")
-    job = failed(workspace, "index", asked, name="i", config=asdict(WORDS))
-    elsewhere = failed(workspace, "index", workspace.store.corpora.add("another").id, name="i")
-    indexing.build_index(workspace, corpus, "j", WORDS)
-    assert not state.is_mended(workspace, job), "another index was built"
-    indexing.build_index(workspace, corpus, "i", WORDS)
-    assert state.is_mended(workspace, job)
-    assert not state.is_mended(workspace, elsewhere), "the index of another corpus took the name"
-    assert not state.is_mended(workspace, failed(workspace, "index", asked, name="i")), "it was built before"
 
 
 FILES = [["a.txt", "one/a.txt"], ["b.txt", "one/b.txt"]]

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import ragviz
@@ -71,21 +70,6 @@ def test_metrics_are_those_of_the_command_line_and_of_the_questions(made):
         assert [row["mean"], row["low"], row["high"], row["n"]] == pytest.approx(shown, rel=1e-12)
         assert made["table"][name].mean() == pytest.approx(row["mean"])
         assert made["table"][name].count() == row["n"]
-
-
-@pytest.mark.model
-def test_other_k_are_read_off_the_same_rankings(made):
-    table = made["second"].metrics(k=1)
-    printed = command(made, "results", "second", "-k", "1")["metrics"]
-    store = made["project"].workspace.store
-    recalls = [
-        sum(bool({*group} & {*result.ranking.ids[:1]}) for group in result.gold) / len(result.gold)
-        for result in store.rankings.all(store.runs.get("second").id)
-        if result.gold
-    ]
-    assert table.loc["recall@1", "mean"] == printed["recall@1"]["mean"] == pytest.approx(np.mean(recalls))
-    with pytest.raises(ragviz.RagvizError, match="k must be from 1 to the depth"):
-        made["second"].metrics(k=51)
 
 
 @pytest.mark.model
@@ -156,32 +140,6 @@ def test_errors_are_sentences_and_leave_nothing(tmp_path):
     store = project.workspace.store
     assert (store.jobs.all(), store.indexes.all(), store.sets.all(), store.runs.all()) == ([], [], [], [])
     assert (tmp_path / "home" / "ragviz.db").exists()
-
-
-def test_an_index_without_vectors_is_built_and_run_by_words(tmp_path):
-    project = ragviz.open(tmp_path / "home")
-    (tmp_path / "notes.md").write_text("The pump room is locked at night.\n", encoding="utf-8")
-    project.add_documents("notes", tmp_path / "notes.md")
-    index = project.build_index("notes", "words", embedder="none")
-    assert index.search("locked pump room").loc[1, "document"] == "notes.md"
-    rows = "question,answer,document,quote\nWhen is the pump room locked?,at night,notes.md,locked at night\n"
-    (tmp_path / "questions.csv").write_text(rows, encoding="utf-8")
-    project.import_questions("notes", "asked", tmp_path / "questions.csv")
-    assert project.run("words", "asked", "first", k=1).metrics().loc["recall@1", "mean"] == 1
-    for wrong, why in (
-        (lambda: project.run("words", "asked", "second", retriever="knn"), "built without an embedder"),
-        (lambda: project.run("words", "asked", "second", k=2.5), "k must be a whole number: 2.5 is not"),
-        (lambda: project.run("words", "asked", "second", k="3"), "k must be a whole number: '3' is not"),
-        (lambda: project.run("words", "asked", "second", budget=-1), "budget is 0 dollars or more: -1 is not"),
-        (lambda: index.search("x", retriever="magic"), "no retriever 'magic': choose one of knn"),
-    ):
-        with pytest.raises(ragviz.RagvizError, match=why):
-            wrong()
-    assert [run.name for run in project.workspace.store.runs.all()] == ["first"]
-    assert (
-        list(project.run("words", "asked", "words", answerer="extractive", metrics="rouge_l").metrics().index)[-1]
-        == "rouge_l"
-    )
 
 
 def test_question_sets_of_other_formats_are_imported_with_their_documents(tmp_path):

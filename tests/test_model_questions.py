@@ -11,11 +11,9 @@ from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.generation import model_questions
 from ragviz.generation.model_questions import (
     ClaimReply,
-    FollowUpReply,
     QuestionReply,
     Swap,
     Task,
-    Turn,
     UnanswerableReply,
     question_request,
     read,
@@ -141,22 +139,6 @@ def test_what_is_not_usable_is_rejected_with_its_reason(given, reason):
     question = made(given)
     assert question.status == "rejected"
     assert reason in question.reason
-
-
-def test_a_follow_up_keeps_its_earlier_turns_and_has_to_have_them():
-    turns = [Turn(question="When was the guild of weavers founded?", answer="1412")]
-    given = FollowUpReply(
-        claims=[claim("Its hall stands in the lower town.")],
-        question="And where?",
-        answer="in the lower town",
-        earlier=turns,
-    )
-    question = made(given, task("follow-up"))
-    assert question.history == (("When was the guild of weavers founded?", "1412"),)
-    assert question.query == "When was the guild of weavers founded?\nAnd where?"
-    assert question.status == "proposed"
-    without = made(given.model_copy(update={"earlier": []}), task("follow-up"))
-    assert without.reason == "it has no earlier turn"
 
 
 def unanswerable(question: str, original: str = "weavers", replacement: str = "tanners", **more) -> UnanswerableReply:

@@ -45,20 +45,6 @@ def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Pa
     assert second.summary.ranks.dtype == computed.summary.ranks.dtype
 
 
-def test_a_stored_overview_follows_its_run_and_that_of_an_unfinished_run_is_not_stored(home: Path) -> None:  # noqa: F811
-    workspace = open_workspace()
-    run = workspace.store.runs.get("told")
-    calls, dollars = summaries.overview(workspace, run).judgement.paid
-    workspace.store.runs.rename(run.id, "renamed")
-    assert stored_now(workspace, run), "no number depends on its name"
-    workspace.store.payments.add(run.id, 2, 0.25)
-    assert not stored_now(workspace, run)
-    assert summaries.overview(workspace, run).judgement.paid == (calls + 2, dollars + 0.25)
-    unfinished = workspace.store.runs.add("unfinished", run.corpus_id, run.config, "f", run.provenance)
-    assert summaries.overview(workspace, unfinished).questions == 0
-    assert not stored_now(workspace, unfinished)
-
-
 def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     home: Path,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
@@ -85,30 +71,3 @@ def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:
         return method(*args, **keys)
 
     return noted
-
-
-def test_one_case_reads_its_own_ranking_answer_and_scores_only(
-    home: Path,  # noqa: F811
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    workspace = open_workspace()
-    run = workspace.store.runs.get("told")
-    summaries.overview(workspace, run)
-    asked = workspace.store.rankings.questions(run.id)[1].id
-    read = []
-
-    def noting(owner: type) -> Callable[..., object]:
-        method = owner.all
-
-        def noted(store: object, run_id: str, question_ids: list[str] | None = None, **keys: object) -> object:
-            read.append((owner, question_ids))
-            return method(store, run_id, question_ids, **keys)
-
-        return noted
-
-    for owner in (StoredRankings, StoredJudgements):
-        monkeypatch.setattr(owner, "all", noting(owner))
-    monkeypatch.setattr(StoredJudgements, "of", lambda *_, **__: pytest.fail("all answers are read"))
-    app = show("inspect", run="told", question=asked)
-    assert "Generated answer" in words(app)
-    assert read == [(StoredRankings, [asked]), (StoredJudgements, [asked])]

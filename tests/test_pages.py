@@ -18,36 +18,26 @@ from streamlit.testing.v1.element_tree import Button
 
 from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document
 from ragviz.core.errors import NotFoundError
-from ragviz.core.fields import Field
 from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
 from ragviz.core.span import Span
-from ragviz.core.split import Split
 from ragviz.documents import corpora
-from ragviz.index import deletion, indexing
-from ragviz.index.chunker import Chunker
-from ragviz.index.chunking import CHUNKERS
+from ragviz.index import indexing
 from ragviz.jobs import queue, worker
-from ragviz.models import weights
 from ragviz.models.vectors import Vectors
-from ragviz.questions import sets as question_sets
 from ragviz.retrieval import rerankers
 from ragviz.runs import comparisons, measurements, replays, running
 from ragviz.store import schema
 from ragviz.store.stored_indexes import StoredIndexes
-from ragviz.text.markup import plain
 from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
-from tests.test_imports import result, written
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [*(page for section in frame.NAVIGATION.values() for page in section), *frame.UNLISTED]
 installed_components = cache(manifest_scanner.scan_component_manifests)  # each AppTest would look through site-packages
-SCORE = '<div class="rv-score">'  # stands once for each hit of a search
 MARKED = "Notes *on* $pumps$ :smile:.md"  # a name full of markdown
 
 
@@ -219,23 +209,6 @@ def test_an_address_keeps_the_corpus(home: Path, page: str) -> None:
     assert app.sidebar.selectbox[0].value == "notes"
 
 
-def test_another_corpus_takes_the_old_ones_runs_out_of_the_address(home: Path) -> None:
-    open_workspace().store.corpora.add("another")
-    app = show("results", corpus="notes", run="words", question="q7")
-    app.sidebar.selectbox[0].set_value("another")
-    checked(app.run())
-    assert address(app) == {"corpus": "another"}
-    assert not app.warning
-
-
-def test_an_unknown_corpus_is_told(home: Path) -> None:
-    app = AppTest.from_file(str(ROOT / "frame.py"), default_timeout=60)
-    app.query_params["corpus"] = "gone"
-    app.run()
-    assert "gone" in app.warning[0].value
-    assert address(app)["corpus"] == "notes"
-
-
 # Home
 
 
@@ -321,58 +294,6 @@ def test_home_has_one_primary_button_for_the_next_step(home: Path) -> None:
 # Documents
 
 
-def test_documents_are_listed_with_what_could_not_be_read(home: Path) -> None:
-    app = show("documents")
-    table = app.dataframe[0].value
-    assert list(table["Document"]) == sorted([MARKED, "empty.txt", "阀门.txt"])
-    assert table.loc[table["Document"] == "empty.txt", "Notes"].item().startswith("not read: ")
-    assert "1 not read" in words(app)
-
-
-def test_a_document_shows_its_text_and_the_cuts_of_an_index(home: Path) -> None:
-    app = show("documents", document=MARKED, index="small")
-    assert app.title[0].value == plain(MARKED)
-    shown = words(app)
-    assert "Pump 3 moves 30 litres" in re.sub(r"<[^>]+>", "", shown)
-    assert 'class="cut shared begins"' in shown, "the overlap is visible"
-
-
-def test_uploaded_files_become_a_job(home: Path) -> None:
-    app = show("documents")
-    app.get("file_uploader")[0].upload("../up.md", b"# Up").upload("b.txt", b"text")
-    app.run()
-    next(b for b in app.button if b.label == "Add 2 files").click()
-    checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    assert job.kind == "documents"
-    assert [name for name, _ in job.arguments["files"]] == ["../up.md", "b.txt"]
-
-
-def test_a_replaced_document_says_what_became_of_the_evidence_in_it(home: Path) -> None:
-    """Of the nine questions with evidence in the document, six quote what the new text still holds."""
-    workspace = open_workspace()
-    corpus = workspace.store.corpora.get("notes")
-    info = workspace.store.documents.find(corpus.id, MARKED)
-    assert info is not None
-    text = workspace.store.documents.get(corpus.id, info.id).text
-    for number in (2, 3, 5):
-        text = text.replace(f"moves {number * 10} litres", "moves nothing")
-    folder, staged = corpora.stage(workspace, [(MARKED, text.encode())])
-    arguments = {"corpus": "notes", "folder": str(folder), "files": staged, "replace": False}
-    worker.perform(workspace, workspace.store.jobs.add("documents", "Read 1 file", corpus.id, arguments).id)
-    app = show("documents")
-    assert "9 questions have evidence there: it moves to where its exact text is in the new file" in words(app)
-    arguments["replace"] = True
-    worker.perform(workspace, workspace.store.jobs.add("documents", "Replace 1 file", corpus.id, arguments).id)
-    app = show("documents")
-    assert "found again by its exact text for 6 questions, stale for 3 questions" in words(app)
-    [link] = [each.proto for each in app.get("page_link") if "Mend" in each.proto.label]
-    assert "Mend stale evidence of asked" in link.label
-    assert "status=stale" in link.query_string
-    stale = show("questions", set="asked", status="stale", tab="Review")
-    assert sorted(stale.dataframe[0].value["Id"]) == ["q2", "q3", "q5"]
-
-
 def test_deleting_asks_first_and_says_what_goes(home: Path) -> None:
     app = show("documents")
     next(b for b in app.button if b.label.startswith("Delete the whole corpus")).click()
@@ -403,64 +324,12 @@ def test_a_new_index_is_previewed_estimated_and_built(home: Path) -> None:
     assert job.arguments["name"] == "notes-tokens-16"
 
 
-def test_a_chunkers_own_parameters_are_asked_for_and_previewed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def every(document: Document, config: IndexConfig, *_: object) -> Iterator[tuple[int, int]]:
-        step = int(chunker.value(config, "characters"))
-        yield from ((at, min(at + step, len(document.text))) for at in range(0, len(document.text), step))
-
-    chunker = Chunker("Every so many characters.", every, {"characters": Field(40, "Characters", low=20, high=400)})
-    monkeypatch.setitem(CHUNKERS, "characters", chunker)
-    app = show("index", tab="New index", chunker="characters")
-    assert "Every so many characters." in words(app)
-    before = {m.label: m.value for m in app.metric}
-    next(field for field in app.number_input if field.label == "Characters").set_value(400)
-    checked(app.run())
-    assert int({m.label: m.value for m in app.metric}["Chunks"]) < int(before["Chunks"])
-    next(b for b in app.button if b.label == "Build index").click()
-    checked(app.run())
-    assert open_workspace().store.jobs.all()[0].arguments["config"]["chunker_options"] == {"characters": 400}
-
-
-def test_chunks_that_the_embedder_cannot_read_are_warned_of(home: Path) -> None:
-    app = show("index", tab="New index")
-    app.number_input(key="chunk_size").set_value(400)
-    app.run()
-    assert any("longer than the 254 tokens" in box.value for box in app.warning)
-
-
-def test_an_index_that_is_behind_offers_its_update(home: Path) -> None:
-    workspace = open_workspace()
-    corpora.add_file(workspace, workspace.store.corpora.get("notes"), "more.md", b"# More\n\nA further pump.")
-    app = show("index")
-    assert sum(b.label == "Update: 1 new" for b in app.button) == 2
-
-
 def test_searching_shows_retrievers_side_by_side(home: Path) -> None:
     app = show("index", index="small", query="litres of pump 7")
     shown = words(app)
     assert all(f"**{way}**" in shown for way in ("knn", "bm25", "hybrid"))
     assert shown.count("rv-score") >= 12
     assert "70" in shown
-
-
-@pytest.mark.parametrize("embedder", ["openai:priced", "acme/mini"])
-def test_an_address_with_a_query_asks_no_one_until_search_is_pressed(home: Path, monkeypatch, embedder: str) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(Workspace, "embedder", lambda _, name, *__: (opened.append(name), Hashing())[1])
-    monkeypatch.setattr(weights, "fetched_snapshot", lambda _: weights.packaged())
-    workspace = open_workspace()
-    indexing.build_index(workspace, workspace.store.corpora.get("notes"), "asked", IndexConfig(embedder=embedder))
-    monkeypatch.setattr(weights, "fetched_snapshot", lambda _: None)  # another machine built it
-    opened.clear()
-    app = show("index", index="asked", query="litres of pump 7")
-    assert not opened
-    assert SCORE not in words(app)
-    assert "Press *Search*." in words(app)
-    checked(button(app, "Search").click().run())
-    assert set(opened) == {embedder}
-    assert SCORE in words(app)
-    checked(app.run())
-    assert "Press *Search*." not in words(app)
 
 
 # Questions
@@ -501,16 +370,6 @@ def test_own_documents_go_into_a_corpus_of_their_own(home: Path) -> None:
     assert app.get("file_uploader")
 
 
-def test_questions_lead_to_a_run_from_their_header(home: Path) -> None:
-    app = show("questions", set="asked")
-    app.button(key="next-step").click()
-    app.run()
-    assert address(app)["set"] == "asked"
-    store = open_workspace().store
-    store.sets.add(store.corpora.get("notes").id, "empty")
-    assert not [b for b in show("questions", set="empty").button if b.key == "next-step"]
-
-
 def test_the_form_of_a_run_says_what_differs_from_its_preset(home: Path) -> None:
     app = show("run", index="large")
     assert "Changed from" not in words(app)
@@ -527,21 +386,6 @@ def test_a_question_is_edited(home: Path) -> None:
     checked(app.run())
     store = open_workspace().store
     assert store.questions.all(store.sets.get("asked").id)[0].text == "What is it that pump 2 moves?"
-
-
-def test_a_decision_is_not_made_on_what_was_never_shown(home: Path) -> None:
-    app = show("questions", question="q2")
-    store = open_workspace().store
-    question_set = store.sets.get("asked")
-    other_version = replace(next(q for q in store.questions.all(question_set.id) if q.id == "q2"), answer="told anew")
-    store.questions.put(question_set.id, [other_version])
-    button(app, "Accept").click()
-    app.run()
-    assert "changed by somebody else" in app.warning[0].value
-    assert next(q for q in store.questions.all(question_set.id) if q.id == "q2") == other_version
-    button(app, "Accept").click()
-    checked(app.run())
-    assert next(q.status for q in store.questions.all(question_set.id) if q.id == "q2") == "accepted"
 
 
 def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -567,136 +411,10 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
     assert (arguments["generator"], arguments["budget"], arguments["kinds"]) == ("model", 1.5, {"fact": None})
 
 
-def test_the_evidence_of_questions_without_any_is_found_and_accepted(home: Path) -> None:
-    store = open_workspace().store
-    corpus_id = store.sets.get("asked").corpus_id
-    found = store.sets.add(corpus_id, "without")
-    answers = {"exact": "Pump 7 moves 70 litres", "short": "1997", "many": "检修周期为三十天", "none": "in the cellar"}
-    without = [Question(i, f"Where is {i}?", text, (), "import", "accepted") for i, text in answers.items()]
-    store.questions.put(found.id, without)
-    app = show("questions", set="without", tab="Find evidence")
-    assert "4 questions are reference only" in words(app)
-    next(b for b in app.button if b.label == "Look up the answers").click()
-    app.run()
-    assert not app.exception
-    assert "1 exact · 0 near · 2 ambiguous · 1 not found" in words(app)
-    to_the_head = "getElementById('rv-evidence-question')"
-    assert to_the_head not in words(app), "nothing was decided yet"
-    next(b for b in app.button if b.label == "Accept all 1 exact").click()
-    app.run()
-    assert "0 exact · 0 near · 2 ambiguous · 1 not found" in words(app)
-    assert [each.value for each in app.toast] == ["Evidence accepted for 1 question."]
-    assert not [b.label for b in app.button if b.label.startswith("Accept all 0")]
-    assert to_the_head in words(app)
-    assert {q.id: q.kind for q in store.questions.all(found.id)} == dict.fromkeys(answers, "reference") | {
-        "exact": "single"
-    }
-    next(b for b in app.button if b.key == "decline-short").click()
-    app.run()
-    assert "0 exact · 0 near · 1 ambiguous · 2 not found" in words(app)
-    next(b for b in app.button if b.key == "alternatives-many").click()
-    app.run()
-    [group] = next(q for q in store.questions.all(found.id) if q.id == "many").evidence
-    assert [span.text for span in group] == ["检修周期为三十天"] * 3
-    assert not app.exception
-
-
 def test_questions_are_filtered_by_the_address(home: Path) -> None:
     app = show("questions", find="older")
     assert list(app.dataframe[0].value["Id"]) == ["two"]
     assert "1 of 10 questions · filter: older" in words(app)
-
-
-def split_asked(kind: str = "stratified") -> None:
-    workspace = open_workspace()
-    question_sets.split(workspace, workspace.store.sets.get("asked"), kind)
-
-
-def test_a_set_is_split_from_a_preview_of_its_sizes(home: Path) -> None:
-    app = show("questions", set="asked", tab="Split")
-    assert "for statements about these documents" in words(app)
-    assert "asked is not split yet." in words(app)
-    sizes = next(d.value for d in app.dataframe if "Validation" in d.value).set_index("Number of")
-    assert list(sizes.index) == ["Questions", "One passage", "Several passages", "Unanswerable", "Documents"]
-    assert sizes.loc["Questions"].sum() == 10
-    assert open_workspace().store.sets.get("asked").split is None, "a preview stores nothing"
-    app.button(key="make-split").click()
-    checked(app.run())
-    question_set = open_workspace().store.sets.get("asked")
-    assert question_set.split == Split("stratified", 0.5, 0)
-    assert question_set.sides == {"validation": sizes["Validation"].iloc[0], "test": sizes["Test"].iloc[0]}
-    assert "Now: **stratified, seed 0:" in words(app)
-    assert app.button(key="make-split").disabled
-    other = show("questions", set="asked", tab="Split", **{"split-share": "0.3", "split-seed": "4"})
-    other.button(key="make-split").click()
-    checked(other.run())
-    assert open_workspace().store.sets.get("asked").split == Split("stratified", 0.3, 4)
-
-
-def test_a_run_of_one_side_is_offered_and_labelled(home: Path) -> None:
-    assert not [g for g in show("run", index="small").segmented_control if g.label == "Questions asked"]
-    split_asked()
-    app = show("run", index="small", set="asked")
-    asked = next(g for g in app.segmented_control if g.label == "Questions asked")
-    assert asked.options == ["All · 10", "Validation · 5", "Test · 5"]
-    asked.set_value("test")
-    checked(app.run())
-    assert "Changed from Defaults: Questions asked." in words(app)
-    assert "test: 5 of 10 questions." in words(app)
-    assert next(each for each in app.text_input if each.label == "Name").value == "small-knn-test"
-    workspace = open_workspace()
-    for side in ("test", "validation"):
-        config = RunConfig(index="small", questions="asked", retriever="bm25", split=side)  # type: ignore[arg-type]
-        running.run(workspace, side[0], config)
-    running.run(workspace, "t2", RunConfig(index="large", questions="asked", retriever="knn", split="test"))
-    shown = words(show("results", run="t"))
-    assert "test: 5 of 10 questions of asked, version 1, split stratified" in shown
-    assert "**test: " in shown
-    assert "All runs asked test: 5 of 10 questions." in words(show("compare", runs="t,t2"))
-    suggested = show("compare", run="t")
-    assert sorted(suggested.multiselect(key="runs-shown").value) == ["t", "t2"], "v asks none of its"
-    noted = show("compare", runs="words,t")
-    assert "The runs ask different sides of a split" in " ".join(box.value for box in noted.warning)
-
-
-def test_generation_is_a_job_with_its_choices(home: Path) -> None:
-    app = show("questions", tab="Generate")
-    next(n for n in app.number_input if n.label == "Number of questions").set_value(7)
-    next(b for b in app.button if b.label == "Generate").click()
-    checked(app.run())
-    job = open_workspace().store.jobs.all()[0]
-    assert (job.kind, job.arguments["limit"], job.arguments["generator"]) == ("questions", 7, "extractive")
-
-
-def test_an_import_tells_row_by_row_what_was_not_taken(home: Path) -> None:
-    app = show("questions", tab="Import")
-    rows = '{"question": "Good?", "ground_truth": "Yes", "<b>": 1}\n'
-    rows += '{"question": "Bad?", "document": "gone.md", "quote": "x"}\n'
-    app.get("file_uploader")[0].upload("q.jsonl", rows.encode(), "application/json")
-    next(t for t in app.text_input if t.key == "import-name").set_value("brought")
-    next(b for b in app.button if b.label == "Import").click()
-    checked(app.run())
-    assert "1 question imported into brought" in words(app)
-    assert "was read as the answer" in words(app)
-    assert "was not kept: questions have no such column" in words(app)
-    assert not any("<b>" in caption.value for caption in app.caption)
-    assert list(next(d for d in app.dataframe if "Reason" in d.value and "Row" in d.value).value["Row"]) == [2]
-    assert open_workspace().store.sets.get("brought").total == 1
-    button(app, "Import").click()  # the name is another suggestion by now
-    assert "imported into notes-questions" in words(checked(app.run()))
-
-
-def test_importing_is_pressed_twice_and_makes_one_set(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second press is sent by a page on which the set is not made yet."""
-    app = show("questions", tab="Import")
-    name = app.text_input(key="import-name").value
-    app.get("file_uploader")[0].upload("q.jsonl", b'{"question": "Good?", "answer": "Yes"}', "application/json")
-    store = open_workspace().store
-    store.sets.add(store.corpora.get("notes").id, name)  # by the first press
-    button(app, "Import").click()
-    assert f"1 question imported into {name}" in words(checked(app.run()))
-    assert store.sets.get(name).total == 1
-    assert len(store.sets.all(store.corpora.get("notes").id)) == 2
 
 
 # Run
@@ -822,22 +540,6 @@ def test_what_would_rescue_the_lost_questions_is_replayed_counted_and_listed(hom
     assert len(app.dataframe[-1].value) == counts[key][0] > 0
 
 
-def test_the_button_replays_in_a_job(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = show("results", run="words", k="1")
-    submitted: list[tuple[object, ...]] = []
-    monkeypatch.setattr(job_panel, "submit", lambda *job: submitted.append(job))
-    app.button(key="replay-missing").click()
-    checked(app.run())
-    run = open_workspace().store.runs.get("words")
-    choices = {"run": run.id, "build": False, "combine": None, "rerankers": [], "budget": None}
-    assert submitted == [("replay-missing", NewJob("replay", "Replay words", run.corpus_id, choices))]
-    assert "tokens to embed" in words(app)  # what building would take is said before it starts
-    app.button(key="replay-build").click()
-    checked(app.run())
-    building = NewJob("replay", "Replay words", run.corpus_id, choices | {"build": True})
-    assert submitted[1:] == [("replay-build", building)]
-
-
 def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     workspace = open_workspace()
     run = workspace.store.runs.get("words")
@@ -853,38 +555,6 @@ def test_one_click_makes_the_run_of_a_change(home: Path, monkeypatch: pytest.Mon
     assert (pressed, job.kind, job.title, job.corpus_id) == (button.key, "run", f"Run words-{retriever}", run.corpus_id)
     assert job.arguments["config"] == asdict(replace(run.config, retriever=retriever, k=1))
     assert job.arguments["name"] == f"words-{retriever}"
-
-
-def test_a_change_fills_in_the_run_page(home: Path) -> None:
-    store = open_workspace().store
-    run = store.runs.get("words")
-    app = show("run", preset="words", retriever="bm25", k="7", index=run.provenance["index"])
-    assert app.selectbox(key="start-from").value == "words"
-    assert next(n for n in app.number_input if n.label == "k").value == 7
-    assert next(n for n in app.number_input if n.label == "Depth").value == run.config.depth
-    changed = ["retriever"] * (run.config.retriever != "bm25") + ["k"]
-    assert f"Changed from words: {', '.join(changed)}." in words(app)
-    app.selectbox(key="start-from").set_value("Defaults")
-    checked(app.run())
-    assert next(n for n in app.number_input if n.label == "k").value == 3
-    assert not {"preset", "retriever", "k"} & set(address(app))
-
-
-def test_questions_are_walked_through(home: Path) -> None:
-    ids = list(show("results", run="words").dataframe[-1].value["Id"])
-    app = show("inspect", run="words", question=ids[0])
-    next(b for b in app.button if b.label == "Next").click()
-    checked(app.run())
-    assert address(app)["question"] == ids[1]
-    next(b for b in app.button if b.label == "All questions").click()
-    checked(app.run())
-    assert "question" not in address(app)
-
-
-def test_a_run_of_a_deleted_index_stays_readable(home: Path) -> None:
-    workspace = open_workspace()
-    deletion.delete_index(workspace, workspace.store.indexes.get("small"))
-    show("results", run="words", question="q7")
 
 
 # Compare
@@ -930,21 +600,6 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     listed = next(d.value for d in app.dataframe if "Question" in d.value)
     assert list(listed["Id"]) == ["q7"]
     assert list(listed.loc[0, ["first", "second"]]) == [0.2, 0.6]
-
-
-def test_another_k_and_depth_are_compared_as_the_rankings_say(home: Path) -> None:
-    """What is stored holds for a run's own k and depth only: at others it is measured, and equals the runs made so."""
-    workspace = open_workspace()
-    for name, index, retriever in (("a", "small", "bm25"), ("b", "large", "knn")):
-        running.run(workspace, name, RunConfig(index, "asked", retriever, k=2, depth=5))
-    runs = {run.name: run for run in workspace.store.runs.all()}
-    made = comparisons.compare_runs(workspace, [runs["a"], runs["b"]])
-    measured = comparisons.compare_runs(workspace, [runs["words"], runs["b"]], 2)
-    assert (measured.k, measured.depth) == (2, 5)
-    assert measured.metrics.keys() == made.metrics.keys()
-    for name, row in made.metrics.items():
-        assert measured.metrics[name].estimates == row.estimates, name
-    assert (measured.ranks == made.ranks).all()
 
 
 # Settings
@@ -1007,25 +662,6 @@ def test_pages_work_while_elasticsearch_is_down(home: Path, page: str, monkeypat
 # What other programs made
 
 
-@pytest.mark.parametrize("params", [{"corpus": "notes"}, {"corpus": "empty"}])
-def test_a_run_of_another_program_is_imported_and_what_is_not_taken_is_told(home: Path, params: dict[str, str]) -> None:
-    workspace = open_workspace()
-    workspace.store.corpora.add("empty")
-    app = show("run", **params)
-    data = written(result(), {"query_id": "broken"})
-    app.get("file_uploader")[0].upload("out.json", data, "application/json")
-    app.text_input(key="imported-name").set_value("theirs")
-    next(b for b in app.button if b.label == "Import run").click()
-    checked(app.run())
-    assert "1 answer imported as run theirs" in words(app)
-    assert "Result 2: " in next(d.value for d in app.dataframe if list(d.value) == ["Reason"])["Reason"][0]
-    assert workspace.store.runs.get("theirs").corpus_id == workspace.store.corpora.get(params["corpus"]).id
-    app.text_input(key="imported-name").set_value("theirs")
-    next(b for b in app.button if b.label == "Import run").click()
-    app.run()
-    assert "already a " in app.error[0].value
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
@@ -1043,17 +679,3 @@ def test_a_setting_that_cannot_be_used_is_one_sentence_on_every_page(bare, monke
     [box] = app.error
     assert said.replace("\\", "") in box.value.replace("\\", "")
     assert "hunter2" not in box.value
-
-
-def test_a_damaged_index_is_told_on_its_card_and_rebuilt_by_its_button(home: Path) -> None:
-    workspace = open_workspace()
-    index = workspace.index(workspace.store.indexes.get("small"))
-    assert "Damaged" not in words(show("index", corpus="notes"))
-    shutil.rmtree(index.folder)
-    app = show("index", corpus="notes")
-    assert "Damaged: it was removed from" in words(app).replace("*", "")
-    next(button for button in app.button if button.label == "Rebuild").click().run()
-    job = workspace.store.jobs.all()[0]
-    assert (job.kind, job.arguments["name"]) == ("index", "small")
-    worker.perform(workspace, job.id)
-    assert "Damaged" not in words(show("index", corpus="notes"))

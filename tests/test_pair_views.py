@@ -16,13 +16,9 @@ from ragviz.runs import comparisons
 from ragviz.workspace import open_workspace
 from tests.conftest import CommandResult
 from tests.test_pages import (  # the home that is built there, and how a page is visited
-    address,
     bare,  # noqa: F401 - a fixture
     built,  # noqa: F401 - a fixture
-    checked,
     home,  # noqa: F401 - a fixture
-    show,
-    words,
 )
 
 RUNS = "words,vectors"
@@ -53,37 +49,6 @@ def causes() -> list[dict[str, str]]:
         questions = [q for q in workspace.store.rankings.questions(run.id) if q.evidence]
         found.append(diagnose.attribute_failures(questions, workspace.store.rankings.all(run.id), 3))
     return found
-
-
-def test_a_point_of_the_scatter_lists_its_questions(home: Path) -> None:  # noqa: F811
-    of_each = ranks()
-    (first, second), count = Counter(of_each.values()).most_common(1)[0]
-    assert count > 1
-    depth = comparison().depth
-    point = f"{first or depth + 1},{second or depth + 1}"
-    app = show("compare", runs=RUNS, k="3", point=point)
-    assert set(listed(app)["Id"]) == {i for i, pair in of_each.items() if pair == (first, second)}
-    [chip] = [b for b in app.button if b.key == "pair-chip-point"]
-    assert chip.label.startswith("point: Rank of the evidence")
-    chip.click().run()
-    assert "point" not in address(checked(app))
-    assert not [b for b in app.button if b.key == "pair-chip-point"]
-
-
-def test_a_stream_lists_the_questions_that_took_it(home: Path) -> None:  # noqa: F811
-    before, after = causes()
-    took = Counter((before[i], after[i]) for i in before)
-    app = show("compare", runs=RUNS, k="3")
-    table = next(each.value for each in app.dataframe if "Effect" in each.value)
-    assert table["Questions"].sum() == len(before)
-    assert sorted(table["Questions"], reverse=True) == sorted(took.values(), reverse=True)
-    assert "Where questions moved at k = 3, retrieval only" in words(app)
-    (source, target), count = next(pair for pair in took.most_common() if pair[0][0] != pair[0][1])
-    app = show("compare", runs=RUNS, k="3", stream=f"{source}-{target}")
-    assert set(listed(app)["Id"]) == {i for i in before if (before[i], after[i]) == (source, target)}
-    assert f"{count} question" in words(app)
-    [chip] = [b for b in app.button if b.key == "pair-chip-stream"]
-    assert " → " in chip.label
 
 
 def test_the_command_line_has_the_streams_and_slices_of_the_page(

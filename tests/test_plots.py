@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +13,12 @@ from ragviz.analysis.points import Points, points_of
 from ragviz.core.call import Estimate
 from ragviz.report import (
     curve_plots,
-    expense_plots,
     leaderboard_plots,
     pair_plots,
     plots,
     rank_plots,
 )
 from ragviz.report.curve_plots import Curve
-from ragviz.report.expense_plots import Point, Reading
 from ragviz.report.leaderboard_plots import Row
 from ragviz.report.rank_plots import Ranks
 
@@ -98,54 +95,8 @@ def test_curves_show_values_bands_and_the_mark_at_k() -> None:
     assert "recall 0.83" in figure.layout.meta["alt"]
 
 
-@pytest.mark.parametrize("limit", [None, 1, 254, 4000])
-@pytest.mark.parametrize("lengths", [[], [1], [5, 900], list(range(1, 400))])
-def test_chunk_lengths_lose_no_chunk(lengths: list[int], limit: int | None) -> None:
-    bar = plots.chunk_lengths(np.array(lengths, dtype=int), limit).data[0]
-    assert sum(bar.y) == len(lengths)
-    assert len(bar.y) <= 30
-    if limit is not None:
-        past = [n for n, shape in zip(bar.y, bar.marker.pattern.shape, strict=True) if shape]
-        assert sum(past) == sum(length > limit for length in lengths)
-
-
-def test_recall_by_tokens_marks_k_and_quality_draws_the_front() -> None:
-    numbers = np.array([0.5, 0.6, 0.7])
-    sizes = {"a": 400, "b": 2000}
-    lines = [Reading(name, n, numbers * sizes[name], numbers, numbers, numbers) for n, name in enumerate(sizes)]
-    figure = expense_plots.recall_by_tokens(lines, k=2)
-    marks = [trace for trace in figure.data if trace.mode == "markers"]
-    assert [(trace.x[0], trace.y[0]) for trace in marks] == [(240.0, 0.6), (1200.0, 0.6)]
-    assert "b at k = 2: recall 0.60 for 1,200 tokens" in marks[1].hovertext[0]
-    estimate = Estimate(0.5, 0.4, 0.6, 9)
-    points = [
-        Point("a", 0, 300, "300 tokens", estimate, True),
-        Point("b", 1, 500, "500 tokens", estimate, False),
-        Point("c", 2, 200, "200 tokens", replace(estimate, mean=0.4), True),
-    ]
-    drawn = expense_plots.quality_by_expense(points, x_title="Tokens", y_title="Recall@3")
-    front, *marks = drawn.data
-    assert list(zip(front.x, front.y, strict=True)) == [(200, 0.4), (300, 0.5)]
-    assert [mark.marker.symbol for mark in marks] == ["diamond", "diamond-open", "diamond"]
-    assert "dominated" in marks[1].hovertext[0]
-    assert figure.layout.xaxis.type == "log"
-
-
 def ranks_at(*pairs: tuple[int, int]) -> Points:
     return points_of(np.array(pairs).T, most=1000)
-
-
-def test_rank_scatter_counts_the_questions_of_a_place() -> None:
-    ranks = ranks_at((1, 1), (3, 1), (3, 1), (2, 51), (51, 51))
-    figure = pair_plots.rank_scatter(ranks, ("knn", "hybrid"), depth=50)
-    level, worse, better = figure.data
-    assert list(better.hovertext) == ["2 questions<br>rank 3 under knn<br>rank 1 under hybrid"]
-    assert list(worse.hovertext) == ["1 question<br>rank 2 under knn<br>not in top 50 under hybrid"]
-    assert len(level.x) == 2
-    assert worse.y[0] > np.log10(50), "misses are past the deepest rank"
-    assert figure.layout.xaxis.ticktext[-1] == "not in<br>top 50"
-    assert [ranks.keys[place] for [place] in better.customdata] == ["3,1"]
-    assert figure.layout.meta["alt"].endswith("hybrid is better than knn for 2, worse for 1, the same for 2.")
 
 
 def test_a_flow_is_drawn_in_proportion_and_can_be_clicked() -> None:
@@ -197,20 +148,3 @@ STEPS = [
     ("Incorrect answer", 2, 5),
     ("Correct", 5, 5),
 ]
-
-
-def test_waterfall_bars_hang_where_the_last_one_ended() -> None:
-    bar = plots.waterfall(STEPS).data[0]
-    assert list(bar.x) == [10, 3, 0, 2, 5]
-    assert list(bar.base) == [0, 7, 7, 5, 0]
-    ends = [base + length for base, length in zip(bar.base, bar.x, strict=True)]
-    assert ends == [10, 10, 7, 7, 5]
-    assert bar.hovertext[1] == "Not retrieved: 3 of 10 questions, 7 left"
-    assert [list(place) for place in bar.customdata] == [[0], [1], [2], [3], [4]]
-
-
-def test_scores_are_counted_in_tenths_with_one_in_the_last() -> None:
-    figure = plots.score_histogram(np.array([0.0, 0.05, 0.1, 0.55, 1.0]), title="Faithfulness")
-    assert list(figure.data[0].y) == [2, 1, 0, 0, 0, 1, 0, 0, 0, 1]
-    assert figure.data[0].hovertext[0] == "2 questions of 5 from 0.0 to 0.1"
-    assert plots.score_histogram(np.array([]), title="None").layout.meta["alt"] == "None of 0 questions."

@@ -73,14 +73,3 @@ def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(serve
     expect(page.locator("[data-testid=stSidebar]")).to_be_visible()
     assert param(page, "present") is None
     assert page.url.split("?")[0].endswith("/compare")
-
-
-def test_other_pages_are_closed_while_presenting_and_the_sidebar_begins_it(server, page):
-    page.goto(server.address("settings", present="1"))
-    expect(page.get_by_text("This page is no part of the presentation")).to_be_visible()
-    drawn(page)
-    expect(page.locator("[data-testid=stSidebar]")).to_be_hidden()
-    assert [words for words in page.evaluate(EDITABLE) if not words.startswith(HARMLESS)] == []
-    page.goto(server.address("runs"))
-    page.locator("[data-testid=stSidebar]").get_by_role("link", name="Present").click()
-    arrived(page, 0)

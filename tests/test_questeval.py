@@ -10,9 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.question import Question
-from ragviz.core.recording import Recording
-from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
+from ragviz.core.verdict import Bank, BankItem
 from ragviz.judging.banks import read_banks
 from ragviz.judging.extractive_questeval import extractive_answers, extractive_bank
 from ragviz.judging.quest_prompts import (
@@ -24,7 +22,7 @@ from ragviz.judging.quest_prompts import (
     bank_request,
     read_answers,
 )
-from ragviz.metrics.questeval import crud, measure, rows, rows_of_run
+from ragviz.metrics.questeval import crud, measure
 from ragviz.models.chat import ModelClient
 from tests.model_server import ModelServer, passages
 
@@ -62,42 +60,6 @@ def test_both_denominators_and_what_the_reference_does_not_answer():
     assert measured.recall_over_questions == pytest.approx(2 / 5)
     assert measured.precision_over_questions == pytest.approx(5 / 3 / 5)
     assert measured.quality == pytest.approx(0.2)
-
-
-def test_rows_of_an_answer_and_of_a_run():
-    """|Q| = 4: both answer one (F1 2/3: 1 of its 2 words), one is missed, one surplus, one neither."""
-    question = Question("q1", "When and where?", "1931, Paris", (), "hand", "accepted")
-    answer = Recording("q1", answer="in 1931, green", status="answered", origin="model")
-    judged = EvaluatedAnswer(
-        question,
-        answer,
-        bank=bank_of("1931", "Paris", None, None),
-        bank_answers=("in 1931", None, "green", None),
-        extractive_bank=bank_of("1931"),
-        extractive_bank_answers=("1931",),
-    )
-    refused = EvaluatedAnswer(
-        question, Recording("q1", answer="I do not know.", status="refused", origin="model"), bank=bank_of("1931")
-    )
-    assert rows(refused) == []
-    first, missed, surplus, neither, extractive = rows(judged, ["atlas.md"])
-    assert (first.question_id, first.question, first.documents, first.kind) == (
-        "q1", "When and where?", ("atlas.md",), question.kind,
-    )  # fmt: skip
-    assert (first.number, first.asked, first.key, first.maker) == (1, "Question 0?", "key 0", "import")
-    assert (first.reference_answer, first.generated_answer) == ("1931", "in 1931")
-    assert first.f1 == pytest.approx(2 / 3)
-    assert [row.f1 for row in (missed, surplus, neither)] == [None] * 3
-    assert [row.answerable_by for row in (first, missed, surplus, neither)] == [
-        "both",
-        "reference",
-        "answer",
-        "neither",
-    ]
-    assert (extractive.variant, extractive.f1, extractive.number) == ("extractive", 1.0, 1)
-    assert {row.variant for row in (first, missed, surplus, neither)} == {"judged"}
-    assert rows_of_run([judged, refused], {"q1": ["atlas.md"]}) == rows(judged, ["atlas.md"])
-    assert rows_of_run([judged], {})[0].documents == ()
 
 
 def test_chinese_answers_are_compared_by_jiebas_words():

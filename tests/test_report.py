@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +16,7 @@ from ragviz.experiments import declaring, grid, sweeping
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.report import reports
-from ragviz.report.elements import escaped
-from ragviz.runs import comparisons, moved_questions, running
+from ragviz.runs import running
 from ragviz.text import language
 from ragviz.workspace import open_workspace
 from tests.test_accessibility import CHECKED, objections
@@ -210,26 +208,6 @@ def browser():
 PARTS = ("change", "summary", "questions", "pictures", "slices", "configuration")
 
 
-def test_the_report_of_a_comparison_has_the_flow_and_the_slices(home, made):
-    workspace = open_workspace()
-    text = made["comparison"].read_text(encoding="utf-8")
-    runs = [
-        workspace.store.runs.get(name)
-        for name in ("first", next(r.name for r in workspace.store.runs.all() if r.name != "first"))
-    ]
-    comparison = comparisons.compare_runs(workspace, runs)
-    sources = comparisons.stored(workspace)
-    moved = moved_questions.sentence(moved_questions.streams(*runs, comparison.k, sources))
-    assert "Where questions moved between causes of loss" in text
-    assert escaped(moved) in text
-    [found] = moved_questions.slices_of(workspace, runs[0], comparison, comparison.rule.primary, sources, [1])
-    assert found.judged
-    table = text[text.index('id="slices"') : text.index('id="numbers"')]
-    assert table.count('<th scope="row"') == len(found.judged)
-    for each in found.judged:
-        assert escaped(each.part.title) in table
-
-
 def test_the_card_comes_first_and_says_what_was_decided_by_which_rule(made):
     text = made["comparison"].read_text(encoding="utf-8")
     places = [text.index(f'id="{name}"') for name in PARTS]
@@ -272,10 +250,3 @@ def test_an_experiment_is_decided_by_the_rule_that_was_declared_before(experimen
     assert "reported here on test questions that had no part in the choice" in text
     assert "on the same questions that it is reported on" not in text
     assert 'id="choice"' in text
-
-
-def test_the_command_writes_the_file(home, command_line):
-    code, out, _ = command_line("report", "first", "--out", "first.html", "--json")
-    written = json.loads(out)
-    assert (code, written["bytes"]) == (0, Path("first.html").stat().st_size)
-    assert "<title>Run first</title>" in Path("first.html").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import ModelError
 from ragviz.core.ranking import Ranking
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.jobs import tasks
 from ragviz.models import token_vectors, weights
-from ragviz.models.chat import ModelClient
 from ragviz.models.token_vectors import unit
 from ragviz.questions import exchange
 from ragviz.retrieval import (
@@ -29,7 +25,7 @@ from ragviz.retrieval import (
     search,
 )
 from ragviz.retrieval.reranking import Candidates, Parts
-from ragviz.runs import comparisons, judgements, measurements, provenance, running
+from ragviz.runs import comparisons, measurements, running
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer, complete
 
@@ -88,17 +84,6 @@ def test_maxsim_is_the_naive_loop(length, sizes, seed):
     stacked = np.concatenate([np.empty((0, 4), np.float32), *passages])
     scores = maxsim_reranker.maxsim(unit(query), unit(stacked), np.array(sizes, dtype=np.intp))
     assert scores.tolist() == pytest.approx(naive(query, passages), abs=1e-5)
-
-
-def test_each_distinct_text_is_embedded_once():
-    encoder = Encoder()
-    score = maxsim_reranker.scorer(encoder, Parts())
-    first = score([candidates("cat", "dog", "fish", "dog"), candidates("fish", "cat dog", "dog")])
-    again = score([candidates("cat", "dog", "fish", "dog"), candidates("dog", "fish", "cat")])
-    passages = [text for text, kind in encoder.asked if kind == "passage"]
-    assert sorted(passages) == ["cat", "cat dog", "dog", "fish"]
-    assert again[0] == first[0] == pytest.approx([0.6, 0.0, 0.6], abs=1e-3)
-    assert first[1] == pytest.approx([0.8, 0.8], abs=1e-3)
 
 
 def test_token_vectors_are_the_models_last_hidden_state():
@@ -228,23 +213,6 @@ def test_a_run_reranks_what_its_retriever_finds(workspace):
     assert [(s.key, s.values) for s in compared.settings] == [("reranker", ("none", "maxsim"))]
 
 
-def test_a_cross_encoder_reranks_a_run_and_is_part_of_its_identity(workspace, tmp_path):
-    from sentence_transformers import CrossEncoder
-
-    folder = tiny(tmp_path / "tiny", DOCUMENT)
-    named = f"cross-encoder:{folder}"
-    run = running.run(workspace, "r", config(workspace, retriever="bm25", reranker=named))
-    assert run.provenance["identity"]["reranking"].startswith("cross-encoder 1 by tiny#")
-    result = measurements.results_of(workspace, run)[0]
-    texts = search.texts_of(workspace, run.corpus_id)(result.ranking.ids)
-    expected = CrossEncoder(str(folder)).predict([(ROWS[0]["question"], text) for text in texts])
-    assert len(texts) > 1
-    assert result.ranking.scores == pytest.approx([float(score) for score in expected], abs=1e-5)
-    other = tiny(tmp_path / "more" / "tiny", DOCUMENT + " more")
-    again = running.run(workspace, "s", config(workspace, retriever="bm25", reranker=f"cross-encoder:{other}"))
-    assert again.provenance["identity"]["reranking"] != run.provenance["identity"]["reranking"]
-
-
 # model
 
 
@@ -320,32 +288,3 @@ def test_a_model_reranks_by_one_call_for_each_question(asking, server):
 def schema_of(request) -> dict:
     schema = {"name": "RankingReply", "schema": request.reply.model_json_schema()}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
-def test_a_question_whose_reranking_fails_keeps_its_order_and_is_tried_again(asking, server, monkeypatch):
-    chosen = config(asking, retriever="bm25", reranker="model", answerer="extractive", metrics=("token_f1",))
-    plain = running.run(asking, "plain", replace(chosen, reranker="none"))
-    real = ModelClient.ask
-
-    def refuses_one(self, request):
-        if "north" in request.messages[-1]["content"].splitlines()[-1]:
-            raise ModelError("127.0.0.1 answered 400 to loopback: content filter. Ask something else.")
-        return real(self, request)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(ModelClient, "ask", refuses_one)
-        run = running.run(asking, "r", chosen)
-    assert list(provenance.not_reranked(run)) == ["q-north"]
-    assert "content filter" in judgements.check(asking, run).sentence
-    first, same = (measurements.results_of(asking, each)[0].ranking.ids for each in (plain, run))
-    assert first == same
-    assert tasks._result_of(asking, run)["failed"] == 1
-    assert running.rejudge(asking, run) == ["q-north"]
-    run = asking.store.runs.get("r")
-    assert not provenance.not_reranked(run)
-    assert judgements.check(asking, run).passed
-    result, fresh = (measurements.results_of(asking, each)[0] for each in (run, running.run(asking, "fresh", chosen)))
-    assert result == fresh
-    scores = [measurements.scores_of(asking, asking.store.runs.get(name))["token_f1"] for name in ("r", "fresh")]
-    assert scores[0] == scores[1]
-    assert len(scores[0]) == len(ROWS)

@@ -11,7 +11,7 @@ import pytest
 from ragviz import sample
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import Cancelled, UsageError
+from ragviz.core.errors import Cancelled
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
@@ -46,16 +46,6 @@ def test_rescued_broken_and_beyond_by_hand():
     assert table.rows[0].share.mean == pytest.approx(2 / 6)
     assert table.rows[0].share.low <= 2 / 6 <= table.rows[0].share.high
     assert table.rows[0].share.n == 6
-
-
-def test_of_equal_gains_the_one_that_breaks_less_comes_first_then_the_one_that_reads_less():
-    ranks = [1, 0, 0, 0]
-    one = rescuing.Replay("a", "retriever", [1, 1, 0, 0], 1, tokens=300)
-    cheaper = rescuing.Replay("b", "index", [1, 0, 1, 0], 1, tokens=100)
-    unknown = rescuing.Replay("c", "run", [1, 0, 1, 0], 1)
-    breaking = rescuing.Replay("d", "run", [0, 0, 1, 1], 1, tokens=1)
-    rows = rescuing.rescue(ranks, 1, [breaking, unknown, one, cheaper]).rows
-    assert [row.replay.key for row in rows] == ["b", "a", "c", "d"]
 
 
 # Against runs that are really made
@@ -149,29 +139,6 @@ def test_the_table_is_what_really_making_each_run_gives(made):
     remove_made(workspace)
 
 
-def test_a_reranker_is_replayed_as_its_run_ranks(made):
-    workspace, _ = made
-    corpus = workspace.store.corpora.get("sample")
-    few = b"\n".join(sample.questions().splitlines()[:6])
-    exchange.import_data(workspace, corpus, few, "six.jsonl", "six")
-    base = running.run(workspace, "six", RunConfig("tokens-200", "six", "bm25", depth=8, k=1))
-    name = "maxsim:all-MiniLM-L6-v2"
-    assert f"reranker={name}" not in {change.key for change in alternatives.changes_of(workspace, base).changes}
-    result = replays.replay(workspace, base, named=[name])
-    assert f"reranker={name}" in result["replayed"]
-    table = columns(workspace, "six")  # it stays among what is tried
-    measured = table.known[f"reranker={name}"]
-    assert measured.milliseconds > 0
-    run = running.run(workspace, "made-six", replace(table.change(f"reranker={name}").config, k=1))
-    assert measured.ranks.tolist() == summaries.overview(workspace, run).summary.ranks.tolist()
-    assert measured.reach.tolist() == summaries.overview(workspace, run).reach.tolist()
-    assert measured.ranks.tolist() != table.own.ranks.tolist()
-    with pytest.raises(UsageError, match="Name an embedder on this machine"):
-        replays.replay(workspace, base, named=["maxsim"])
-    remove_made(workspace)
-    workspace.store.runs.delete(base.id)
-
-
 def test_the_best_combination_is_what_really_making_it_gives(made):
     """Greedy by hand: the best change alone, then whichever adds most; each step is the run that it names."""
     workspace, _ = made
@@ -219,40 +186,6 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     assert words[1].startswith("+ ")
     assert f"{together.steps[1].more.net:+,} questions" in words[1]
     remove_made(workspace)
-
-
-def test_a_larger_budget_is_what_an_answerer_with_it_reads(made):
-    """Truncated evidence counts as lost, and as rescued by the budget that reads it, as really answering does."""
-    workspace, _ = made
-    small = RunConfig("tokens-200", "q", "knn", depth=20, k=5, answerer="extractive", context_tokens=400)
-    small = replace(small, metrics=("none",))
-    base = running.run(workspace, "small", small)
-
-    def read(run: Run) -> set[str]:
-        recordings = [each.recording for each in workspace.store.judgements.all(run.id).values()]
-        whole = {each.question_id: set(each.read) - set(each.cut) for each in recordings}
-        return {
-            result.question_id
-            for result in workspace.store.rankings.all(run.id)
-            if result.gold and all(set(group) & whole[result.question_id] for group in result.gold)
-        }
-
-    table = columns(workspace, "small")
-    ids = np.array([question.id for question in table.changes.questions])
-    rescue = replays.rescue(table, 5)
-    now = read(base)
-    assert set(ids[~rescue.lost]) == now
-    assert replays.truncated(table, 5) > 0
-    assert "by the context budget of 400 tokens" in rescue_words.sentence(table, rescue)
-    for more in (800, 1600):
-        row = next(row for row in rescue.rows if row.replay.key == f"budget={more}")
-        larger = running.run(workspace, f"made-{more}", replace(small, context_tokens=more))
-        assert (set(ids[row.rescued]), set(ids[row.broken])) == (read(larger) - now, now - read(larger))
-        assert row.rescues > 0
-    assert all(not row.rescues for row in rescue.rows if row.replay.kind == "k")  # nothing of it would be read
-    assert rescue_words.title(table, "budget=800") == "context budget = 800 tokens"
-    remove_made(workspace)
-    workspace.store.runs.delete(base.id)
 
 
 def test_a_replay_that_is_killed_or_cancelled_leaves_no_index_and_pays_nothing_twice(made, monkeypatch):

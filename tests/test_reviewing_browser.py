@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     Server,
@@ -128,30 +128,3 @@ def test_a_question_of_three_passages_is_written_by_marking_them(
     for n in (1, 2, 3):  # all of the evidence is seen beside the question, without scrolling within it
         expect(page.get_by_text(f"Passage {n} of 3")).to_be_visible()
     picture(page, f"questions-three-passages-{saved['language']}")
-
-
-def test_the_browser_asks_before_a_reload_that_would_lose_a_draft(server: Server, page: Page) -> None:  # noqa: F811
-    asked_for: list[str] = []
-
-    def accept(dialog: Dialog) -> None:
-        asked_for.append(dialog.type)
-        dialog.accept()
-
-    page.on("dialog", accept)
-    page.goto(server.address("questions", set="asked", tab="Write"))
-    drawn(page)
-    page.get_by_label("Question", exact=True).click()
-    page.reload()
-    drawn(page)
-    assert asked_for == []
-    page.get_by_label("Question", exact=True).fill("Is this saved?")
-    page.keyboard.press("Tab")
-    page.wait_for_function("window.onbeforeunload !== null")
-    page.get_by_role("link", name="Runs", exact=True).click()
-    expect(page.get_by_role("heading", name="Runs")).to_be_visible()
-    drawn(page)
-    assert asked_for == []
-    page.reload()
-    drawn(page)
-    assert asked_for == ["beforeunload"]
-    assert page.evaluate("window.onbeforeunload") is None

@@ -20,7 +20,7 @@ from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, judgements, measurements, running, verdicts
+from ragviz.runs import judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -101,24 +101,6 @@ def test_a_run_answers_judges_and_names_causes(workspace, server):
     assert workspace.store.judgements.scores(again.id).keys() == workspace.store.judgements.scores(run.id).keys()
 
 
-def test_the_record_names_host_form_and_embedder_and_the_fingerprint_what_changes_numbers(workspace, server):
-    server.refuse = {"json_schema"}
-    run = running.run(workspace, "r", config())
-    host = server.url.split("/")[2]
-    embedder = workspace.embedder("openai:bags").identity
-    models = {"hosts": [host], "forms": ["json_object"], "metric_embedders": [embedder]}
-    assert workspace.store.runs.get("r").provenance["models"] == models
-    with ModelServer() as other:
-        settings = {"openai_base_url": other.url, "embedder": "openai:other bags"}
-        for name, changed in settings.items():
-            elsewhere = Workspace(workspace.settings.model_copy(update={name: changed}))
-            again = running.run(elsewhere, name, config())
-            assert again.fingerprint != run.fingerprint
-    notes = comparisons.compare_runs(workspace, [run, workspace.store.runs.get("embedder")]).notes
-    assert any("differ in metric embedder" in note for note in notes)
-    assert not any("endpoint" in note for note in notes)
-
-
 def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypatch):
     def down(*_: object) -> None:
         raise SearchError("The index is down.")
@@ -136,19 +118,6 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
         with pytest.raises(SearchError):
             running.run(workspace, "r", config())
     assert len(workspace.store.rankings.question_ids(workspace.store.runs.get("r").id)) == 4
-
-
-def test_what_is_not_possible_is_refused_before_anything_is_stored(workspace):
-    with pytest.raises(UsageError, match="no metric 'charm'"):
-        running.run(workspace, "r", config(metrics=("charm",)))
-    with pytest.raises(UsageError, match="Seed"):
-        running.run(workspace, "r", config(seed=-1))
-    with pytest.raises(UsageError, match="price of 'loopback'"):
-        running.run(workspace, "r", config(), budget=1.0)
-    bare = Workspace(workspace.settings.model_copy(update={"openai_base_url": None}))
-    with pytest.raises(UsageError, match="No model is configured"):
-        running.run(bare, "r", config(metrics=()))
-    assert not [run for run in workspace.store.runs.all() if run.status == "done"]
 
 
 def test_a_budget_holds_over_all_attempts(workspace, server):

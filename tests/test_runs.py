@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, summaries
 from ragviz.store.store import Store
-from ragviz.ui import run_table
-from ragviz.ui.kit import notices
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
 
@@ -69,62 +67,8 @@ def test_two_runs_that_are_ticked_are_compared_the_older_as_the_baseline(home: P
     assert address(app)["runs"] == "words,vectors"
 
 
-def renaming(run_id: str) -> None:
-    """AppTest runs a dialog once only: its body is run as a page."""
-    from ragviz.ui import cache
-
-    run_table.rename.__wrapped__(cache.workspace().store.runs.get(run_id))
-
-
-def deleting(run_ids: str) -> None:
-    from ragviz.ui import cache
-
-    run_table.delete([run for run in cache.workspace().store.runs.all() if run.id in run_ids.split()])
-
-
 def asked(body, argument: str) -> AppTest:
     return AppTest.from_function(body, args=(argument,), default_timeout=60).run()
-
-
-def test_a_run_is_renamed_and_links_by_its_old_name_lead_to_it(home: Path, monkeypatch) -> None:  # noqa: F811
-    ticking(monkeypatch, 1)
-    app = show("runs")
-    button(app, "Rename").click().run()
-    assert app.text_input(key="rename-to").value == "words"
-    run_id = open_workspace().store.runs.get("words").id
-    app = asked(renaming, run_id)
-    app.text_input(key="rename-to").set_value("vectors")
-    app.button(key="rename-do").click().run()
-    assert "already a run called" in app.error[0].value
-    app.text_input(key="rename-to").set_value("基线")
-    checked(app.button(key="rename-do").click().run())
-    assert [each.value for each in app.toast] == ["Renamed: words is now 基线."]
-    assert list(table(show("runs"))["Run"]) == ["vectors", "基线"]
-    app = show("results", run="words")
-    assert address(app)["run"] == "基线"
-    assert "“words” is now called “基线”" in app.info[0].value
-    app = show("compare", runs="words,vectors")
-    assert address(app)["runs"] == "基线,vectors"
-    app = show("results", run=run_id)
-    assert address(app)["run"] == "基线"
-    assert not app.info, "an id is not a former name"
-
-
-def test_runs_are_deleted_after_a_question_that_says_what_goes_with_them(home: Path, monkeypatch) -> None:  # noqa: F811
-    store = open_workspace().store
-    ids = [store.runs.get(name).id for name in ("vectors", "words")]
-    ticking(monkeypatch, 0, 1)
-    app = show("runs")
-    button(app, "Delete").click().run()
-    assert "This deletes 2 runs vectors, words. Rankings, answers and judgements of 20 questions" in words(app)
-    monkeypatch.setattr(notices, "confirm", notices.confirm.__wrapped__)
-    app = asked(deleting, " ".join(ids))
-    assert len(store.runs.all()) == 2, "nothing is gone before it is confirmed"
-    store.runs.delete(ids[1])  # by another session, meanwhile
-    checked(app.button(key="confirm-do").click().run())
-    assert [each.value for each in app.toast] == ["Deleted: the run vectors."], "the other was gone"
-    assert store.runs.all() == []
-    assert "has no runs yet" in words(show("runs"))
 
 
 def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, monkeypatch) -> None:  # noqa: F811

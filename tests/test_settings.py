@@ -192,11 +192,6 @@ def test_a_database_with_tables_of_another_program_is_refused_and_left_as_it_is(
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
-def test_an_empty_database_is_taken_and_found_again(address: str) -> None:
-    open_store(address).corpora.add("notes")
-    assert [corpus.name for corpus in open_store(address).corpora.all()] == ["notes"]
-
-
 # One reading, from the folder where ragviz is started
 
 JOB = """

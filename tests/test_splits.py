@@ -1,7 +1,6 @@
 """Splits into validation and test: of questions, of a set in the store, on the command line."""
 
 import json
-import math
 from collections import Counter
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.core.document import Document
-from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.core.split import SIDES, Split
@@ -76,22 +74,6 @@ def test_grouped_is_as_far_from_the_share_as_its_greatest_group_at_most(question
         assert set(sides.values()) == set(SIDES)
 
 
-@given(sets())
-def test_joined_questions_are_those_that_a_chain_of_documents_connects(questions):
-    """Against a second implementation: groups are merged until none of them shares a document."""
-    groups: list[tuple[set[str], set[str]]] = []
-    for q in questions:
-        if not q.evidence:
-            continue
-        ids, documents = {q.id}, splits.documents_of(q)
-        for other in [group for group in groups if group[1] & documents]:
-            groups.remove(other)
-            ids, documents = ids | other[0], documents | other[1]
-        groups.append((ids, documents))
-    expected = {question_id: min(documents) for ids, documents in groups for question_id in ids}
-    assert splits.joined(questions) == expected
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_worked_by_hand(seed):
     """Four documents: a and b joined by one question (3 + 2 + 1 = 6), c with 4, d with 2, and two without evidence."""
@@ -109,30 +91,6 @@ def test_worked_by_hand(seed):
     stratified = splits.stratified(questions, 0.5, seed)
     counts = {name: sum(stratified[q.id] == "validation" for q in questions if q.id.startswith(name)) for name in "cdu"}
     assert counts == {"c": 2, "d": 1, "u": 1}
-
-
-@pytest.mark.parametrize(
-    ("kind", "share", "seed", "message"),
-    [
-        ("random", 0.5, 0, "no split 'random': choose one of stratified, grouped"),
-        ("grouped", 0.5, 0, "in one document.*Make a stratified one"),
-        ("stratified", 0, 0, "between 0 and 1"),
-        ("stratified", 1.0, 0, "between 0 and 1"),
-        ("stratified", math.nan, 0, "between 0 and 1"),
-        ("stratified", 0.5, -1, "A seed is 0 or more"),
-        ("stratified", 0.001, 0, "3 questions .* too few for a share of 0.001: none would be in validation"),
-    ],
-)
-def test_what_cannot_be_split_is_refused_with_the_reason(kind, share, seed, message):
-    questions = [question(f"q{number}", "a") for number in range(3)]
-    with pytest.raises(UsageError, match=message):
-        splits.sides_of(questions, kind, share, seed)
-
-
-def test_rejected_questions_are_on_no_side():
-    questions = [question(f"q{number}", "a") for number in range(4)]
-    questions[0] = replace(questions[0], status="rejected")
-    assert splits.sides_of(questions, "stratified").keys() == {"q1", "q2", "q3"}
 
 
 # In the store, in files, on the command line
@@ -165,32 +123,6 @@ def ragviz(workspace, command_line, monkeypatch):
 
 def said(text: str) -> str:
     return " ".join(text.split())
-
-
-def test_a_set_is_split_shown_and_split_again(ragviz, workspace):
-    code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--dry-run", "--json")
-    shown = json.loads(out)
-    assert (code, shown["stored"], workspace.store.sets.get("asked").split) == (0, False, None)
-    code, out, _ = ragviz("questions", "split", "asked", "--kind", "grouped", "--json")
-    body = json.loads(out)
-    assert body["split"] == {"kind": "grouped", "share": 0.5, "seed": 0}
-    assert body["sides"] == shown["sides"]
-    assert [side["documents"] for side in body["sides"]] == [2, 2]
-    assert [side["kinds"]["single"] for side in body["sides"]] == [6, 6]
-    assert body["documents_on_both"] == 0
-    code, out, _ = ragviz("questions", "split", "asked", "--kind", "stratified", "--share", "0.34", "--seed", "3")
-    assert "4 documents have questions on both sides." in said(out)
-    assert "for statements about these documents" in said(out)
-    question_set = workspace.store.sets.get("asked")
-    assert question_set.split == Split("stratified", 0.34, 3)
-    _, out, _ = ragviz("questions", "list", "--json")
-    assert json.loads(out)[0]["split"] == {"kind": "stratified", "share": 0.34, "seed": 3}
-    assert json.loads(out)[0]["sides"] == dict(question_set.sides)
-    _, out, _ = ragviz("questions", "list")
-    assert "stratified, share 0.34, seed 3: " in said(out)
-    _, out, _ = ragviz("questions", "show", "asked", "--split", "validation", "--json")
-    assert {q["split"] for q in json.loads(out)} == {"validation"}
-    assert len(json.loads(out)) == question_set.sides["validation"]
 
 
 @pytest.mark.parametrize("file_format", ["csv", "jsonl"])

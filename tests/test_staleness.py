@@ -1,7 +1,5 @@
 """Questions whose evidence is gone are set aside, in one version, and released when it is found again."""
 
-import json
-
 import pytest
 
 from ragviz.core.question import Question
@@ -87,19 +85,6 @@ def test_stale_questions_are_set_aside_as_one_version_and_released_when_the_word
     assert all(not q.reason for q in store.questions.all(question_set.id))
 
 
-def test_a_document_that_is_deleted_and_comes_back_releases_its_questions(shore):
-    workspace, corpus, question_set = shore
-    store = workspace.store
-    before = store.questions.all(question_set.id)
-    with staleness.refreshing(store, corpus):
-        corpora.delete_documents(workspace, corpus, [store.documents.find(corpus.id, "one.md").id])
-    assert statuses(store, question_set) == GONE | {"tides": "quarantined"}
-    with staleness.refreshing(store, corpus) as done:
-        corpora.add_file(workspace, corpus, "one.md", ONE.encode())
-    assert done == [staleness.Refreshed("asked", (), ("tides", "boats", "both"))]
-    assert store.questions.all(question_set.id) == before
-
-
 def removed(workspace, corpus, name="one.md"):
     with staleness.refreshing(workspace.store, corpus):
         corpora.delete_documents(workspace, corpus, [workspace.store.documents.find(corpus.id, name).id])
@@ -110,29 +95,6 @@ def added(workspace, corpus, **texts):
         for name, text in texts.items():
             corpora.add_file(workspace, corpus, f"{name}.md", text.encode())
     return done
-
-
-def test_evidence_of_a_deleted_document_is_proposed_wherever_it_stands(shore, command_line, monkeypatch):
-    workspace, corpus, question_set = shore
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    removed(workspace, corpus)
-    added(workspace, corpus, new=f"{ONE}\nTides are low, as always.\n", more="Another north pier has a lamp.\n")
-    rows = json.loads(command_line("questions", "mend", "asked", "--json")[1])
-    names = {d.id: d.name for d in workspace.store.documents.all(corpus.id)}
-    proposed = {
-        row["question"]: [(p["how"], names[p["span"]["document_id"]], p["span"]["start"]) for p in row["proposals"]]
-        for row in rows
-    }
-    assert {row["document"] for row in rows} == {"one.md (removed since)"}
-    piers = [("exact", "more.md", 8), ("exact", "new.md", ONE.index("north pier"))]
-    assert proposed == dict.fromkeys(("boats", "either", "both", "rejected"), piers) | {
-        "tides": [("exact", "new.md", 0), ("exact", "new.md", len(ONE) + 1)]
-    }
-    assert "new.md" in command_line("questions", "mend", "asked")[1]
-    assert command_line("questions", "mend", "asked", "tides", "--proposal", "2")[0] == 0
-    assert statuses(workspace.store, question_set)["tides"] == "accepted"
-    named = json.loads(command_line("questions", "mend", "asked", "--document", "two.md", "--json")[1])
-    assert all(not row["proposals"] for row in named), "only the named document is searched"
 
 
 def test_each_added_document_is_read_once_however_many_questions_lost_theirs(shore, monkeypatch):
@@ -203,56 +165,3 @@ def rules(workspace):
          for name, (text, answer, quote) in asked.items()],
     )  # fmt: skip
     return workspace, corpus, question_set
-
-
-def test_a_passage_with_other_words_is_set_aside_until_its_answer_is_given(rules, command_line, monkeypatch):
-    """By hand: 30 days become 45, the desk's rule moves to the end, the one of tea goes."""
-    workspace, corpus, question_set = rules
-    store = workspace.store
-    monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
-    new = "# Leave\n\nAn absence is announced 45 days before it begins.\n\nAll is calm.\n\nThe desk opens at noon.\n"
-    with staleness.refreshing(store, corpus) as done:
-        corpora.add_file(workspace, corpus, "rules.md", new.encode(), replace=True)
-    assert done == [staleness.Refreshed("asked", ("absence", "tea", "month"), ())]
-    now = {q.id: q for q in store.questions.all(question_set.id)}
-    [[moved]] = now["desk"].evidence
-    assert (now["desk"].status, new[moved.start : moved.end]) == ("accepted", "The desk opens at noon.")
-    listed = json.loads(command_line("questions", "mend", "asked", "--json")[1])
-    by_id = {row["question"]: row for row in listed}
-    assert by_id["tea"]["proposals"] == []
-    [near] = by_id["absence"]["proposals"]
-    assert (near["how"], near["span"]["text"]) == ("near", "An absence is announced 45 days before it begins.")
-
-    for name in ("absence", "month"):
-        code, _, err = command_line("questions", "mend", "asked", name, "--proposal", "1")
-        told = "The passage was “An absence is announced 30 days before” and is “An absence is announced 45 days"
-        assert (code, told in " ".join(err.split())) == (0, True), err
-    now = {q.id: q for q in store.questions.all(question_set.id)}
-    assert {name: now[name].status for name in ("absence", "month", "tea")} == dict.fromkeys(
-        ("absence", "month", "tea"), "quarantined"
-    )
-    assert now["absence"].reason == (
-        "stale evidence: “An absence is announced 30 days before” is now “An absence is announced 45 days before it "
-        "begins.”: the answer “30 days” is not stated any more: 30"
-    )
-    assert now["month"].reason.endswith("the passage states other numbers: 45 for 30")
-    assert not now["absence"].evidence[0][0].stale
-    assert staleness.refresh(store, corpus) == [], "what is doubted stays set aside"
-    rows = {row["question"]: row for row in json.loads(command_line("questions", "mend", "asked", "--json")[1])}
-    assert (rows["absence"]["text"], rows["absence"]["now"]) == (
-        "An absence is announced 30 days before", "An absence is announced 45 days before it begins.",
-    )  # fmt: skip
-    drawn = command_line("questions", "mend", "asked")[1]
-    assert "An absence is announced 45 days before it begins." in drawn
-    assert "30 days" in drawn
-
-    absence = now["absence"]
-    authoring.save(store, question_set, authoring.changed(absence, answer="60 days"), version_of(absence))
-    assert statuses(store, question_set)["absence"] == "quarantined", "nor does the passage state this"
-    absence = authoring.question_of(store, question_set, "absence")
-    authoring.save(store, question_set, authoring.changed(absence, answer="45 days"), version_of(absence))
-    month = authoring.question_of(store, question_set, "month")
-    authoring.save(store, question_set, authoring.with_status(month, "accepted"), version_of(month))
-    assert statuses(store, question_set) == {
-        "absence": "accepted", "desk": "accepted", "tea": "quarantined", "month": "accepted",
-    }  # fmt: skip

@@ -1,7 +1,5 @@
 """The store: records come back whole, names are unique, deletions take what depends on them."""
 
-import inspect
-import re
 import threading
 from dataclasses import replace
 
@@ -19,8 +17,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.store import codecs, database, stored_evidence
-from ragviz.store import store as stores
+from ragviz.store import codecs, database
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
 
@@ -85,29 +82,6 @@ def test_a_replaced_text_stays_as_long_as_a_run_names_it(store):
     assert store.documents.names(corpus.id, [old.id, new.id]) == {new.id: "a.txt"}
 
 
-def test_a_replacement_that_is_replaced_and_deleted_while_evidence_moves_to_it_is_passed_over(store, monkeypatch):
-    corpus = store.corpora.add("one")
-    first, second, third = (make_document(text=text) for text in ("a fact", "Now a fact", "Here is a fact"))
-    question_set = store.sets.add(corpus.id, "s")
-    store.documents.add(corpus.id, first)
-    span = Span(first.id, 0, 6, "a fact")
-    store.questions.put(question_set.id, [Question("q", "What?", "a fact", ((span,),), "hand")])
-    store.documents.add(corpus.id, second)
-    reanchored = stored_evidence.reanchored
-
-    def overtaken(*args):
-        monkeypatch.setattr(stored_evidence, "reanchored", reanchored)
-        store.documents.add(corpus.id, third)
-        store.evidence.settle(corpus.id)
-        return reanchored(*args)
-
-    monkeypatch.setattr(stored_evidence, "reanchored", overtaken)
-    store.evidence.settle(corpus.id)
-    [question] = store.questions.all(question_set.id)
-    assert question.evidence == ((Span(third.id, 8, 14, "a fact"),),)
-    assert [d.id for d in store.documents.all(corpus.id, replaced=True)] == [third.id]
-
-
 def test_cuts_follow_the_build_that_is_searched(store):
     index = store.indexes.add(store.corpora.add("one").id, "i", IndexConfig(options={"m": 8}))
     assert index.config.options == {"m": 8}
@@ -155,18 +129,6 @@ def test_writers_wait_for_one_another(store):
         thread.join()
     assert errors == []
     assert len(store.documents.all(corpus.id)) == 80
-
-
-def test_every_method_that_writes_is_repeated():
-    checked = 0
-    for repository in [
-        each for each in vars(stores).values() if getattr(each, "__module__", "").startswith("ragviz.store")
-    ]:
-        for _, method in inspect.getmembers(repository, inspect.isfunction):
-            if re.search(r"_transactions\.(writing|changing)\(", inspect.getsource(method)):
-                assert hasattr(method, "__wrapped__"), method
-                checked += 1
-    assert checked > 30
 
 
 def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):

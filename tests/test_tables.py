@@ -17,7 +17,7 @@ from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.runs import exports, imports, table_files, tables
+from ragviz.runs import imports, table_files, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
 from ragviz.targets import ragchecker
@@ -104,31 +104,6 @@ def test_a_row_a_question():
     assert (two["type"], two["style"]) == (None, "keywords")
 
 
-def test_a_row_a_score_with_its_reason():
-    rows = dicts("scores")
-    assert [(row["metric"], row["group"], row["value"], row["status"], row["reason"]) for row in rows] == [
-        ("recall@1", "ranking", 1.0, "ok", None),
-        ("mrr", "ranking", 0.1 + 0.2, "ok", None),
-        ("equivalence", "judged", 1.0, "ok", "The same person."),
-        ("faithfulness", "judged", None, "judge_error", "no reply"),
-        ("recall@1", "ranking", 0.0, "ok", None),
-        ("mrr", "ranking", 0.0, "ok", None),
-    ]
-
-
-def test_a_row_a_claim_and_text_it_was_checked_against():
-    keys = ("claim_of", "claim", "sentence", "checked_against", "passage", "document", "verdict", "verdict_sentence")
-    assert [tuple(row[key] for key in keys) for row in dicts("claims")] == [
-        ("answer", 1, 1, "passage", 1, "手册.md", "supported", 1),
-        ("answer", 1, 1, "passage", 2, "手册.md", "absent", None),
-        ("answer", 1, 1, "reference", None, None, "supported", 1),
-        ("answer", 2, None, "passage", 1, "手册.md", "together", 3),
-        ("answer", 2, None, "passage", 2, "手册.md", "together", 3),
-        ("answer", 2, None, "reference", None, None, "absent", None),
-        ("reference", 1, 2, None, None, None, None, None),
-    ]
-
-
 def test_a_row_a_call_and_a_shared_one_once():
     """Two answers share a bank: its call is listed and counted once, so that the costs sum up to the run's usage."""
     rows = dicts("calls")
@@ -185,21 +160,3 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
 def imported(workspace: Workspace) -> Run:
     corpus = workspace.store.corpora.add("c")
     return imports.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))
-
-
-def test_the_command_line_writes_tables_beside_the_files(command_line, workspace, imported, tmp_path):
-    classic = exports.export_run(workspace, imported)
-
-    def export(folder, *words):
-        code, _, err = command_line("export", "r", tmp_path / folder, *words)
-        return {f.name: f.read_bytes() for f in (tmp_path / folder).iterdir()} if not code else (code, err)
-
-    assert export("plain") == classic
-    claims = export("one", "--tables", "claims", "--tables", "claims")
-    assert claims == classic | exports.export_tables(workspace, imported, ["claims"])
-    every = export("all", "--format", "parquet")
-    assert set(every) == set(classic) | {f"{name}.parquet" for name in TABLES}
-    assert every == export("named", "--tables", "all", "--format", "parquet")
-    code, err = export("wrong", "--format", "xlsx")
-    assert (code, "no format 'xlsx'" in err) == (2, True)
-    assert not (tmp_path / "wrong").exists()

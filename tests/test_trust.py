@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +12,7 @@ from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.judging import controls, steps
+from ragviz.judging import controls
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
 from ragviz.runs import judgements, running
@@ -82,19 +81,6 @@ def run_regardless(workspace: Workspace) -> Run:
 def scored(judgement: judgements.Judgement) -> dict[str, int]:
     """Scores of each judged metric."""
     return {name: each.statuses.get("ok", 0) for name, each in judgement.metrics.items() if name in JUDGED}
-
-
-def test_a_well_behaved_judge_is_not_refused(workspace, server):
-    run = running.run(workspace, "r", config())
-    judgement = judgements.judgement_of(workspace, run)
-    assert judgement.failed == []
-    assert judgement.controls.accuracy == 1
-    assert judgement.controls.reliable
-    assert set(judgement.controls.by_step) == {"comparison", "context", "questeval"}
-    assert (judgement.controls.judge, judgement.controls.host) == ("loopback", server.url.split("/")[2])
-    before = server.counts.calls
-    running.run(workspace, "again", config())
-    assert server.counts.calls == before  # the control items are paid once too
 
 
 @pytest.mark.parametrize(
@@ -199,26 +185,3 @@ def test_the_command_line_checks_a_run_and_names_its_judge(ragviz, workspace, mo
     assert "passed" in ragviz("check", "bad")
     with pytest.raises(UsageError, match="no run"):
         workspace.store.runs.get("nope")
-
-
-def test_scores_that_the_words_contradict_are_listed_first(ragviz, workspace, monkeypatch):
-    """A judge that agrees with everything, of answers that are about something else."""
-    odd_judges.install(monkeypatch, "agreeable")
-    real = steps.STEPS["answer"]
-
-    def astray(state, plan, ask):
-        real.perform(state, plan, ask)
-        other = "Dogs stay outside on Sundays." if state.reference.isascii() else "周日狗不许入内。"
-        state.recording = replace(state.recording, answer=other, status="answered")
-
-    monkeypatch.setitem(steps.STEPS, "answer", replace(real, perform=astray))
-    run = running.run(workspace, "r", config())
-    doubts = judgements.judgement_of(workspace, run).doubts
-    assert {doubt.question_id for doubt in doubts} >= {
-        i for i, s in workspace.store.judgements.scores(run.id)["completeness"].items() if s.value == 1
-    }
-    assert len(doubts) >= 8
-    assert "complete 1.00, but token F1 with the reference 0.0" in doubts[0].words
-    assert "no word of the answer occurs in its passages" in doubts[0].words
-    assert "contradicted scores" in ragviz("results", "r")
-    assert len(json.loads(ragviz("results", "r", "--json"))["look_at_these"]) == len(doubts)

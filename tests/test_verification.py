@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.errors import BudgetReached, Cancelled
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
@@ -143,20 +143,6 @@ def test_what_nobody_understands_is_rejected_before_its_evidence_is_read(server)
     [rejected] = verified(server, question("And when was it founded?", "1412", WEAVERS))
     assert rejected.reason == "not understood without the passage: “it” is unclear"
     assert asked_of(server) == {"rows": 1}
-
-
-def test_a_follow_up_needs_its_earlier_turns(server, knows):
-    turns = (("When was the guild of weavers founded?", "1412"),)
-    good = question("And where does its hall stand?", "in the lower town", WEAVERS, history=turns)
-    none = question("Where does the hall of weavers stand?", "in the lower town", WEAVERS, history=turns)
-    for each in (good, none):
-        knows(each.text, ["hall stands in"], "in the lower town")
-    first, second = verified(server, good, none)
-    assert (first.status, first.verified_by) == ("proposed", "loopback")
-    assert second.reason == "understood without the earlier turns of its conversation"
-    assert sent(server)[0]["questions"]["1"]["earlier"] == [list(turns[0])]
-    assert "earlier" not in sent(server)[0]["questions"]["2"], "it is asked about without them too"
-    assert sent(server)[1]["earlier"] == [list(turns[0])]
 
 
 # Several passages
@@ -343,29 +329,6 @@ def test_rules_verify_what_words_can_tell():
     assert {(q.status, q.verified_by) for q in (second, third)} == {("rejected", "rules")}
 
 
-@pytest.mark.parametrize(
-    ("text", "answer", "passages"),
-    [
-        ("How many years after its guild was the hall lost?", "254", (WEAVERS, HALL)),  # 1666 - 1412
-        ("织工行会是什么时候成立的？", "一四一二年", (WEAVERS,)),
-        ("When did the hall in the lower town burn down?", "1666", (WEAVERS, HALL)),
-    ],
-)
-def test_what_a_person_wrote_in_words_of_their_own_is_left_to_a_model(text, answer, passages):
-    [outcome] = by_rules(question(text, answer, *passages))
-    assert (outcome.status, outcome.verified_by) == ("proposed", "")
-    assert outcome.reason.startswith("not verified: rules cannot tell: ")
-    assert verification.waiting([outcome]) == [outcome]
-
-
-def test_rules_reject_what_a_chunk_holds_all_words_of():
-    asked = replace(question("When were the tanners founded?", "", unanswerable=True), **EXTRACTED)
-    [kept] = by_rules(asked, of=candidates(*PASSAGES))
-    [rejected] = by_rules(asked, of=candidates(*PASSAGES, "The tanners were founded in 1502."))
-    assert (kept.status, kept.verified_by) == ("proposed", "rules")
-    assert rejected.reason == "a chunk holds all that it asks about: “town.txt”"
-
-
 # A set
 
 
@@ -438,17 +401,6 @@ def test_a_set_is_verified_once(workspace, server):
     assert versions[0].author == workspace.settings.person != ""
 
 
-def test_the_candidates_are_the_twenty_best_chunks_of_two_retrievers(workspace, server):
-    [*_, nothing] = pump_set(workspace)
-    info = workspace.store.indexes.get("pumps")
-    found = verifying.contexts_of(workspace, info)([nothing])[nothing.id]
-    index, embedder = workspace.index(info), workspace.embedder("openai:bags")
-    [bm25], [knn] = index.bm25([nothing.text], 20), index.knn(embedder.embed([nothing.text], "query"), 20)
-    assert len(bm25.ids) == len(knn.ids) == 20
-    assert len(found.candidates) == len({*bm25.ids, *knn.ids}) > 20
-    assert {candidate.document for candidate in found.candidates} == {"pumps.txt"}
-
-
 def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server):
     pump_set(workspace)
 
@@ -469,23 +421,6 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
 
 
-def test_an_endpoint_that_refuses_stops_it_and_what_was_decided_stays(workspace, server):
-    pump_set(workspace)
-    set_id = workspace.store.sets.get("q").id
-
-    def refuse(done, total, unit, message=""):
-        server.key = "another" if done == 10 else server.key
-
-    with pytest.raises(ModelError, match="key"):
-        verifying.verify_questions(workspace, "q", "pumps", progress=refuse)
-    questions = workspace.store.questions.all(set_id)
-    assert Counter(q.verified_by for q in questions) == {"loopback": 40, "": 21}
-    assert {q.status for q in questions} == {"proposed"}
-    assert {q.reason for q in questions} == {""}
-    server.key = None
-    assert verifying.verify_questions(workspace, "q", "pumps").verified == 21
-
-
 def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
     pump_set(workspace)
     workspace.set_prices({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
@@ -496,22 +431,6 @@ def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
     assert 0 < paid <= whole / 2
     assert verifying.verify_questions(workspace, "q", "pumps", budget=3 * whole).unverified == 0
     assert len(set(chats(server))) == len(chats(server))
-
-
-def test_the_command_verifies_as_a_job(workspace, server, command_line):
-    pump_set(workspace, 12)
-    code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--dry-run", "--json")
-    assert (code, json.loads(out)["total"]) == (0, 12 + 12 + 1 + 2)
-    assert "Second tries after incomplete replies are not counted." in json.loads(out)["not_counted"]
-    code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--json")
-    assert (code, json.loads(out)["verified"]) == (0, 13)
-    [job] = workspace.store.jobs.all()
-    assert (job.kind, job.status, job.done, job.total, job.unit) == ("verify", "done", 13, 13, "questions")
-    code, out, _ = command_line("questions", "verify", "q", "--index", "pumps", "--by", "rules")
-    assert code == 0
-    code, _, err = command_line("questions", "verify", "q", "--index", "pumps", "--by", "chance")
-    assert code == 2
-    assert "choose one of model, rules" in err
 
 
 # Written and verified

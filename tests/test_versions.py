@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit
-from ragviz.core.span import Span
 from ragviz.core.split import Split
-from ragviz.documents import corpora
 from ragviz.questions import authoring, versions
 from ragviz.store import codecs
 from ragviz.workspace import Workspace
@@ -56,12 +54,6 @@ def test_every_edit_is_a_version_that_says_who_and_what(workspace, question_set)
     ]
 
 
-def test_writing_what_is_there_makes_no_version(workspace, question_set):
-    workspace.store.questions.put(question_set.id, [question("a")])
-    workspace.store.questions.put(question_set.id, [question("a")])
-    assert latest(workspace, question_set).version == 1
-
-
 def test_two_versions_are_compared_question_by_question(workspace, question_set):
     store = workspace.store
     store.questions.put(question_set.id, [question("a"), question("b"), question("c")])  # 1
@@ -100,17 +92,6 @@ def test_edits_are_taken_back_one_after_the_other(workspace, question_set):
     assert now(workspace, question_set) == {}
     with pytest.raises(UsageError, match="no edit of 'asked'"):
         versions.undo(store, latest(workspace, question_set))
-
-
-def test_a_version_is_restored(workspace, question_set):
-    store = workspace.store
-    store.questions.put(question_set.id, [question("a"), question("b")])
-    before = now(workspace, question_set)
-    store.questions.put(question_set.id, [question("a", "Second?"), question("c")])
-    store.questions.delete(question_set.id, ["b"])
-    assert versions.restore(store, latest(workspace, question_set), 1, "Bo") == 3
-    assert now(workspace, question_set) == before
-    assert store.versions.all(question_set.id)[0].action == "restored version 1"
 
 
 def test_questions_that_come_back_are_on_the_side_that_they_had(workspace, question_set):
@@ -171,28 +152,3 @@ def test_any_version_can_be_rebuilt(tmp_path_factory, edits):
                 if change.after is not None:
                     rebuilt[change.question_id] = change.after
             assert rebuilt == states[newer]
-
-
-def test_a_deleted_set_leaves_nothing(workspace, question_set):
-    store = workspace.store
-    store.questions.put(question_set.id, [question("a")])
-    store.sets.put_fact(question_set.id, "plan", {"cells": []})
-    store.comments.add(question_set.id, "a", "Ann", "Why?")
-    store.sets.delete(question_set.id)
-    for table in ("set_versions", "question_changes", "set_facts", "comments"):
-        with store._transactions.writing() as connection:
-            assert connection.exec_driver_sql(f"SELECT count(*) FROM {table}").scalar() == 0
-
-
-def test_what_followed_from_documents_is_not_taken_back(workspace, question_set):
-    store, corpus = workspace.store, workspace.store.corpora.get("notes")
-    corpora.add_file(workspace, corpus, "a.md", b"The mast is 3 m high.")
-    [info] = store.documents.all(corpus.id)
-    store.questions.put(question_set.id, [replace(question("a"), evidence=((Span(info.id, 12, 15, "3 m"),),))])
-    corpora.add_file(workspace, corpus, "a.md", b"Since May the mast is 3 m high.", replace=True)
-    newest = store.versions.all(question_set.id)[0]
-    assert (newest.by_system, newest.author) == (True, workspace.settings.person)
-    assert replace(newest, author="").who == "ragviz"  # moved when the store was opened, or by an earlier version
-    assert versions.undo(store, latest(workspace, question_set)).number == 1
-    with pytest.raises(UsageError, match="no edit of 'asked'"):
-        versions.undo(store, latest(workspace, question_set))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ragviz import sample
-from ragviz.analysis import approximation, fusion, risk_coverage, what_if
+from ragviz.analysis import approximation, risk_coverage, what_if
 from ragviz.analysis.risk_coverage import Cases
 from ragviz.analysis.what_if import Choices
 from ragviz.core.configuration import IndexConfig, RunConfig
@@ -18,7 +18,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange, splits
-from ragviz.runs import judgements, measurements, running, searched_again
+from ragviz.runs import judgements, running, searched_again
 from ragviz.runs import what_if_of_run as what_ifs
 from ragviz.stats.clusters import apart, numbered
 from ragviz.workspace import Workspace
@@ -56,27 +56,6 @@ def test_what_is_kept_and_measured_by_hand():
     assert values["tokens"].tolist() == [30, 50, 0]
     assert what_if.measure(read, Choices(1, 0.85))["mrr"].tolist() == [0, 0, 0]  # no gold chunk scores 0.85
     assert what_if.measure(read, Choices(1))["mrr"].tolist() == [0.5, 1, 0]  # k does not change it
-
-
-def test_without_threshold_and_budget_it_is_what_a_run_measures():
-    read = read_off(RESULTS, 4, SIZES)
-    for k in range(1, 5):
-        values = what_if.measure(read, Choices(k))
-        for name in ("recall", "precision", "f1"):
-            assert values[name] == pytest.approx(rank_metrics.RANKING[name].function(read.table)[:, k - 1])
-        assert values["mrr"] == pytest.approx(rank_metrics.reciprocal_rank(read.table))
-
-
-def test_effects_are_paired_by_question():
-    random = np.random.default_rng(1)
-    before, after = random.random(60), random.random(60)
-    clusters = numbered(random.integers(0, 12, 60))
-    effect = what_if.effects({"recall": before}, {"recall": after}, clusters)["recall"]
-    assert (effect.own.mean, effect.other.mean) == (pytest.approx(before.mean()), pytest.approx(after.mean()))
-    assert effect.difference.mean == pytest.approx((after - before).mean())
-    assert effect.difference.low < effect.difference.mean < effect.difference.high
-    same = what_if.effects({"recall": before}, {"recall": before}, clusters)["recall"].difference
-    assert (same.low, same.mean, same.high) == (0, 0, 0)
 
 
 # Fusion
@@ -186,43 +165,6 @@ RUNS = {
 
 def stored_of(workspace: Workspace, name: str) -> what_ifs.StoredRankings:
     return what_ifs.stored_of(workspace, workspace.store.runs.get(name))
-
-
-def own_means(workspace: Workspace, name: str) -> dict[str, float]:
-    summary = measurements.summary_of(workspace, workspace.store.runs.get(name))
-    return {metric.partition("@")[0]: estimate.mean for metric, estimate in summary.metrics.items()}
-
-
-def test_another_k_is_a_run_with_that_k(made):
-    effects = what_ifs.effects(stored_of(made, "near"), Choices(7))
-    expected, own = own_means(made, "near-7"), own_means(made, "near")
-    for name in ("recall", "precision", "f1", "mrr"):
-        assert effects[name].other.mean == pytest.approx(expected[name])
-        assert effects[name].own.mean == pytest.approx(own[name])
-    assert effects["recall"].difference.mean == pytest.approx(expected["recall"] - own["recall"])
-    assert effects["recall"].difference.mean > 0
-
-
-def test_another_constant_is_a_run_with_that_constant(made):
-    """Both rankings are searched for once; every constant is then the ranking that a run stored, to the last bit."""
-    stored = stored_of(made, "hybrid")
-    assert stored.candidates is None
-    with pytest.raises(UsageError, match="not stored to depth 100: search for them first"):
-        what_ifs.reading_at(stored, 5)
-    done = searched_again.search_again(made, made.store.runs.get("hybrid"), "components")
-    assert (done["questions"], done["embedded"]) == (len(stored.rankings.results), 0)
-    stored = stored_of(made, "hybrid")
-    assert (stored.unequal, stored_of(made, "hybrid-5").unequal) == (0, 0)  # kept for every run of these questions
-    for name, constant, k in (("hybrid-5", 5, 3), ("hybrid-0", 0, 6)):
-        rankings, scores = fusion.rankings(stored.candidates, constant, stored.rankings)
-        chunk_ids = np.array([*rankings.number, ""], dtype=object)[rankings.chunks]
-        for row, result in enumerate(r for r in made.store.rankings.all(made.store.runs.get(name).id) if r.gold):
-            assert tuple(filter(None, chunk_ids[row])) == result.ranking.ids
-            assert tuple(scores[row][np.isfinite(scores[row])]) == result.ranking.scores
-        effects, expected = what_ifs.effects(stored, Choices(k), constant), own_means(made, name)
-        for metric in ("recall", "precision", "f1", "mrr"):
-            assert effects[metric].other.mean == pytest.approx(expected[metric])
-    assert what_ifs.effects(stored, Choices(3), 0)["mrr"].difference.mean != 0
 
 
 def test_another_budget_is_what_a_run_with_that_budget_hands_over(made):

@@ -52,25 +52,6 @@ def test_the_choices_of_the_address_are_measured() -> None:
     assert "Back to the run's own choices" not in words(own)
 
 
-def test_a_slider_writes_its_choice_into_the_address_and_a_button_takes_it_out() -> None:
-    app = show("results", run="vectors", tab=TAB)
-    app.slider(key="if-k").set_value(1)
-    checked(app.run())
-    assert address(app)["if-k"] == "1"
-    assert tiles(app) == expected("vectors", Choices(1))
-    assert address(app)["k"] == "3"  # the page stays at its own k
-    low, high = app.slider(key="if-threshold").min, app.slider(key="if-threshold").max
-    app.slider(key="if-threshold").set_value(round((low + high) / 2, 3))
-    checked(app.run())
-    threshold = float(address(app)["if-threshold"])
-    assert tiles(app) == expected("vectors", Choices(1, threshold))
-    assert "confirm it on others" in words(app)
-    app.button(key="if-own").click()
-    checked(app.run())
-    assert not {name for name in address(app) if name.startswith("if-")}
-    assert {note for _, note in tiles(app).values()} == {"as the run"}
-
-
 def made_by(app: AppTest) -> dict[str, str]:
     """Return the parameters of the page Run that *Make this run* opens, without the corpus; {} without the link."""
     links = [each.proto for each in app.get("page_link") if "Make this run" in each.proto.label]

@@ -15,15 +15,18 @@ from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import damage, deletion, indexing
-from ragviz.models import tokenizer
 from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, running
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.conftest import CommandResult
-from tests.test_damage import ROW, TEXT
-from tests.test_pages import Hashing, address, button, checked, configure, show, words
+from tests.test_pages import address, button, checked, configure, show, words
+
+PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
+TEXT = "\n\n".join(f"The {place} pump costs {40 + number} euros a year." for number, place in enumerate(PLACES))
+ROW = {"id": "q", "question": "What does the east pump cost?", "answer": "42", "document": "pumps.txt",
+       "quote": "The east pump costs 42 euros"}  # fmt: skip
 
 
 def embeds_nothing(*_: object) -> None:
@@ -63,33 +66,6 @@ def test_a_build_embeds_nothing(workspace: Workspace, corpus: Corpus, config: In
     index = workspace.index(info)
     assert (index.count(), damage.damage(workspace, info)) == (8, "")
     assert index.size() > 0
-
-
-def test_it_is_updated(workspace: Workspace, corpus: Corpus, config: IndexConfig):
-    indexing.build_index(workspace, corpus, "words", config)
-    corpora.add_file(workspace, corpus, "valves.txt", b"The copper valve costs 7 euros a year.")
-    built = indexing.build_index(workspace, corpus, "words", config)
-    assert (built.chunks, built.added, built.removed, built.embedded) == (9, 1, 0, 0)
-    [first, *_] = search.search(workspace, workspace.store.indexes.get("words"), "copper valve", "bm25", 3)
-    assert first.document_name == "valves.txt"
-    assert indexing.build_index(workspace, corpus, "words", config).added == 0
-
-
-def test_it_can_be_given_an_embedder_and_lose_it_again(
-    workspace: Workspace, corpus: Corpus, config: IndexConfig, monkeypatch: pytest.MonkeyPatch
-):
-    indexing.build_index(workspace, corpus, "words", config)
-    with monkeypatch.context() as patch:
-        patch.setattr(Workspace, "embedder", lambda *_: Hashing())
-        patch.setattr(indexing, "open_tokenizer", lambda _: tokenizer.open_tokenizer(""))
-        patch.setattr(indexing, "text_tokens_of", lambda _: None)
-        full = IndexConfig("sentences", 16, embedder="hashing", backend=config.backend)
-        indexing.build_index(workspace, corpus, "words", full)
-        assert workspace.store.indexes.get("words").dims == Hashing.dims
-        assert len(search.search(workspace, workspace.store.indexes.get("words"), "east pump", "knn", 3)) == 3
-    indexing.build_index(workspace, corpus, "words", config)
-    assert workspace.store.indexes.get("words").dims == 0
-    assert damage.damage(workspace, workspace.store.indexes.get("words")) == ""
 
 
 def test_damage_is_found_and_mended_by_its_own_command(workspace: Workspace, corpus: Corpus, config: IndexConfig):
@@ -201,25 +177,6 @@ def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPa
     assert "Embedding" not in {m.label for m in app.metric}
     checked(button(app, "Build index").click().run())
     assert [config.embedder for config in submitted] == [""]
-
-
-def test_another_index_is_offered_its_own_retrievers(home: Workspace, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Workspace, "embedder", lambda *_: Hashing())
-    indexing.build_index(home, home.store.corpora.get("pumps"), "vectors", IndexConfig("sentences", 16))
-    run = show("run", index="vectors")
-    assert offers(run, "Retriever") == ["knn", "bm25", "hybrid"]
-    checked(run.selectbox(key="choice-index").set_value("words").run())
-    assert offers(run, "Retriever") == ["bm25"]
-    checked(run.selectbox(key="choice-index").set_value("vectors").run())
-    assert offers(run, "Retriever") == ["knn", "bm25", "hybrid"]
-
-    search_box = show("index", index="vectors", query="the east pump")
-    assert "**knn**" in words(search_box)
-    next(box for box in search_box.selectbox if box.label == "Index").set_value("words")
-    checked(button(search_box, "Search").click().run())
-    assert offers(search_box, "Retrievers") == ["bm25"]
-    assert "**knn**" not in words(search_box)
-    assert "**bm25**" in words(search_box)
 
 
 def offers(app: AppTest, label: str) -> list[str]:

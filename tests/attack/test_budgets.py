@@ -20,7 +20,7 @@ from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.index import deletion, indexing
+from ragviz.index import indexing
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
@@ -151,21 +151,3 @@ def test_a_budget_survives_kills(seed, database, tmp_path):
         assert ends[-1][0] == 0 or "does not hold another call" in ends[-1][1], ends[-1]
         embedded = [tokens for model, tokens, _ in server.billed if model == "bags"]
         assert bool(embedded) == (kind == "embeddings too")
-
-
-@pytest.mark.parametrize("seed", seeds(1, 12))
-def test_what_killed_builds_paid_is_recorded(seed, database, tmp_path):
-    """A build has no budget: what it paid for embeddings is counted, through kills too."""
-    draw = random.Random(seed)
-    with Killing(latency=0.02) as server:
-        store = prepared(tmp_path / "home", server.url, database).store
-        info = store.indexes.get("i")
-        assert store.payments.of(info.id) == (len(server.billed), pytest.approx(server.paid))
-        server.billed.clear()
-        env = environment(tmp_path / "home", server.url, database)
-        ends = [ended(server, BUILD, kill=kill, env=env) for kill in (draw.randrange(1, 3), None)]
-        calls, dollars = store.payments.of(store.indexes.get("other").id)
-        assert server.paid <= dollars + 1e-9, ends
-        assert len(server.billed) <= calls, ends
-        assert [code for code, _ in ends] == [-signal.SIGKILL, 0]
-        deletion.delete_index(Workspace(Settings(_env_file=None, home=tmp_path / "home")), store.indexes.get("other"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -15,13 +14,12 @@ import sqlalchemy as sa
 from pydantic import SecretStr
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.errors import Deleted
 from ragviz.core.job import Job
-from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import deletion, indexing
-from ragviz.jobs import queue, worker
+from ragviz.jobs import worker
 from ragviz.questions import exchange
 from ragviz.workspace import Workspace
 from tests.attack import seeds
@@ -155,29 +153,3 @@ def test_nothing_is_left_of_a_job_whose_subject_was_deleted(workspace, server, k
         assert all(after[name] <= before.get(name, 0) for name in set(after) - growing), (before, after)
     indexes = [path for path in (workspace.settings.home / "indexes").iterdir() if any(path.iterdir())]
     assert bool(indexes) == (subject in ("questions", "run"))
-
-
-def test_a_run_whose_index_is_deleted_asks_no_more_than_what_is_in_flight(workspace, server, monkeypatch):
-    job = begin(workspace, "run")
-    calls: list[int] = []
-    server.latency = 0.5
-
-    def watch(_done: int, _total: int | None, _unit: str, message: str = "") -> None:
-        if message.startswith("Answering") and not calls:
-            deletion.delete_index(workspace, workspace.store.indexes.get("i"))
-            time.sleep(0.4)
-            calls.append(server.counts.calls)
-
-    with pytest.raises(Deleted):
-        worker.perform(workspace, job.id, watch)
-    assert server.counts.calls - calls[0] <= 2 * workspace.settings.model_concurrency
-
-
-def test_a_job_at_which_a_process_is_is_not_started_twice(workspace):
-    job = begin(workspace, "run")
-    me = this_process()
-    place = {"pid": me["pid"], "pid_started": me["started"], "host": me["host"]}
-    assert workspace.store.jobs.claim(job.id, heartbeat=time.time(), **place)
-    with pytest.raises(UsageError, match=f"being done already .process {os.getpid()}"):
-        queue.start(workspace, job)
-    assert workspace.store.jobs.get(job.id).status == "running"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz.core.question import Question
-from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.workspace import Workspace, open_workspace
@@ -116,44 +114,6 @@ def patched(edits: dict[str, Any]) -> Any:
     return get
 
 
-def table_of(typing: dict[str, Any]) -> tuple[str, Any]:
-    key, rows = typing["shown"]
-    return key, rows
-
-
-def test_what_is_typed_outlives_filter_tab_toggle_and_page(home: Path, typing: dict[str, Any]) -> None:  # noqa: F811
-    store = open_workspace().store
-    set_id = store.sets.get("asked").id
-    app = show("questions", corpus="notes", set="asked", **{"in-table": "true"})
-    key, rows = table_of(typing)
-    row = list(rows["Id"]).index("q5")
-    typing[key] = {row: {"Answer": "typed by hand"}}
-    checked(app.run())
-    app.text_input(key="find-filter").set_value("older")
-    checked(app.run())
-    assert table_of(typing)[0] == key, "the table stays while something is typed"
-    assert "until you save or discard" in words(app)
-    app.toggle(key="in-table").set_value(False)
-    checked(app.run())
-    assert "not saved yet: they are kept there" in words(app)
-    app.switch_page("pages/documents.py").run()
-    app.switch_page("pages/questions.py")
-    app.query_params["set"], app.query_params["corpus"], app.query_params["in-table"] = "asked", "notes", "true"
-    app.run()
-    if not app.toggle(key="in-table").value:
-        app.toggle(key="in-table").set_value(True)
-        app.run()
-    checked(app)
-    again, rows = table_of(typing)
-    assert again != key
-    assert rows.loc[rows["Id"] == "q5", "Answer"].item() == "typed by hand"
-    press(app, "Save 1 change")
-    checked(app)
-    answers = {question.id: question.answer for question in store.questions.all(set_id)}
-    assert answers["q5"] == "typed by hand"
-    assert [i for i, answer in answers.items() if answer == "typed by hand"] == ["q5"]
-
-
 # What it is typed into is deleted
 
 
@@ -219,32 +179,6 @@ def area(app: AppTest, label: str) -> Any:
 
 
 # Settings
-
-
-@pytest.mark.usefixtures("typed")
-def test_two_who_set_the_endpoint_do_not_undo_each_other(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://one.example/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-first-endpoint")
-    mine, theirs = show("settings"), show("settings")
-    field(theirs, "Base URL").set_value("http://two.example/v1")
-    press(theirs, "Apply")
-    field(mine, "API key").set_value("my-key-for-the-first-endpoint")
-    press(mine, "Apply")
-    assert "OPENAI\\_BASE\\_URL is now" in mine.error[0].value
-    assert "my-key-for-the-first-endpoint" not in os.environ.values(), "a key goes to the address that was shown"
-    assert field(mine, "API key").value == "my-key-for-the-first-endpoint"
-
-    third = show("settings")
-    field(theirs, "Model").set_value("their-model")
-    press(theirs, "Apply")
-    field(third, "Judge model").set_value("my-judge")
-    press(third, "Apply")
-    applied = Settings(_env_file=None)
-    assert (applied.model, applied.judge, applied.openai_base_url) == (
-        "their-model",
-        "my-judge",
-        "http://two.example/v1",
-    )
 
 
 def field(app: AppTest, label: str) -> Any:
