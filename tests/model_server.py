@@ -89,10 +89,6 @@ class ModelServer:
         self._http.shutdown()
         self._http.server_close()
 
-    def serve(self) -> None:
-        """Serve until interrupted."""
-        self._http.serve_forever()
-
     def fault(self) -> str:
         """Return the fault of the next call, "ok" for none."""
         with self._lock:
