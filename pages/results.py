@@ -104,7 +104,7 @@ def sum_line(run: Run, summary: Summary) -> None:
         for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True)
     }
     more = outcomes.beyond(by_id, cache.causes(run, k), judgements.answered_at(run, k))
-    apart = outcomes.apart(summary.unanswerable, summary.reference_only)
+    apart = outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
     several = "Evidence is found when a chunk of every passage that the question needs has come."
     apart = f"{apart[:1].upper()}{apart[1:]}." if apart else ""
     limits = without_model.words(cache.overview(run).asked.generators)
@@ -224,5 +224,7 @@ for tab_name, tab in tabs.items():
     if tab.open:
         with tab, notices.errors_shown():
             draws[tab_name]()
-left_out = "" if question_table.answers(run) else outcomes.apart(summary.unanswerable, summary.reference_only)
+left_out = (
+    "" if question_table.answers(run) else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
+)
 question_table.draw(run, filtered_rows, len(rows), k, left_out, key)

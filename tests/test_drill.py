@@ -18,7 +18,7 @@ from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.retrieval import search
 from ragviz.runs import acceptance, running
-from ragviz.stats.clusters import apart
+from ragviz.stats.clusters import independent_clusters
 
 N = 40
 PLAIN = IndexConfig(embedder="", chunk_size=200)
@@ -112,7 +112,7 @@ def test_what_the_gate_says_of_a_planted_fault_is_what_it_says_of_such_runs(fort
         workspace.store.rankings.replace(other.id, lost)
         checked = acceptance.check(workspace, workspace.store.runs.get("other"), acceptance.Demands(baseline=base))
         column = np.array([[-1.0] if place < losses else [0.0] for place in range(N)])
-        _, [stopped] = drill.decided(column, apart(N), "recall@1")
+        _, [stopped] = drill.decided(column, independent_clusters(N), "recall@1")
         assert stopped == (not checked.outcomes[-1].passed)
         verdicts.append(stopped)
     assert verdicts == sorted(verdicts)
@@ -123,7 +123,7 @@ def test_what_the_gate_says_of_a_planted_fault_is_what_it_says_of_such_runs(fort
 def test_a_comparison_calls_six_losses_of_forty_worse_and_five_not(forty):
     """By sign flips p = 2/2**6 = 0.031 and 2/2**5 = 0.063."""
     columns = np.array([[-1.0 * (place < 5), -1.0 * (place < 6), 1.0 * (place < 6)] for place in range(N)])
-    worse, _ = drill.decided(columns, apart(N), "recall@1")
+    worse, _ = drill.decided(columns, independent_clusters(N), "recall@1")
     assert worse == [False, True, False]
 
 

@@ -7,7 +7,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.weightstats import DescrStatsW
 
 from ragviz.core.errors import UsageError
-from ragviz.stats.clusters import apart, clusters_of, numbered
+from ragviz.stats.clusters import clusters_of, independent_clusters, numbered
 from ragviz.stats.differences import paired_difference, paired_differences, sign_flip
 from ragviz.stats.intervals import bands, estimate, moments, resampled_means
 from ragviz.stats.standings import standings
@@ -162,7 +162,7 @@ def test_standings_by_hand():
     found = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(20), 2)))
     assert [(each.low, each.high) for each in found] == [(2, 3), (2, 3), (1, 1)]
     assert [each.best for each in found] == [0, 0, 1]
-    even = standings(np.stack([np.ones(30), np.ones(30)]), [], apart(30))
+    even = standings(np.stack([np.ones(30), np.ones(30)]), [], independent_clusters(30))
     assert [each.best for each in even] == [0.5, 0.5]
     few = standings(values, [(2, 0), (2, 1)], numbered(np.repeat(np.arange(2), 20)))
     assert [each.best for each in few] == [None] * 3

@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 from statsmodels.stats.multitest import multipletests
 
 from ragviz.core.call import Estimate
-from ragviz.stats.clusters import Clusters, apart, numbered
+from ragviz.stats.clusters import Clusters, independent_clusters, numbered
 from ragviz.stats.corrections import benjamini_hochberg, holm
 from ragviz.stats.differences import Difference, paired_difference, paired_differences
 from ragviz.stats.intervals import bands, estimate, estimates, moments, quantiles, resampled_means
@@ -74,7 +74,7 @@ def test_equals_scipy_wilson():
 
 def test_resampled_means_equal_scipy():
     expected = scipy_stats.bootstrap((SCORES,), np.mean, n_resamples=20_000, method="percentile", rng=1)
-    [means] = resampled_means(SCORES[:, None], apart(60), samples=20_000)
+    [means] = resampled_means(SCORES[:, None], independent_clusters(60), samples=20_000)
     assert np.quantile(means, [0.025, 0.975]) == pytest.approx(expected.confidence_interval, abs=0.003)
 
 
@@ -91,7 +91,7 @@ def test_an_interval_of_few_is_students_t():
     found = estimate([0.2, 0.6] * 10)
     expected = scipy_stats.ttest_1samp([0.2, 0.6] * 10, 0).confidence_interval()
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-    skewed = moments(np.array([[0.0]] * 19 + [[0.7]]), apart(20))
+    skewed = moments(np.array([[0.0]] * 19 + [[0.7]]), independent_clusters(20))
     fourth = 0.95**4 + 19 * 0.05**4  # the distances from the mean are 0.95 and 19 times 0.05
     assert skewed.freedom[0] == pytest.approx(2 * 0.95**2 / (fourth - 0.95**2 / 20))
 

@@ -20,7 +20,7 @@ from ragviz.metrics import rank_metrics
 from ragviz.questions import exchange, splits
 from ragviz.runs import judgements, running, searched_again
 from ragviz.runs import what_if_of_run as what_ifs
-from ragviz.stats.clusters import apart, numbered
+from ragviz.stats.clusters import independent_clusters, numbered
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -117,7 +117,7 @@ def test_the_resampled_ends_are_those_of_a_bootstrap_one_by_one():
 
 def test_losses_of_the_embedder_and_of_the_index_by_hand():
     near = np.array([[1, 2], [1, 1], [0, 1], [0, 0]])
-    compared = approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 2, apart(4))
+    compared = approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 2, independent_clusters(4))
     assert {name: mask.tolist() for name, mask in compared.found.items()} == {
         "both": [True, False, False, False],
         "exact": [False, True, False, False],
@@ -126,9 +126,9 @@ def test_losses_of_the_embedder_and_of_the_index_by_hand():
     }
     assert compared.agreement.mean == pytest.approx((2 + 1 + 1 + 0) / 8)
     with pytest.raises(UsageError, match="of 4 questions, the exact one of 3"):
-        approximation.losses([1, 0, 2, 0], [1, 2, 0], near, 2, apart(4))
+        approximation.losses([1, 0, 2, 0], [1, 2, 0], near, 2, independent_clusters(4))
     with pytest.raises(UsageError, match="k = 3 is not within the depth"):
-        approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 3, apart(4))
+        approximation.losses([1, 0, 2, 0], [1, 2, 0, 0], near, 3, independent_clusters(4))
 
 
 # Against runs that are really made

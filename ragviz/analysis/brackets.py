@@ -44,7 +44,7 @@ def unbeaten_among(some: Sequence[str], pairs: Sequence[Pair]) -> list[str]:
     return unbeaten(some, among) or list(some)
 
 
-def apart(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
+def beats(runs: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
     """Return, for each run that is better than another, those that it is better than, both in the order of `runs`."""
     better = {
         (pair.delta.run, pair.baseline) if pair.delta.verdict == "better" else (pair.baseline, pair.delta.run)
@@ -59,7 +59,7 @@ def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
     """Say which of three runs or more are apart; "" for two, of which the verdict says it."""
     if len(runs) < 3:
         return ""
-    beaten = apart(runs, pairs)
+    beaten = beats(runs, pairs)
     if not beaten:
         return f"None of the {len(pairs):,} pairs is apart."
     count = sum(map(len, beaten.values()))

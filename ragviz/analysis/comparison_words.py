@@ -127,7 +127,7 @@ def rule_words(comparison: Comparison) -> str:
     rule, row = comparison.rule, comparison.rows[comparison.rule.primary]
     clusters = comparison.paired(rule.primary).clusters
     effects = [estimate.design_effect for estimate in row.estimates if estimate.design_effect is not None]
-    effect = f" (design effect {max(effects):.1f})" if effects and not clusters.apart else ""
+    effect = f" (design effect {max(effects):.1f})" if effects and not clusters.independent else ""
     chosen = "declared" if rule.declared else "the default"
     return (
         f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, equivalent within "

@@ -114,7 +114,11 @@ def doubt_words(summary: Summary) -> str:
     if not summary.n:
         return ""
     effect = summary.metrics[label("recall", summary.k)].design_effect
-    about = "" if effect is None or summary.clusters.apart else f" (design effect of recall@{summary.k}: {effect:.1f})"
+    about = (
+        ""
+        if effect is None or summary.clusters.independent
+        else f" (design effect of recall@{summary.k}: {effect:.1f})"
+    )
     return f"{cluster_words(summary.clusters)}{about}."
 
 

@@ -68,7 +68,7 @@ class Losses:
         return self.greatest[0] if self.blamed.total() >= PATTERN and len(self.greatest) == 1 else ""
 
     @property
-    def apart(self) -> str:
+    def without_evidence(self) -> str:
         """A sentence on the lost questions that no stage is blamed for; "" without any."""
         counts = [("unanswerable", self.unanswerable), *([("reference", self.reference)] if self.evidence else [])]
         parts = [

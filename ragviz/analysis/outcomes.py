@@ -87,10 +87,10 @@ def sum_words(counts: Counts, k: int, depth: int) -> str:
     return f"{questions} = {' + '.join(parts)}"
 
 
-def apart(unanswerable: int, reference_only: int) -> str:
+def not_ranked_words(unanswerable: int, reference_only: int) -> str:
     """Say which questions of a run have no outcome of a ranking; "" when all have one.
 
-    >>> apart(10, 0), apart(1, 2), apart(0, 0)
+    >>> not_ranked_words(10, 0), not_ranked_words(1, 2), not_ranked_words(0, 0)
     ('10 unanswerable are not ranked', '1 unanswerable and 2 reference only are not ranked', '')
     """
     parts = [f"{n:,} {words}" for n, words in ((unanswerable, "unanswerable"), (reference_only, "reference only")) if n]

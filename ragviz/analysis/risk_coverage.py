@@ -13,7 +13,7 @@ from ragviz.core.call import Estimate
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.stats import intervals
-from ragviz.stats.clusters import Clusters, apart
+from ragviz.stats.clusters import Clusters, independent_clusters
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -142,7 +142,7 @@ def curve(cases: Cases, *, seed: int = 0, samples: int = intervals.SAMPLES) -> C
     thresholds, coverage, risk = steps(cases)
     shown = np.unique(np.linspace(0, len(thresholds) - 1, POINTS).round().astype(int))
     thresholds, coverage, risk = thresholds[shown], coverage[shown], risk[shown]
-    clusters = cases.clusters if cases.clusters.generalise else apart(len(cases.confidence))
+    clusters = cases.clusters if cases.clusters.generalise else independent_clusters(len(cases.confidence))
     tail = _tail(clusters)
     low, high, areas = _resampled(cases, clusters, thresholds, tail, seed, samples)
     own = aurc(cases.confidence[cases.answered], cases.wrong[cases.answered])

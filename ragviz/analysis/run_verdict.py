@@ -75,7 +75,7 @@ def verdict(measured: Measured, config: RunConfig) -> Verdict:
     loss, cause = _loss_words(measured, config) if parts else ("", "")
     said = "; ".join(parts)
     said = f"{said[0].upper()}{said[1:]}." if said else ""
-    sentences = [said, loss, measured.losses.apart, _other_answers_words(measured)]
+    sentences = [said, loss, measured.losses.without_evidence, _other_answers_words(measured)]
     return Verdict(" ".join(filter(None, sentences)), cause)
 
 
@@ -144,7 +144,7 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
     """Say which stage loses most of the questions with evidence and what to try, and return its cause."""
     losses = measured.losses
     total, worst = losses.blamed.total(), losses.greatest
-    others = " with evidence" if losses.apart else ""
+    others = " with evidence" if losses.without_evidence else ""
     if not total:
         if not measured.answered:
             return f"Nothing is lost in retrieval at k = {measured.k}.", ""

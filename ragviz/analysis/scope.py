@@ -21,7 +21,7 @@ def cluster_words(clusters: Clusters) -> str:
     words = _counted(n, "question")
     if clusters.documents:
         words += f" on {_counted(clusters.documents, 'document')}"
-    if clusters.apart:
+    if clusters.independent:
         return f"{words}, each a cluster of its own: intervals are for questions like these"
     scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
     return f"{words}, in {_counted(clusters.count, 'cluster')}: intervals are for {scope}"

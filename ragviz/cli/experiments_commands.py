@@ -75,7 +75,7 @@ def sweep(
     if dry_run:
         earlier = workspace.store.experiments.find(name)
         known = declaring.known_cells(planned, earlier) if earlier is not None else planned.cells
-        estimate = estimating.takes(workspace, target, question_set, known)
+        estimate = estimating.estimated(workspace, target, question_set, known)
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
         console.show(body, as_json, lambda: _draw_estimate(estimating.words(estimate), planned.left_out))
         return
@@ -164,7 +164,7 @@ def _draw(outcome: Outcome) -> None:
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     _draw_left_out(experiment.left_out)
-    for words in filter(None, (outcome.scope, outcome.apart)):
+    for words in filter(None, (outcome.scope, outcome.separation)):
         _say(words)
     _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
     if outcome.test is not None:

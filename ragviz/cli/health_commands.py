@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragviz.health.examination import Examination
     from ragviz.workspace import Workspace
 
-MEASURED = 3
+MOST_MEASURED = 3
 """Runs whose headline scores are measured with and without what a check found, the newest of each way of ranking."""
 
 
@@ -61,7 +61,7 @@ def questions_health(
             made = examination.examine(workspace, question_set, index, watch)
     questions = workspace.store.questions.all(question_set.id)
     runs = material.runs_of(workspace, question_set)
-    measured = _measured(workspace, questions, material.ways(runs)[:MEASURED], made)
+    measured = _measured(workspace, questions, material.ways(runs)[:MOST_MEASURED], made)
     body = _body(made, question_set.name, questions, measured)
     body["warning"] = synthetic.banner([run.config for run in runs], [q for q in questions if q.asked])
     if put:

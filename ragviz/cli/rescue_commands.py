@@ -55,7 +55,7 @@ def rescue(
         foreseen = _foreseen(workspace, run, changes, reranker, build=build)
         console.show(foreseen, as_json, lambda: _draw_foreseen(foreseen))
         return
-    cheap = changes.missing(replays.held(workspace, changes))
+    cheap = changes.missing(replays.stored_replays(workspace, changes))
     if not stored and (cheap or build or combine or reranker):
         at = shown_k if combine else None
         new = run_verbs.replay(run, build=build, combine=at, rerankers=reranker, budget=budget if reranker else None)
@@ -72,7 +72,7 @@ def _foreseen(
     workspace: Workspace, run: Run, changes: Changes, named: list[str], *, build: bool
 ) -> dict[str, Any]:  # fmt: skip
     """Return what is to be done: searches, what is built with its cost, and the calls of models."""
-    held = replays.held(workspace, changes)
+    held = replays.stored_replays(workspace, changes)
     computed = changes.missing(held, "compute") if build else []
     body: dict[str, Any] = {
         "run": run.name,

@@ -216,7 +216,7 @@ def _draw_losses(
     counts = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
     console.table(("cause", "questions"), counts, f"failure attribution at k = {k}{only}")
-    if apart := judgements.losses_at(run, causes, kinds, ranked, k).apart:
+    if apart := judgements.losses_at(run, causes, kinds, ranked, k).without_evidence:
         console.out.print(apart)
     console.out.print(judgements.abstained_words(run, judgement, kinds))
     if decided := judgements.decided_words(judgement):

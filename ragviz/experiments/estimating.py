@@ -66,7 +66,7 @@ class Takes:
         return sum(i.extent.chunks for i in self.to_build if i.extent is not None and i.config.embedder)
 
 
-def takes(
+def estimated(
     workspace: Workspace, corpus: Corpus, question_set: QuestionSet, cells: Sequence[Cell], *, calls: bool = True
 ) -> Takes:
     """Estimate what cells take; without `calls` those of models are not counted, which is quick."""

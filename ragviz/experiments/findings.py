@@ -173,7 +173,7 @@ class Outcome:
         return scope.cluster_words(self.comparison.pair(self.experiment.rule.primary, least + 1).clusters)
 
     @property
-    def apart(self) -> str:
+    def separation(self) -> str:
         """Which cells are apart from each other in the primary metric; "" for fewer than three, or `MOST_PAIRED`."""
         if self.comparison is None or len(self.comparison.runs) > MOST_PAIRED:
             return ""
@@ -249,7 +249,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         "cells": cells,
         "left_out": dict(experiment.left_out),
         "scope": outcome.scope,
-        "apart": outcome.apart,
+        "apart": outcome.separation,
         "conclusion": conclusions.to_json(outcome.conclusion),
         "confirmation": confirmation,
         "test": conclusions.to_json(outcome.test) if outcome.test else None,

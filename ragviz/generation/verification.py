@@ -533,7 +533,7 @@ def waiting(questions: Iterable[Question], *, again: bool = False) -> list[Quest
     return [question for question in questions if question.asked and (again or not question.verified_by)]
 
 
-def anew(question: Question) -> Question:
+def without_verification(question: Question) -> Question:
     """Return a question as it was before it was verified: nothing has verified it, and its reason tells no fault."""
     return replace(question, verified_by="", reason=_note(question))
 

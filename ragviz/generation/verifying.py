@@ -112,7 +112,10 @@ def verify_questions(
     info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
     store = workspace.store
     listed = verification.waiting(store.questions.all(question_set.id), again=again)
-    before, waiting = {question.id: question for question in listed}, [verification.anew(each) for each in listed]
+    before, waiting = (
+        {question.id: question for question in listed},
+        [verification.without_verification(each) for each in listed],
+    )
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending, tally = workspace.spending(question_set.id, budget), Tally()

@@ -147,7 +147,7 @@ def _dependence(material: Material) -> str:
     newest = material.outcomes[0]
     asked = [subject for subject in material.subjects if subject.id in newest.found]
     clusters = clusters_of([set(_passages(subject.gold, subject.question.evidence)) for subject in asked])
-    if not asked or clusters.apart or not clusters.generalise:
+    if not asked or clusters.independent or not clusters.generalise:
         return ""
     values = np.array([[float(newest.found[subject.id])] for subject in asked])
     effect = float(intervals.moments(values, clusters).design_effect[0])

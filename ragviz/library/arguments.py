@@ -12,7 +12,7 @@ from ragviz.core.fields import Field, fields_of
 Made = TypeVar("Made")
 
 
-def takes(record: type) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+def with_choices_of(record: type) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
     """Give a method an argument for each choice of a configuration, with its explanation; None is as if not given."""
     fields = {name: field for name, field in fields_of(record).items() if field.group}
 

@@ -29,7 +29,7 @@ from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
 from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.jobs import worker
-from ragviz.library.arguments import takes
+from ragviz.library.arguments import with_choices_of
 from ragviz.library.display import Shown
 from ragviz.library.project_experiments import Experiment
 from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run
@@ -77,7 +77,7 @@ class Project(Shown):
                 )
         return Documents(into.name, tuple(outcomes))
 
-    @takes(IndexConfig)
+    @with_choices_of(IndexConfig)
     def build_index(self, corpus: str, name: str, **choices: Any) -> Index:
         """Build an index of a corpus, or bring the one of this name up to date.
 
@@ -176,7 +176,7 @@ class Project(Shown):
         result = self._do(question_verbs.generate(self.workspace, chosen, budget))
         return QuestionSet(self.workspace, result["questions"])
 
-    @takes(RunConfig)
+    @with_choices_of(RunConfig)
     def run(self, index: str, questions: str, name: str, *, budget: float | None = None, **choices: Any) -> Run:
         """Retrieve, and if asked for answer and judge, every question of a set that is not rejected, as a run.
 

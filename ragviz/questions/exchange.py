@@ -51,7 +51,7 @@ class Outcome:
     notes: tuple[str, ...] = field(default=())
 
 
-_LOOSER: tuple[Callable[[DocumentInfo], str], ...] = (
+_OTHER_NAMES: tuple[Callable[[DocumentInfo], str], ...] = (
     lambda info: PurePosixPath(info.name).stem,
     lambda info: PurePosixPath(info.name).name,
     lambda info: info.id,
@@ -68,10 +68,10 @@ class CorpusDocuments:
         self._by_name = {info.name: info for info in self._store.documents.all(corpus_id) if info.status == "ok"}
 
     @cached_property
-    def _looser(self) -> dict[str, DocumentInfo | None]:
+    def _by_other_names(self) -> dict[str, DocumentInfo | None]:
         """Documents by id, file name and file name without suffix; None for what names several."""
         by_key: dict[str, DocumentInfo | None] = {}
-        for keys_of in _LOOSER:
+        for keys_of in _OTHER_NAMES:
             own: dict[str, DocumentInfo | None] = {}
             for info in self._by_name.values():
                 key = keys_of(info)
@@ -81,7 +81,7 @@ class CorpusDocuments:
 
     def called(self, name: str) -> DocumentInfo | None:
         """See `registry.Known`."""
-        return self._by_name.get(name) or self._looser.get(name)
+        return self._by_name.get(name) or self._by_other_names.get(name)
 
     def named(self, name: str) -> DocumentInfo | None:
         """See `registry.Known`."""

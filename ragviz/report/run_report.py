@@ -161,13 +161,17 @@ def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question
 
 
 def _questions(
-    workspace: Workspace, run: Run, told: Sequence[telling.Told], questions: Sequence[Question], judgement: Judgement
+    workspace: Workspace,
+    run: Run,
+    told: Sequence[telling.Example],
+    questions: Sequence[Question],
+    judgement: Judgement,
 ) -> Html:
     if told:
         return telling.drawn(workspace, [run], told, telling.REPLAYED, run.config.k)
     lost = [q.id for q in questions if judgement.causes.get(q.id) not in ("", "fine", None)]
     return telling.drawn(
-        workspace, [run], [telling.Told(i, "Lost") for i in lost[:3]],
+        workspace, [run], [telling.Example(i, "Lost") for i in lost[:3]],
         "The first questions of the set that were lost.", run.config.k,
     )  # fmt: skip
 

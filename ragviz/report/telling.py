@@ -27,7 +27,7 @@ MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Example:
     """A question that is told: its id, what became of it ("Rescued"), and a sentence that says more."""
 
     question_id: str
@@ -47,7 +47,7 @@ REPLAYED = (
 )
 
 
-def compared(comparison: Comparison, run: int) -> list[Told]:
+def compared(comparison: Comparison, run: int) -> list[Example]:
     """Return the questions to tell of run number `run` against the baseline, by the primary metric."""
     metric = comparison.rule.primary
     sides, name = outcomes(comparison, metric, run), title_of(metric)
@@ -59,17 +59,19 @@ def compared(comparison: Comparison, run: int) -> list[Told]:
         place = row[question_id]
         return f"{name} {baseline[place]:.2f} → {values[place]:.2f}."
 
-    told = [Told(ids[0], title, note(ids[0])) for title, ids in (("Rescued", sides.won), ("Broken", sides.lost)) if ids]
+    told = [
+        Example(ids[0], title, note(ids[0])) for title, ids in (("Rescued", sides.won), ("Broken", sides.lost)) if ids
+    ]
     low, high = REGISTRY[metric.partition("@")[0]].range if metric.partition("@")[0] in REGISTRY else (0.0, 1.0)
     best = high if sign > 0 else low
     lost = [i for i in pair.question_ids if i in set(sides.tied) and abs(values[row[i]] - best) > 1e-9]
     if lost:
         worst = min(lost, key=lambda i: sign * values[row[i]])
-        told.append(Told(worst, "Still lost", note(worst)))
+        told.append(Example(worst, "Still lost", note(worst)))
     return told
 
 
-def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Told], replays.Columns | None]:
+def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example], replays.Columns | None]:
     """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
     if measurements.unranked_words(current) or not summaries.overview(workspace, current).summary.n:
         return [], None
@@ -84,13 +86,13 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Told], re
             if mask.any():
                 place = int(np.argmax(mask))
                 after = f"at rank {ranks[place]}" if ranks[place] else "not found"
-                told.append(Told(ids[place], title, f"By {change}: its evidence is then {after}."))
+                told.append(Example(ids[place], title, f"By {change}: its evidence is then {after}."))
     if rescued.beyond.any():
-        told.append(Told(ids[int(np.argmax(rescued.beyond))], "Lost, whatever was tried"))
+        told.append(Example(ids[int(np.argmax(rescued.beyond))], "Lost, whatever was tried"))
     return told, columns
 
 
-def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Told], rule: str, k: int) -> Html:
+def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], rule: str, k: int) -> Html:
     """Return the questions, each with what every one of the runs made of it, and the rule by which they were chosen."""
     if not told:
         return element("p", "No question is lost, and none is won or lost against another.")

@@ -57,7 +57,7 @@ class Measured:
 # Computed and kept
 
 
-def held(workspace: Workspace, changes: Changes) -> set[str]:
+def stored_replays(workspace: Workspace, changes: Changes) -> set[str]:
     """Return the keys of the replays that are stored; another set after each replay."""
     keys = [change.stored for change in changes.changes]
     rounds = Tried.of(workspace, changes.scene.run).round
@@ -93,7 +93,7 @@ def replay(
         if budget is not None and not workspace.client(name).priced:
             raise UsageError(f"A budget needs the price of '{name}': enter it on the settings page.")
     changes = changes_of(workspace, current, named=named)
-    there = held(workspace, changes)
+    there = stored_replays(workspace, changes)
     missing = changes.missing(there, "search", "compute") if build else changes.missing(there)
     wanted = [
         c for c in changes.missing(there, "compute", "paid") if c.kind == "reranker" and c.config.reranker in named

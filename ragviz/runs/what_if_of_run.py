@@ -23,7 +23,7 @@ from ragviz.metrics import rank_metrics
 from ragviz.metrics.rank_metrics import Rankings
 from ragviz.runs import contexts, measurements, searched_again
 from ragviz.runs.judgements import Judgement
-from ragviz.stats.clusters import Clusters, apart
+from ragviz.stats.clusters import Clusters, independent_clusters
 from ragviz.workspace import Workspace
 
 Pairs = Sequence[tuple[Question, Retrieved]]
@@ -207,7 +207,7 @@ def risk_of(
         risk_coverage.confidence_of([result.ranking for _, result, _, _ in kept], by),
         np.array([answered for _, _, answered, _ in kept], dtype=bool),
         np.array([wrong for *_, wrong in kept], dtype=bool),
-        evaluate.document_clusters(questions) if about.generalise else apart(len(questions)),
+        evaluate.document_clusters(questions) if about.generalise else independent_clusters(len(questions)),
     )
     sides = _sides(workspace, current)
     unanswerable = sum(question.kind == "unanswerable" for question in questions)

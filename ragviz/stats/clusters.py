@@ -33,14 +33,14 @@ class Clusters:
         return np.bincount(self.labels, minlength=self.count).astype(np.float64)
 
     @property
-    def apart(self) -> bool:
+    def independent(self) -> bool:
         """Whether every question is a cluster of its own."""
         return self.count == len(self.labels)
 
     @property
     def generalise(self) -> bool:
         """Whether an interval can speak of other documents; with fewer than `FEW` clusters it speaks of these only."""
-        return self.count >= FEW or self.apart
+        return self.count >= FEW or self.independent
 
     def sums(self, matrix: Floats) -> Floats:
         """Add up the rows of `matrix`, (n, m), by cluster: (count, m)."""
@@ -55,7 +55,7 @@ class Clusters:
         return numbered(self.labels[np.asarray(rows, dtype=np.int64)])
 
 
-def apart(n: int) -> Clusters:
+def independent_clusters(n: int) -> Clusters:
     """Return n questions as clusters of their own: they are taken as independent."""
     return Clusters(np.arange(n), n)
 
@@ -105,7 +105,7 @@ def checked(clusters: Clusters | None, n: int) -> Clusters:
 
     """
     if clusters is None:
-        return apart(n)
+        return independent_clusters(n)
     if len(clusters.labels) != n:
         raise UsageError(f"The clusters of {len(clusters.labels)} questions were given for {n} scores.")
     return clusters

@@ -187,7 +187,7 @@ def _rates(matrix: Floats, clusters: Clusters, known: Moments) -> tuple[Floats, 
     share = equal.mean(axis=0)
     ends = _wilson(share, len(matrix), clusters, known)
     spread = share * (1 - share)
-    if not clusters.apart and (inside := rates & (spread > 0) & (known.error > 0)).any():
+    if not clusters.independent and (inside := rates & (spread > 0) & (known.error > 0)).any():
         reach = quantiles(known.freedom) * known.error / np.abs(value)
         centre = np.log(share[inside] / (1 - share[inside]))
         half = reach[inside] / spread[inside]
@@ -204,7 +204,7 @@ def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats
     In clusters, with as many independent questions as there are clusters, where these speak of other documents.
     """
     count = clusters.count if clusters.generalise else n
-    reach = np.full(len(share), _Z) if clusters.apart else quantiles(known.freedom)
+    reach = np.full(len(share), _Z) if clusters.independent else quantiles(known.freedom)
     middle = share + reach**2 / (2 * count)
     half = reach * np.sqrt(share * (1 - share) / count + reach**2 / (4 * count * count))
     return np.asarray(np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / count), 0.0, 1.0))
@@ -256,7 +256,7 @@ def resampled_means(
     blocks = []
     for counts in resamples(clusters.count, seed, samples):
         block = ordered.astype(np.float32) @ counts.T
-        block /= np.float32(len(matrix)) if clusters.apart else ordered_sizes.astype(np.float32) @ counts.T
+        block /= np.float32(len(matrix)) if clusters.independent else ordered_sizes.astype(np.float32) @ counts.T
         blocks.append(block)
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ragviz.core.call import Estimate
 from ragviz.core.errors import UsageError
-from ragviz.stats.clusters import Clusters, apart, checked
+from ragviz.stats.clusters import Clusters, checked, independent_clusters
 from ragviz.stats.intervals import finite, quantiles
 
 
@@ -33,7 +33,7 @@ def weighted_estimate(values: ArrayLike, weights: ArrayLike, clusters: Clusters 
     if not len(x):
         return Estimate(None, None, None, 0)
     groups = checked(clusters, len(x))
-    used = groups if groups.generalise else apart(len(x))
+    used = groups if groups.generalise else independent_clusters(len(x))
     total = float(w.sum())
     mean = float((w * x).sum() / total)
     if used.count < 2:

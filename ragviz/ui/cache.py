@@ -332,7 +332,7 @@ def _changes_state(run: Run) -> State:
 
 
 def _held(of: State) -> frozenset[str]:
-    return frozenset(replays.held(workspace(), _changes(of)))
+    return frozenset(replays.stored_replays(workspace(), _changes(of)))
 
 
 @st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)

@@ -154,7 +154,7 @@ def _guarded(quantity: Quantity) -> str:
 
 @st.cache_data(show_spinner="Estimating", max_entries=32)
 def _takes(of: cache.State, key: str, _corpus: Corpus, _chosen: Chosen, *, calls: bool) -> Takes:
-    return estimating.takes(cache.workspace(), _corpus, _chosen.question_set, _chosen.planned.cells, calls=calls)
+    return estimating.estimated(cache.workspace(), _corpus, _chosen.question_set, _chosen.planned.cells, calls=calls)
 
 
 def asks_models(cells: Sequence[Cell]) -> bool:

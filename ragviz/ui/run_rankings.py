@@ -93,9 +93,9 @@ def lost_words(run: Run, lost: losses.Losses, k: int, chosen: str) -> str:
     words = ""
     if name := chosen or lost.blames or ("" if lost.greatest else "fine"):
         cause = judgements.meaning_of(run, name, k, claims=cache.judgement(run).claims)
-        lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.apart else "Most: "
+        lead = "" if chosen or not lost.greatest else "Most with evidence: " if lost.without_evidence else "Most: "
         words = f"{lead}**{cause.title}.** {cause.explanation} *Next:* {cause.next_step}"
-    apart = lost.split(chosen) if chosen else lost.apart
+    apart = lost.split(chosen) if chosen else lost.without_evidence
     return " ".join(filter(None, [words, apart, "A bar lists its questions."]))
 
 
