@@ -15,8 +15,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import cache, frame, widgets
 from ragviz.ui.kit import heading, notices, saving
 
-SECRET = ("DATABASE_URL", "API_KEY")
-
 workspace = frame.begin()
 settings = workspace.settings
 

@@ -125,16 +125,3 @@ class Cancelled(RagvizError):
 
 class Deleted(Cancelled):
     """The job's subject was deleted meanwhile: the job ends, and nothing of it is kept."""
-
-
-def require_whole(**numbers: object) -> None:
-    """Raise UsageError for what is no whole number, by its name.
-
-    >>> require_whole(k=3, depth=50)
-    >>> require_whole(k=2.5)
-    Traceback (most recent call last):
-    ragviz.core.errors.UsageError: k must be a whole number: 2.5 is not.
-    """
-    for name, number in numbers.items():
-        if isinstance(number, bool) or not isinstance(number, int):
-            raise UsageError(f"{name} must be a whole number: {number!r} is not.")

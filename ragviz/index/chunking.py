@@ -114,11 +114,6 @@ def overlaps(chunks: Sequence[Chunk]) -> list[Range]:
     return [(right.start, left.end) for left, right in pairwise(chunks) if right.start < left.end]
 
 
-def longer_than(chunks: Sequence[Chunk], limit: int) -> list[Chunk]:
-    """Return the chunks of more than `limit` tokens; with `tokenizer.text_tokens_of`, those that are truncated."""
-    return [chunk for chunk in chunks if chunk.tokens > limit]
-
-
 def _trimmed(text: str, ranges: Iterator[Range]) -> Iterator[Range]:
     """Trim blanks off both ends; drop blank ranges, and those that lie inside a neighbour."""
     pending = (0, 0)

@@ -41,7 +41,6 @@ class StyleSpec:
 
     title: str
     help: str
-    needs_model: bool = False
 
 
 STYLES: Mapping[QuestionStyle, StyleSpec] = {

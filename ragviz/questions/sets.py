@@ -10,7 +10,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.core.split import SIDES, Split
 from ragviz.judging import banks
-from ragviz.questions import interchange, splits
+from ragviz.questions import splits
 from ragviz.workspace import Workspace
 
 
@@ -33,12 +33,6 @@ def import_banks(workspace: Workspace, question_set: QuestionSet, data: bytes) -
         f"No question of '{question_set.name}' has the id '{i}'." for i in imported.banks if i not in matching
     )
     return banks.ImportedBanks(matching, imported.problems + strangers)
-
-
-def export_questions(workspace: Workspace, question_set: QuestionSet, file_format: str) -> bytes:
-    """Return a question set as "csv" or "jsonl", from which an import makes the same questions."""
-    names = workspace.store.documents.names(question_set.corpus_id)
-    return interchange.write_questions(workspace.store.questions.all(question_set.id), names, file_format)
 
 
 def split(
