@@ -37,7 +37,7 @@ TYPES: Mapping[QuestionType, TypeSpec] = {
 
 @dataclass(frozen=True, slots=True)
 class StyleSpec:
-    """A style of questions: its title, what it is, and whether only a model can write it."""
+    """A style of questions: its title, and what it is."""
 
     title: str
     help: str
@@ -48,8 +48,8 @@ STYLES: Mapping[QuestionStyle, StyleSpec] = {
     "keywords": StyleSpec("keywords", "The words that somebody types into a search box."),
     "long": StyleSpec("long", "With the circumstances in which it is asked."),
     "misspelt": StyleSpec("misspelt", "With errors of typing."),
-    "other-language": StyleSpec("in another language", "In a language that the document is not in.", True),
-    "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible.", True),
+    "other-language": StyleSpec("in another language", "In a language that the document is not in."),
+    "other-words": StyleSpec("in other words", "Without the words of the passage, as far as that is possible."),
 }
 """Every style of questions that can be asked for, in the order in which they are listed."""
 
