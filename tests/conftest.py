@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
@@ -24,6 +24,9 @@ from ragviz import cli
 from ragviz.core.settings import Settings
 from ragviz.store.opening import sqlite_url
 from ragviz.workspace import Workspace
+
+if TYPE_CHECKING:
+    from tests.test_browser import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 POSTGRESQL = "RAGVIZ_TEST_POSTGRESQL_URL"
@@ -140,6 +143,16 @@ def environment() -> Iterator[None]:
     """What a test, or what is typed on a page, puts into the environment ends with the test."""
     with mock.patch.dict(os.environ):
         yield
+
+
+@pytest.fixture(scope="session")
+def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app with the sample, which has an answered and judged run; its tests change nothing."""
+    from tests.test_browser import serving
+
+    with serving(tmp_path_factory.mktemp("sample")) as started:
+        assert started.process("sample").returncode == 0
+        yield started
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 from ragviz.ui import frame
-from tests.test_browser import Server, browser, drawn, serving, settled, sound
+from tests.test_browser import Server, browser, drawn, settled, sound
 
 __all__ = ["browser"]  # the fixture
 pytestmark = pytest.mark.browser
@@ -32,15 +32,7 @@ STREAMLITS_OWN = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The sample, which has an answered and judged run."""
-    with serving(tmp_path_factory.mktemp("accessible")) as started:
-        assert started.process("sample").returncode == 0
-        yield started
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser, server: Server) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.set_default_timeout(90_000)
     yield context.new_page()
@@ -58,11 +50,11 @@ def objections(page: Page, options: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "tab"), PAGES)
-def test_axe_has_no_objection(page: Page, server: Server, name: str, tab: str):
+def test_axe_has_no_objection(page: Page, sample_server: Server, name: str, tab: str):
     parameters = {"run": RUN} if name in ("results", "inspect") else {}
     page.set_viewport_size({"width": 1440, "height": 900})
     page.emulate_media(color_scheme="light")
-    page.goto(server.address(name, **parameters | ({"tab": tab} if tab else {})))
+    page.goto(sample_server.address(name, **parameters | ({"tab": tab} if tab else {})))
     drawn(page)
     settled(page)
     assert objections(page, CHECKED) == []

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.test_browser import Server, browser, drawn, param, serving
+from tests.test_browser import browser, drawn, param
 
 __all__ = ["browser"]  # the fixture
 pytestmark = pytest.mark.browser
@@ -26,15 +26,8 @@ EDITABLE = """[...document.querySelectorAll('input, textarea, select, button, a[
 HARMLESS = ("Back", "Next", "Leave", "Help", "Download plot as a PNG")
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("presented")) as started:
-        assert started.process("sample").returncode == 0
-        yield started
-
-
 @pytest.fixture
-def page(browser: Browser, server: Server) -> Iterator[Page]:
+def page(browser: Browser) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
     context.set_default_timeout(90_000)
     yield context.new_page()
@@ -54,8 +47,8 @@ def arrived(page: Page, place: int) -> None:
     assert live == []
 
 
-def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(server, page):
-    page.goto(server.address("home", present="1"))
+def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(sample_server, page):
+    page.goto(sample_server.address("home", present="1"))
     arrived(page, 0)
     for place in range(1, len(PATH)):
         page.keyboard.press("ArrowRight")
@@ -63,7 +56,7 @@ def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(serve
         if place == 2:
             expect(page.get_by_role("heading", name="What would rescue them")).to_be_in_viewport()
             expect(page.get_by_role("button", name="Make run", include_hidden=True)).to_have_count(0)
-    told = server.ragviz("compare", *param(page, "runs").split(","))["questions"]
+    told = sample_server.ragviz("compare", *param(page, "runs").split(","))["questions"]
     assert param(page, "question") == told[param(page, "runs").split(",")[1]]["won"][0]
     assert page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)") > 18
     page.keyboard.press("ArrowLeft")
