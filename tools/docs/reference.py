@@ -10,6 +10,7 @@ import typer.main
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
+import ragviz
 from ragviz import cli
 from ragviz.core.settings import Settings
 from ragviz.metrics.registry import REGISTRY
@@ -22,7 +23,6 @@ PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
 }
-CLASSES = "project.Project results.Documents results.Index results.QuestionSet results.Run results.Comparison"
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -111,8 +111,9 @@ def command(each: object, name: str) -> Iterator[str]:
 def library() -> Iterator[str]:
     """The classes of `import ragviz`."""
     yield "## Library"
-    for name in CLASSES.split():
-        yield f"::: ragviz.library.{name}"
+    for each in [getattr(ragviz, name) for name in ragviz.__all__]:
+        if isinstance(each, type):
+            yield f"::: {each.__module__}.{each.__name__}"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
