@@ -47,19 +47,9 @@ store = workspace.store
 def verdict_line(run: Run, summary: Summary) -> None:
     """Draw the verdict in words, from what the page shows at this k."""
     k = summary.k
-    answers_k = k if judgements.answered_at(run, k) else run.config.k
-    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, answers_k)
-    cut = run.provenance["index_config"]
-    measured = run_verdict.Measured(
-        k,
-        summary.ranks,
-        summary.metrics.get(label("all_groups", k)),
-        cache.lost(run, k),
-        answers if question_table.answers(run) else None,
-        judgement.claims,
-        bool(cut and cut["embedder"]),
-    )
-    sentence = run_verdict.verdict(measured, run.config).sentence
+    sentence = run_verdict.verdict(
+        judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config
+    ).sentence
     if summary.n and not measurements.unranked_words(run):
         best = rescue_words.suggestion(cache.combination(run, k).columns, cache.rescue(run, k))
         sentence = " ".join(filter(None, [sentence, escape(best)]))
@@ -121,7 +111,7 @@ def show_outcome(outcome: str) -> None:
 
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
-    by = f" · answers: {config.model or config.answerer}" if question_table.answers(run) else ""
+    by = f" · answers: {config.model or config.answerer}" if run.knows.answers else ""
     by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
     reranked = measurements.reranking_words(run)
     ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
@@ -144,7 +134,7 @@ def overview() -> None:
     slices = partial(run_rankings.slices_table, run, summary, key)
     lost = partial(run_rankings.waterfall, run, summary, key)
     parts = [*(ranks if summary.n else []), *([] if unranked else [slices])]
-    parts.insert(0 if question_table.answers(run) else len(parts), lost)
+    parts.insert(0 if run.knows.answers else len(parts), lost)
     for start in range(0, len(parts), 2):
         beside.draw(str(start), *parts[start : start + 2])
     if summary.n and not unranked:
@@ -172,7 +162,7 @@ run = next(run for run in runs if run.name == name)
 k = address.chosen_number("k", 1, run.config.depth, run.config.k)
 summary = cache.summary(run, k)
 judgement = cache.judgement(run)
-rows = question_table.question_rows(run, k) if summary.n or question_table.answers(run) else pd.DataFrame()
+rows = question_table.question_rows(run, k) if summary.n or run.knows.answers else pd.DataFrame()
 filtered_rows = question_table.filtered(run, rows, k) if len(rows) else rows
 key = f"{run.id}-{st.session_state.get('cleared', 0)}"
 if opened := st.session_state.pop("open-question", None) or st.query_params.get("question"):
@@ -224,7 +214,5 @@ for tab_name, tab in tabs.items():
     if tab.open:
         with tab, notices.errors_shown():
             draws[tab_name]()
-left_out = (
-    "" if question_table.answers(run) else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
-)
+left_out = "" if run.knows.answers else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
 question_table.draw(run, filtered_rows, len(rows), k, left_out, key)

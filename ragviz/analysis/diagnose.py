@@ -334,7 +334,7 @@ def _split(spans: Sequence[Span], gold: Sequence[str], first: Sequence[str]) -> 
     """Whether none of the spans with a gold chunk among the first k is whole in a chunk or in the first k."""
     chunks, top = _places(gold), _places(first)
     retrieved = [place for place in top if place in chunks]
-    reached = [span for span in spans if not span.stale and any(_overlaps(span, place) for place in retrieved)]
+    reached = [span for span in spans if not span.stale and any(span.overlaps(place) for place in retrieved)]
     return bool(reached) and not any(_is_whole(span, chunks, top) for span in reached)
 
 
@@ -346,11 +346,6 @@ def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool
     inside = all(span.start <= start and end <= span.end for _, start, end in own)
     document = span.start == 0 and len(own) > 1 and inside and _covered(span, own)
     return long or document or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
-
-
-def _overlaps(span: Span, place: Range) -> bool:
-    document_id, start, end = place
-    return document_id == span.document_id and start < span.end and span.start < end
 
 
 def _handed_over(spans: Sequence[Span], gold: Collection[str], answer: Recording, texts: Mapping[str, str]) -> bool:

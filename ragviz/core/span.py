@@ -20,6 +20,18 @@ class Span:
     stale: bool = False
     grade: float = 1.0
 
+    def overlaps(self, place: tuple[str, int, int] | None) -> bool:
+        """Return whether the span shares a character with a place: document id, start, end, as `Chunk.parse_id` gives.
+
+        >>> span = Span("d", 5, 9)
+        >>> span.overlaps(("d", 8, 20)), span.overlaps(("d", 9, 20)), span.overlaps(("e", 5, 9)), span.overlaps(None)
+        (True, False, False, False)
+        """
+        if place is None:
+            return False
+        document_id, start, end = place
+        return document_id == self.document_id and start < self.end and self.start < end
+
 
 Evidence = tuple[tuple[Span, ...], ...]
 """Groups of spans: every group is needed, any member of a group suffices."""

@@ -67,6 +67,7 @@ class ModelMaker:
         self._passages, self._stand_ins = passages, stand_ins
         self._related = cache(self._by_document)
         self.sources = cache(self._sources)
+        self._title_of, self._whole_of = cache(self._title), cache(self._whole)
 
     def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
         """Relate the passages of all documents, where a cell's type needs several; a single one needs no reading."""
@@ -137,10 +138,10 @@ class ModelMaker:
         drawn = int(digest(str(self._seed), order.source.key, order.cell.type, order.cell.style)[:8], 16)
         return Task(
             order.cell,
-            tuple(map(self._whole, passages)),
+            tuple(map(self._whole_of, passages)),
             tuple(filter(None, order.asked)),
             len(order.asked),
-            titles=tuple(map(self._title, passages)),
+            titles=tuple(map(self._title_of, passages)),
             own=document.language if document.language != "und" else "",
             drawn=drawn,
         )

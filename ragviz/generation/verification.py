@@ -441,8 +441,9 @@ class _Session:
             found = self._known(name, check, concerned)
             unknown = [question for question in concerned if question.id not in found]
             found |= self._talked(name, check, _batches(unknown, check.together))
-            self.notes |= {question_id: why for question_id, why in found.items() if why.startswith(KNOWN)}
-            self.reasons |= {i: why for i, why in found.items() if why and not why.startswith(KNOWN)}
+            for question_id, why in found.items():
+                if why:
+                    (self.notes if why.startswith(KNOWN) else self.reasons)[question_id] = why
             standing = [q for q in standing if q.id not in self.reasons and q.id not in self.failures]
         self.reasons |= {question.id: "" for question in standing}
 
@@ -584,15 +585,7 @@ class _DryRun:
                 self._cached += 1
                 yield self._client.ask(request)
                 continue
-            same = ComparisonReply(
-                answer_claims=[],
-                reference_claims=[],
-                reason="",
-                equivalence="equivalent",
-                completeness=1,
-                conciseness=1,
-            )
-            reply = same if request.reply is ComparisonReply else check.placeholder(some)
+            reply = prompts.SAME if request.reply is ComparisonReply else check.placeholder(some)
             text = reply.model_dump_json()
             counts = (
                 sum(fitting.estimate(m["content"]) for m in request.messages),

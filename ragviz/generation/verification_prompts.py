@@ -174,6 +174,12 @@ TIMES = {
 }
 
 
+SAME = ComparisonReply(
+    answer_claims=[], reference_claims=[], reason="", equivalence="equivalent", completeness=1, conciseness=1
+)
+"""The reply to `same_request` that lets a question pass."""
+
+
 def _conversation(question: Question) -> dict[str, Any]:
     """Return a question with its earlier turns as a prompt holds them."""
     earlier = {"earlier": [list(turn) for turn in question.history]} if question.history else {}

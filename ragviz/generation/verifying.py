@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import islice
 from typing import Any
 
 from ragviz.core import stopping
@@ -16,6 +18,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.ranking import Hit
 from ragviz.core.span import Span
 from ragviz.generation import evidence_passages, verification, verified_by_rules
 from ragviz.generation.drafts import Ask
@@ -299,18 +302,16 @@ def contexts_of(
     of BM25, and of kNN where the index has vectors: of a question with evidence, where a `model` reads them, the first
     `verification.ELSEWHERE` of each without any of it.
     """
-    retrievers: list[Retriever] = []
+    names = ("bm25", "knn") if info.config.embedder else ("bm25",)
+    retrievers = cache(lambda: [search.retriever(workspace, info, name, spending=spending) for name in names])
 
     def contexts(questions: Sequence[Question]) -> dict[str, Context]:
-        if not retrievers:
-            names = ("bm25", "knn") if info.config.embedder else ("bm25",)
-            retrievers.extend(search.retriever(workspace, info, name, spending=spending) for name in names)
         answered = [question for question in questions if not unanswerable(question)]
         found = dict(_passages(workspace, info, answered))
         asked = [
             question for question in questions if unanswerable(question) or (model and found[question.id].passages)
         ]
-        for question_id, candidates in _candidates(workspace, info, retrievers, asked):
+        for question_id, candidates in _candidates(workspace, info, retrievers(), asked) if asked else ():
             found[question_id] = replace(found.get(question_id, Context()), candidates=candidates)
         return found
 
@@ -321,24 +322,24 @@ def _candidates(
     workspace: Workspace, info: IndexInfo, retrievers: Sequence[Retriever], questions: Sequence[Question]
 ) -> Iterator[tuple[str, tuple[Candidate, ...]]]:
     """Yield the candidates of each question: chunks of all retrievers, the best first, without its evidence."""
-    if not questions:
-        return
     rankings = [retriever([question.query for question in questions], CANDIDATES) for retriever in retrievers]
+    of_questions = dict[str, list[str]]()
     for question, *ranked in zip(questions, *rankings, strict=True):
         spans = [span for group in question.evidence for span in group]
         most = CANDIDATES if unanswerable(question) else verification.ELSEWHERE
-        others = ([hit for hit in each.hits() if not _holds(hit.chunk_id, spans)][:most] for each in ranked)
-        hits = {hit.chunk_id: hit for hit in sorted((hit for some in others for hit in some), key=lambda hit: hit.rank)}
-        chunks = search.with_chunks(workspace, info.corpus_id, list(hits.values()))
-        yield question.id, tuple(Candidate(unmarked(c.document_name), c.chunk.text) for c in chunks if c.chunk)
-
-
-def _holds(chunk_id: str, spans: Sequence[Span]) -> bool:
-    """Return whether a chunk holds a part of any span."""
-    place = Chunk.parse_id(chunk_id)
-    return place is not None and any(
-        place[0] == span.document_id and place[1] < span.end and span.start < place[2] for span in spans
-    )
+        hits = list[Hit]()
+        for ranking in ranked:
+            others = (h for h in ranking.hits() if not any(span.overlaps(Chunk.parse_id(h.chunk_id)) for span in spans))
+            hits += islice(others, most)
+        ordered = sorted(hits, key=lambda hit: hit.rank)
+        of_questions[question.id] = list(dict.fromkeys(hit.chunk_id for hit in ordered))
+    ids = list({chunk_id for some in of_questions.values() for chunk_id in some})
+    texts = dict(zip(ids, search.texts_of(workspace, info.corpus_id)(ids), strict=True))
+    document_of = {chunk_id: place[0] for chunk_id in ids if (place := Chunk.parse_id(chunk_id))}
+    names = workspace.store.documents.names(info.corpus_id, list(set(document_of.values())))
+    for question_id, chunk_ids in of_questions.items():
+        listed = [chunk_id for chunk_id in chunk_ids if texts[chunk_id]]
+        yield question_id, tuple(Candidate(unmarked(names[document_of[i]]), texts[i]) for i in listed)
 
 
 def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Question]) -> Iterator[tuple[str, Context]]:

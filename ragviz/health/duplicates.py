@@ -114,7 +114,7 @@ def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
     if _normal(left.evidence[i][0]) == _normal(right.evidence[j][0]):
         return True
     return any(
-        a.document_id == b.document_id and a.start < b.end and b.start < a.end
+        a.overlaps((b.document_id, b.start, b.end))
         for a in left.question.evidence[i]
         for b in right.question.evidence[j]
     )

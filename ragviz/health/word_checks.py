@@ -154,8 +154,7 @@ def is_apart(chunk_id: str, evidence: Evidence) -> bool:
     spans = [span for group in evidence for span in group]
     if place is None or not spans:
         return False
-    document_id, start, end = place
-    return not any(s.document_id == document_id and s.start < end and start < s.end for s in spans)
+    return not any(span.overlaps(place) for span in spans)
 
 
 def _chunks(count: int) -> str:

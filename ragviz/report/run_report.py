@@ -52,22 +52,6 @@ def report(workspace: Workspace, run: Run) -> bytes:
     return document(f"Run {run.name}", lead, sections, figures, workspace.settings.keys)
 
 
-def measured(run: Run, summary: Summary, judgement: Judgement, questions: Sequence[Question]) -> run_verdict.Measured:
-    """Return what the verdict on a run at its own k is given on."""
-    k, kinds = summary.k, {question.id: question.kind for question in questions}
-    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
-    cut = run.provenance["index_config"]
-    return run_verdict.Measured(
-        k,
-        summary.ranks,
-        summary.metrics.get(label("all_groups", k)),
-        judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), k),
-        answers if run.knows.answers else None,
-        judgement.claims,
-        bool(cut and cut["embedder"]),
-    )
-
-
 def _card(
     workspace: Workspace,
     run: Run,
@@ -77,7 +61,9 @@ def _card(
     tokens: np.ndarray | None,
 ) -> Html:
     checked = judgements.check(workspace, run)
-    sentence = run_verdict.verdict(measured(run, summary, judgement, questions), run.config).sentence
+    kinds = {question.id: question.kind for question in questions}
+    losses = judgements.losses_at(run, judgement.causes, kinds, set(summary.question_ids), summary.k)
+    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, losses), run.config).sentence
     limits = without_model.words([question.generator for question in questions])
     facts = []
     if summary.n:

@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ragviz.analysis import diagnose, doubts, evaluate, losses
+from ragviz.analysis import diagnose, doubts, evaluate, losses, run_verdict
 from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.analysis.doubts import Doubt
+from ragviz.analysis.evaluate import Summary
+from ragviz.analysis.losses import Losses
 from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
@@ -21,6 +23,7 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls
 from ragviz.judging.controls import Controls
 from ragviz.metrics import answers as answer_metrics
+from ragviz.metrics.registry import label
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
 from ragviz.runs import control_items, measurements, provenance
@@ -286,6 +289,21 @@ def answered_at(current: Run, k: int) -> bool:
     return current.knows.answers and (k == current.config.k or not current.knows.first_k)
 
 
+def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses) -> run_verdict.Measured:
+    """Return what the verdict on a run at a summary's k is given on; `lost` are the losses at that k."""
+    k, cut = summary.k, current.provenance["index_config"]
+    answers_k = k if answered_at(current, k) else current.config.k
+    return run_verdict.Measured(
+        k,
+        summary.ranks,
+        summary.metrics.get(label("all_groups", k)),
+        lost,
+        run_verdict.answers_of(judgement.causes, judgement.rulings, answers_k) if current.knows.answers else None,
+        judgement.claims,
+        bool(cut and cut["embedder"]),
+    )
+
+
 def meaning_of(current: Run, cause: str, k: int, *, claims: bool = False, of: str = "") -> diagnose.Cause:
     """Return what a cause means in a run of which the first `k` chunks are kept; `claims` and `of` as in `about`."""
     config, answered = current.config, answered_at(current, k)
@@ -333,7 +351,7 @@ def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str],
 
 def losses_at(
     current: Run, causes: Mapping[str, str], kinds: Mapping[str, str], ranked: Collection[str], k: int
-) -> losses.Losses:
+) -> Losses:
     """Return the losses at `k` as `lost_steps` counts them; `kinds` are those of the questions, by id."""
     answered = answered_at(current, k)
     return losses.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)

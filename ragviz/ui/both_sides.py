@@ -32,7 +32,6 @@ from ragviz.ui import (
     case,
     compared_questions,
     passages,
-    question_table,
 )
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import heading, notices, table
@@ -117,7 +116,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     st.html(case.STYLE)
     pair = shown_pair(runs)
     entries = [("gold", "evidence")] if question.evidence else []
-    evaluated = [cache.evaluated_to(run, question_id) if question_table.answers(run) else None for run in pair]
+    evaluated = [cache.evaluated_to(run, question_id) if run.knows.answers else None for run in pair]
     answers = [each.recording.answer if each else "" for each in evaluated]
     marks: tuple[Sequence[Range], Sequence[Range]] = ([], [])
     if all(answers):
@@ -171,7 +170,7 @@ def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
         where = case.rank_line(run, question, retrieved, k)
         st.markdown(f"{mark} **{found[1].title}**{f' · {where}' if where else ''}", help=found[1].explanation)
     evaluated = cache.evaluated_to(run, question_id)
-    if not question_table.answers(run):
+    if not run.knows.answers:
         st.caption("This run has no answers.")
     elif evaluated is None:
         st.caption("Not answered yet: the run was interrupted before this question.")

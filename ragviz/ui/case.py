@@ -25,7 +25,7 @@ from ragviz.runs import exchanges, judgements, measurements, verdicts
 from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, legend, measure, plain
-from ragviz.ui import cache, passages, question_table, wording
+from ragviz.ui import cache, passages, wording
 from ragviz.ui.claim_marks import (
     Chosen,
     by_passages,
@@ -126,7 +126,7 @@ def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
     given = first(config.k, "chunk") if run.knows.first_k else TARGETS[config.context].basis
     if run.knows.first_k and evaluated and evaluated.recording.cut:
         given = f"what fitted of {given}"
-    by = f"{judgements.answered_words(config)} from {given}" if question_table.answers(run) else ""
+    by = f"{judgements.answered_words(config)} from {given}" if run.knows.answers else ""
     return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
@@ -142,7 +142,7 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
         with right, notices.errors_shown():
             ranking_scores(cache.summary(run, k), question.id)
             scores(cache.scores_of(run, question.id), evaluated)
-            if evaluated is None or not question_table.answers(run):
+            if evaluated is None or not run.knows.answers:
                 st.caption("This run has no answers: make one with an answerer to have answers judged.")
     if claim and pressed(claim):
         show_what_is_lit(f"{question.id} {claim}")
@@ -164,8 +164,8 @@ def texts(
     if entries:
         st.html(legend(entries))
     with st.container(key="case-texts"):
-        columns = st.columns(3 if question_table.answers(run) else 2, gap="medium")
-        if question_table.answers(run):
+        columns = st.columns(3 if run.knows.answers else 2, gap="medium")
+        if run.knows.answers:
             with columns[0], notices.errors_shown():
                 answer_text(evaluated, claim)
         with columns[-2], notices.errors_shown():
@@ -283,8 +283,8 @@ def ranking(
         st.html(links)
     if claim:
         st.html(legend([("gold", "evidence"), ("for", "supports the claim"), ("against", "contradicts it")]))
-    context = evaluated.recording.read if evaluated and question_table.answers(run) else ()
-    notes = chunk_notes(evaluated if question_table.answers(run) else None, claim)
+    context = evaluated.recording.read if evaluated and run.knows.answers else ()
+    notes = chunk_notes(evaluated if run.knows.answers else None, claim)
     if not knows.gold_read:
         _, judged = verdicts.of_questions(cache.workspace(), run, [question])
         gold = {chunk_id for group in retrieved.gold for chunk_id in group}

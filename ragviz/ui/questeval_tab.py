@@ -154,7 +154,7 @@ def _nothing(run: Run, judgement: Judgement) -> None:
         with notices.empty(f"RAGQuestEval asked nothing: {statuses}."):
             address.link("results", "Look at the scores", run=run.name, tab="Scores")
         return
-    why = "" if question_table.answers(run) else ": this run has no answers to compare with their references"
+    why = "" if run.knows.answers else ": this run has no answers to compare with their references"
     made_of = run.provenance
     command = [
         *("ragviz", "run", "--index", made_of["index"], "--questions", made_of["questions"], "--name", "NAME"),
@@ -363,7 +363,7 @@ def _columns() -> dict[str, Any]:
 
 def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     """Draw counts and questions of the bank chosen of one answer; says what to do where nothing was asked."""
-    answers = question_table.answers(run)
+    answers = run.knows.answers
     banks = questeval.banks_of(evaluated) if evaluated is not None and answers else {}
     if not banks or evaluated is None:
         why, can = _why_none(evaluated, answers=answers)

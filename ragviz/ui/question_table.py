@@ -93,11 +93,6 @@ NOTHING = "nothing"
 """Value of the filter `rescued` for the lost questions that no change rescues."""
 
 
-def answers(run: Run) -> bool:
-    """Return whether a run answers its questions."""
-    return run.knows.answers
-
-
 def metric_of(run: Run) -> str:
     """Return the metric that orders the questions: the address's, else the run's first; "" without any."""
     metrics = cache.judgement(run).metrics
@@ -119,7 +114,7 @@ def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
     run = cache.workspace().store.runs.get(of.ids[0])
     measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
     scores = cache.scores(run, metric) if metric else {}
-    ids = list(questions) if answers(run) else list(measured.question_ids)
+    ids = list(questions) if run.knows.answers else list(measured.question_ids)
     places = {question_id: place for place, question_id in enumerate(measured.question_ids)}
     ranks = [int(measured.ranks[places[i]]) if i in places else None for i in ids]
     recall = measured.scores.get(f"recall@{k}")
@@ -416,7 +411,7 @@ def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     Columns that repeat another one are not shown until they are chosen.
     """
     offered = {name.partition("@")[0]: name for name in rows.columns if name != "Id"}
-    hidden = ("Kind", "Type", "Style", "Outcome" if answers(run) else "Cause")
+    hidden = ("Kind", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
     default = [name for name in offered if name not in hidden]
 
     def read(text: str) -> list[str] | None:

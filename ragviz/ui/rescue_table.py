@@ -299,7 +299,7 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
         address.link("compare", "Compare", runs=",".join(pair), k=replay.k)
         return
     config = run.config if change is None else change.config
-    answers = question_table.answers(run) or config.knows.answers
+    answers = run.knows.answers or config.knows.answers
     if change is None and not answers:  # rankings are known at every k
         st.button(
             f":blue[Show k = {replay.k}]", key=f"rescue-show-{replay.k}", type="tertiary", on_click=_show,

@@ -68,7 +68,7 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     k, config = summary.k, run.config
     answered = judgements.answered_at(run, k)
     heading.section(f"Where questions are lost at k = {k}{'' if answered else ', retrieval only'}")
-    if question_table.answers(run) and not answered:
+    if run.knows.answers and not answered:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(f"Answered at k = {config.k}: what became of the answers is known there only.", width="content")
             own_k, show = config.k, f"Show k = {config.k}"

@@ -118,7 +118,7 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
 def abstentions(run: Run, judgement: judgements.Judgement) -> str:
     """Return how many questions the run abstained on, and how these fit the causes of loss; "" when it is of none."""
     abstained = judgement.abstention
-    if not question_table.answers(run) or not (abstained.refused or abstained.unanswerable):
+    if not run.knows.answers or not (abstained.refused or abstained.unanswerable):
         return ""
     return judgements.abstained_words(run, judgement, cache.kinds(run))
 
