@@ -39,9 +39,10 @@ LEAVE = "Full-time staff of the bakery rest twenty-five days every year, and on 
 @pytest.mark.parametrize(
     ("heading", "question"),
     [
-        ("## Annual leave", "What do I need to know about annual leave?"),
-        ("## 2.1 Annual leave:", "What do I need to know about annual leave?"),
-        ("## Carrying leave over", "What does carrying leave over involve?"),
+        ("## Annual leave", "When it comes to the bakery, what should I know about annual leave?"),
+        ("## 2.1 Annual leave:", "When it comes to the bakery, what should I know about annual leave?"),
+        ("## Days of annual leave", "What do I need to know about days of annual leave?"),
+        ("## Carrying a day over", "What does carrying a day over involve?"),
         ("## Who gets annual leave?", "Who gets annual leave?"),
         ("## Leave vs. holidays", "What is the difference between leave and holidays?"),
         ("## How leave is counted", "Can you tell me how leave is counted?"),
@@ -70,9 +71,9 @@ def test_what_is_asked_of_a_heading(heading, question):
 @pytest.mark.parametrize(
     ("heading", "question"),
     [
-        ("## 第二章 出差申请", "出差申请有什么规定？"),
-        ("## 报销流程", "报销流程是怎样的？"),
-        ("## 申请材料", "申请材料有哪些？"),
+        ("## 第二章 出差申请", "差旅管理办法对出差申请有什么规定？"),
+        ("## 报销流程", "差旅管理办法的报销流程是怎样的？"),
+        ("## 申请材料", "差旅管理办法的申请材料有哪些？"),
         ("## 办理读者证", "怎么办理读者证？"),
         ("## 如何报销差旅费", "怎么报销差旅费？"),
         ("## 谁可以申请补贴？", "谁可以申请补贴？"),
@@ -92,7 +93,7 @@ def test_what_is_asked_of_a_chinese_heading(heading, question):
 
 def test_other_languages_are_keyword_queries_of_headings_alone():
     body = "Am Wochenende bleibt die Mensa geschlossen; das Bistro hat von zehn bis sechzehn Uhr geöffnet."
-    found = made(f"# Mensa\n\n## Zeiten am Wochenende\n\n{body}\n\n| Tag | Preis |\n|---|---|\n| Mo | 3 |\n| Di | 4 |")
+    found = made(f"# Mensa\n\n## Zeiten am Wochenende\n\n{body}")
     assert [(each.phrasings, each.answer) for each in found] == [((Phrasing("", "Zeiten am Wochenende"),), body)]
 
 
@@ -111,6 +112,57 @@ def test_paragraphs_that_say_nothing_answer_no_heading(body):
     assert made(f"# The bakery\n\n## Annual leave\n\n{body}") == []
 
 
+def test_the_answer_of_a_heading_is_all_that_stands_under_it():
+    more = "Who starts in summer gets a part of that, two days a month.\n\n- ask Ann\n- tell the others"
+    [found] = [e for e in made(f"# The bakery\n\n## Days of annual leave\n\n{LEAVE}\n\n{more}") if e.type == "section"]
+    assert (
+        found.answer
+        == f"{LEAVE} Who starts in summer gets a part of that, two days a month. - ask Ann - tell the others"
+    )
+    table = "| Year | Days |\n|---|---|\n| 1 | 20 |\n| 2 | 25 |"
+    [with_table] = [
+        e for e in made(f"# The bakery\n\n## Days of annual leave\n\n{LEAVE}\n\n{table}") if e.pattern == "heading"
+    ]
+    assert with_table.answer == f"{LEAVE} Year, Days; 1, 20; 2, 25"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "### Days of annual leave for bakers\n\nTwo more.",
+        "<Card>\n\nA day more.\n\n</Card>",
+        "```\n" + "long " * 100 + "\n```",
+        "word " * 400,
+        "The days are:",
+    ],
+)
+def test_a_heading_with_more_than_an_answer_holds_is_not_asked_about(more):
+    assert texts_of(made(f"# The bakery\n\n## Days of annual leave\n\n{LEAVE}\n\n{more}"), "heading") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        (
+            "# Kestrel\n\nKestrel is a tool that copies your backups to another place, every night at two.",
+            "What is Kestrel?",
+        ),
+        ("# 红隼\n\n红隼是一种每天夜里把备份从一个地方复制到另一个地方的工具，由系统部维护。", "什么是红隼？"),
+    ],
+)
+def test_a_thing_that_the_text_defines_is_asked_for_with_parts_below(text, question):
+    assert texts_of(made(f"{text}\n\n## Use\n\nNo."), "heading") == [question]
+
+
+def test_a_title_whose_words_another_document_holds_is_named_with_its_own():
+    other = "# The mill\n\n## Grain\n\nDays of annual leave are planned by the miller, who tells everybody in January."
+    page_of = f"# The bakery\n\n## Days of annual leave\n\n{LEAVE}"
+    assert "What do I need to know about days of annual leave?" in texts_of(made(page_of))
+    assert "When it comes to the bakery, what should I know about days of annual leave?" in texts_of(
+        made(page_of, other)
+    )
+
+
 def test_a_paragraph_of_three_documents_is_no_content_of_any():
     pages = [f"# House {n}\n\n## Rules of house {n}\n\n{LEAVE}" for n in range(3)]
     assert len(made(*pages[:2])) == 2
@@ -125,8 +177,11 @@ def test_restructured_text_is_read():
         ".. note::\n\n   Deleted ones cannot be restored by anybody, whatever they may try to do."
     )
     found = made(text, media_type="text/x-rst")
-    assert "What does keeping snapshots involve?" in texts_of(found)
-    assert all("restored" not in each.answer and ":ref:" not in each.answer for each in found)
+    assert "What does “Kestrel” say about keeping snapshots?" in texts_of(found)
+    assert (
+        "Snapshots are kept for ninety days, see prune. Deleted ones cannot be restored by anybody, whatever they "
+        "may try to do." in [each.answer for each in found]
+    )
     assert [part.path for part in headed(page(text, media_type="text/x-rst"))] == [
         ("Kestrel",), ("Kestrel", "Keeping snapshots"),
     ]  # fmt: skip
@@ -140,14 +195,17 @@ def test_a_list_under_its_heading_is_asked_for_with_it():
     [found] = made(text)
     assert (found.type, found.phrasings[0].text, found.answer) == (
         "list",
-        "What are the supported ovens?",
+        "What are the supported ovens in “The bakery”?",
         "stone; gas; steam",
     )
     assert found.evidence[0][0].text.startswith("## Supported ovens")
     [introduced] = made("# The bakery\n\n## Ovens\n\nThe tool box contains:\n\n- tongs\n- gloves\n- a scale\n")
     assert introduced.phrasings[0].text == "What does the tool box contain?"
     [chinese] = made("# 读者指南\n\n## 读者可使用的设施\n\n- 自习室\n- 电子阅览室\n- 无障碍通道\n")
-    assert (chinese.phrasings[0].text, chinese.answer) == ("读者可使用的设施有哪些？", "自习室；电子阅览室；无障碍通道")
+    assert (chinese.phrasings[0].text, chinese.answer) == (
+        "读者指南的读者可使用的设施有哪些？",
+        "自习室；电子阅览室；无障碍通道",
+    )
 
 
 def test_the_evidence_of_a_cell_holds_the_titles_with_the_row():
@@ -157,7 +215,7 @@ def test_the_evidence_of_a_cell_holds_the_titles_with_the_row():
     text = "# Ovens of the bakery\n\n| Oven | Volume of dough | Remark |\n|---|---|---|\n" + "\n".join(rows * 1)
     found = [each for each in made(text) if "litres" in each.answer]
     assert [each.answer for each in found] == ["40 litres", "60 litres", "80 litres"]
-    assert found[0].phrasings[0].text == "What is the volume of dough for Oven Anna (ovens of the bakery)?"
+    assert found[0].phrasings[0].text == "What is the volume of dough for Oven Anna in “Ovens of the bakery”?"
     near, *_, far = ([span.text for [span] in each.evidence] for each in found)
     assert (len(near), near[0].startswith("| Oven | Volume"), near[0].endswith(rows[0])) == (1, True, True)
     assert far == [text[text.index("| Oven | Volume") :]] or far == ["| Oven | Volume of dough | Remark |", rows[2]]
@@ -173,20 +231,16 @@ def test_tables_without_names_are_not_asked_about():
     )
 
 
-def test_chinese_cells_are_asked_by_what_their_table_measures():
-    table = "| 职级 | 一线城市 | 其他城市 |\n|---|---|---|\n| 普通员工 | 450元 | 300元 |\n| 部门经理 | 600元 | 400元 |"
-    found = made(f"# 管理办法\n\n## 出差住宿标准\n\n{table}")
-    assert (found[0].phrasings[0].text, found[0].answer) == ("普通员工（一线城市）的出差住宿标准是多少？", "450元")
-
-
 def test_pairs_and_terms():
     meaning = "the soft part inside a loaf of bread, without its hard crust."
-    text = f"# The Morland bakery\n\n**Telephone**: 555 123\n\n**Note**: closed\n\n**Crumb** – {meaning}\n"
-    found = made(text)
-    assert [(each.pattern, each.phrasings[0].text, each.answer) for each in found] == [
+    pairs = "**Telephone**: 555 123\n\n**Head baker**: Ann Morland\n\n**Oven room**: see below. Ask Ann.\n\n"
+    found = made(f"# The Morland bakery\n\n{pairs}**Note**: closed\n\n**Crumb** – {meaning}\n")
+    assert [(e.pattern, e.phrasings[0].text, e.answer) for e in found if e.pattern != "heading"] == [
         ("pair", "What is the telephone for the Morland bakery?", "555 123"),
-        ("term", "What is meant by “Crumb” (the Morland bakery)?", meaning),
+        ("pair", "What is the head baker for the Morland bakery?", "Ann Morland"),
+        ("term", "In “The Morland bakery”, what is meant by “Crumb”?", meaning),
     ]  # fmt: skip
+    assert not [e for e in made("# The Morland bakery\n\n**Telephone**: 555 123\n") if e.pattern == "pair"]
 
 
 # Sentences

@@ -1,6 +1,7 @@
 """What stands under each heading of a document, block by block, and how a person reads it.
 
-A block is a paragraph, a list, a table, or something that is not read as prose: code, tags, directives, images.
+A block is a paragraph, a list, a table, code, or something else that is not read as prose: tags, other directives.
+Images, anchors and comments are no blocks.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -19,12 +20,23 @@ from ragviz.generation.structure import structure
 from ragviz.index.headings import headings, verbatim
 from ragviz.text import prose
 
-BlockKind = Literal["prose", "list", "table", "other"]
+BlockKind = Literal["prose", "list", "table", "code", "other"]
 _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n")
-_NOT_PROSE = re.compile(
-    r"\s*(?:<|!\[|:::|\.\. |\{[%{]|\|\s|\+[-=]|\$\$|@|:[\w ]+:\s|```|~~~|={3,}|-{3,}|import |export )"
-)
+_NOTHING = re.compile(r"\s*(?:<!--|(?:!\[[^\]\n]*\]\([^)\n]*\)|<a \w+=[^>]*>(?:</a>)?|<img\b[^>]*>|[-*_=]{3,})\s*\Z)")
+"""An image, a comment, an anchor or a rule."""
+_NOT_PROSE = re.compile(r"\s*(?:<|!\[|:::|\{[%{]|\|\s|\+[-=]|\$\$|@|:[\w ]+:\s|```|~~~|={3,}|-{3,}|import |export )")
+_DIRECTIVE = re.compile(r"[ \t]*\.\.[ \t]+(?:(?P<name>[\w:-]+)::|.)")
+_DIRECTIVES: Mapping[str, BlockKind | None] = {
+    **dict.fromkeys(("note", "tip", "hint", "important", "warning", "caution", "attention", "danger"), "prose"),
+    **dict.fromkeys(("code", "code-block", "sourcecode", "parsed-literal", "console", "prompt"), "code"),
+    **dict.fromkeys(("index", "contents", "toctree", "image", "figure", "currentmodule", "highlight", "comment")),
+}
+"""What a directive of reStructuredText holds, None for nothing to read; every other holds something else."""
+_QUOTED = re.compile(r"^[ \t]*>+[ \t]?", re.MULTILINE)
+_MARKS = re.compile(r"^[ \t]*(?:\.\.[ \t]+[\w:-]+::[^\n]*|:[\w-]+:[^\n]*|```[^\n]*|~~~[^\n]*)\n?", re.MULTILINE)
+"""The lines around code: a fence, or a directive with its options."""
 _INDENTED = re.compile(r"(?: {3,}|\t)\S")
+_ADMONITION = re.compile(r"^[ \t]*\.\.[ \t]+[\w-]+::", re.MULTILINE)
 _ROLE = re.compile(r":[\w:+-]+:`(?:~|!)?([^`<]+?)(?:\s*<[^`>]*>)?`")
 _RST_LINK = re.compile(r"`([^`<\n]+?)\s*<[^`>]+>`_{1,2}|`([^`\n]+)`_{1,2}(?!\w)|\b(\w+)_(?=[\s.,;:)]|$)")
 _RST_MARK = re.compile(r"``([^`\n]+)``|\|([^|\n]+)\|(?=\W|$)|(?<=\S)::(?=\s|$)")
@@ -88,17 +100,16 @@ def _blocks(
     text: str, start: int, end: int, code: Sequence[tuple[int, int]], places: Sequence[tuple[int, int, str]]
 ) -> Iterator[Block]:
     """Yield the blocks between two characters; a list or table, and what is code, is one block with its blank lines."""
-    at, is_directive = start, False
-    while at < end:
-        at += len(text[at:end]) - len(text[at:end].lstrip("\n"))
-        if at >= end:
-            return
+    at, directive = start, ""
+    while text[at:end].strip("\n"):
+        at = end - len(text[at:end].lstrip("\n"))
         gap = _GAP.search(text, at, end)
         stop = gap.start() if gap else end
-        whole = _holding(code, at, stop)
-        if whole:
-            yield Block("other", at, min(max(whole[1], stop), end))
-            at = min(max(whole[1], stop), end)
+        if whole := _holding(code, at, stop):
+            stop = min(max(whole[1], stop), end)
+            if not _NOTHING.match(text, at, stop):
+                yield Block("code" if text[whole[0] : stop].lstrip()[0] in "`~" else "other", at, stop)
+            at = stop
             continue
         number = bisect_right(places, stop, key=lambda place: place[0]) - 1
         place = places[number] if number >= 0 and places[number][1] > at else None
@@ -110,11 +121,23 @@ def _blocks(
             stop = min(max(place[1], at + 1), end)
             yield Block("list" if place[2] == "list" else "table", at, stop)
         elif text[at:stop].strip():
-            indented = _INDENTED.match(text, at) is not None
-            is_other = _NOT_PROSE.match(text, at) is not None or indented
-            is_directive = (is_directive and indented) or text.startswith("..", at)
-            yield Block("other" if is_other or is_directive else "prose", at, at + len(text[at:stop].rstrip()))
+            if opened := _DIRECTIVE.match(text, at):
+                directive = opened["name"] or "comment"
+            elif not _INDENTED.match(text, at):
+                directive = ""
+            if kind := _kind(text[at:stop], directive):
+                yield Block(kind, at, at + len(text[at:stop].rstrip()))
         at = stop
+
+
+def _kind(source: str, directive: str) -> BlockKind | None:
+    """Return what a paragraph is, maybe of a directive of reStructuredText; None where it holds nothing to read."""
+    if directive:
+        return _DIRECTIVES.get(directive, "other")
+    if _NOTHING.match(source):
+        return None
+    is_code = _INDENTED.match(source) or (source.lstrip().startswith(">") and "```" in source)
+    return "code" if is_code else "other" if _NOT_PROSE.match(source) else "prose"
 
 
 def _holding(ranges: Sequence[tuple[int, int]], start: int, stop: int) -> tuple[int, int] | None:
@@ -129,7 +152,17 @@ def readable(source: str, media_type: str = "") -> str:
     ('Kept for 90 days.', 'See pruning and --keep.')
     """
     if media_type == "text/x-rst":
+        source = _ADMONITION.sub("", source)
         source = _ROLE.sub(r"\1", source)
         source = _RST_LINK.sub(lambda match: match[1] or match[2] or match[3], source)
         source = _RST_MARK.sub(lambda match: match[1] or match[2] or ":", source)
-    return " ".join(html.unescape(prose.read(source).text).split())
+    return " ".join(html.unescape(prose.read(_QUOTED.sub("", source)).text).split())
+
+
+def code(source: str) -> str:
+    r"""Return code as it is written on one line, without its fence or directive.
+
+    >>> code("```sh\nmake app\n```"), code(".. code-block:: sh\n   :linenos:\n\n   make app")
+    ('make app', 'make app')
+    """
+    return " ".join(_MARKS.sub("", _QUOTED.sub("", source)).split())

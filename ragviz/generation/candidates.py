@@ -7,33 +7,39 @@ nothing else is asked.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice, zip_longest
 
 from ragviz.core.document import Document
 from ragviz.core.question import QuestionType
 from ragviz.core.span import Evidence, Span
 from ragviz.generation import english_wording, rejection
-from ragviz.generation.blocks import Block, Headed, headed, readable
+from ragviz.generation.blocks import Block, Headed, code, headed, readable
 from ragviz.generation.chinese_wording import Chinese
 from ragviz.generation.english_wording import Casing, English
 from ragviz.generation.phrasing import Heading, Phrasing, Wording
 from ragviz.generation.sections import SEPARATOR, title_of
 from ragviz.generation.structure import KeyValue, ListPlace, Row, Table, structure
 from ragviz.text import segmentation
+from ragviz.text.stems import content_words, stem
 
 LONGEST = 1500
 """Characters of what tells how something is done, and of a list, from the heading on, at most."""
-ENOUGH = 160
-"""Characters of a first paragraph from which on it needs no second one."""
+CODE = 400
+"""Characters of code, and of a table, that stand in an answer, at most."""
 NEAR = 400
 """Characters from a heading, or a table's titles, within which one span holds them with what is asked for."""
+NAMED = 3
+"""Words of a title that is asked about without the one above, at least."""
 CONTEXT = 60
 """Characters of a title that a question names beside what it asks about, at most."""
 REPEATED = 3
 """Documents from which on a paragraph that stands in all of them is no content of any."""
+PAIRS = 3
+"""Key–value lines of a section at least: one alone is a label."""
 COLUMNS, CELL = 8, 80
 """Columns of a table, and characters of its cells, that are asked for, at most."""
 ITEMS, ITEM = (3, 12), 160
@@ -46,13 +52,13 @@ _META = re.compile(
     r"|post|reference|pages|guides|tutorials)\b|see (?:also )?|for (?:more|further|details|additional)|refer to|read "
     r"|click here|todo|tbd|congratulations|that's it|you're done|welcome|in the video|the video|are you "
     r"|do you |want to |did you |if you(?:'re| are) only |let'?s well done|great"
-    r"|the (?:pages|sections|steps) |(?:[-*+•]|\d+\.) |check out|below"
+    r"|the (?:pages|sections|steps) |check the |(?:[-*+•]|\d+\.) |check out|below"
     r"|learn (?:how|more|about)|here (?:is|are)|note:|the following|本[页节章]|参见|见[附上下]|详见|更多"
     r"|请参[考阅见]|以下|如下",
     re.IGNORECASE,
 )
 """How a paragraph begins that speaks of the document, or to its reader."""
-_WORTH = {"en": re.compile(r"(?:\w[\w'’-]*\W+){8}"), "zh": re.compile("(?:[\u4e00-\u9fff]\\W*){12}")}
+_WORTH = {"en": re.compile(r"(?:\w[\w'’-]*\W+){12}"), "zh": re.compile("(?:[\u4e00-\u9fff]\\W*){20}")}
 """So many words say something."""
 _TELLS = re.compile(
     r"\byou (?:can|need|must|should|have|may|will)\b|(?:^|[.!] )To [a-z]+|(?:^|[.!:] )(?:"
@@ -61,6 +67,18 @@ _TELLS = re.compile(
 )
 """A sentence that tells somebody what to do."""
 _LEADS_ON = (":", "：")
+_CONTENTS = re.compile(
+    r"\A(?:\s*(?:[-*+•]|\d+\.)\s*\[[^\]\n]*\]\([^)\n]*\)\s*)+\Z|\btopics covered\b"
+    r"|\bthis (?:document|page|section|guide|tutorial|chapter|article)\b[^.]*:\s*\Z",
+    re.IGNORECASE,
+)
+"""A list of links alone, or the words before a table of contents."""
+_GOES_ON = re.compile(
+    r"[^.:]{0,60}\balso\b|(?:another|instead|furthermore|in addition|the (?:above|previous|latter))\b"
+    r"|[^。：]{0,20}(?:此外|另外|同样|上述|除此之外|也)",
+    re.IGNORECASE,
+)
+"""How a text begins that goes on from what stands before its heading."""
 _VAGUE_KEY = re.compile(
     r"(?:note|tip|warning|important|example|author|date|status|url|link|see|source|version|todo|caution|info|hint|answer"
     r"|question|q|a|step \d+|(?:last )?updated|tag|keyword|default|type|return|注|注意|提示|例如?|说明|备注|作者|日期"
@@ -69,6 +87,8 @@ _VAGUE_KEY = re.compile(
     re.IGNORECASE,
 )
 """Keys that name no attribute of what their section is about."""
+_NO_NAME = re.compile(r".{80}|[.。;；!?]\s*.|[。.!?？]$|[:：](?!\d|//)|^\W*$")
+"""Values of several parts, and sentences: a key with such a value is a label of a paragraph."""
 _NO_VALUE = re.compile(r"(?:[-–—✓✔✗x×*/?]|yes|no|none|n/?a|true|false|tbd|是|否|无|有|√|—+)?", re.IGNORECASE)
 _ASKABLE = re.compile(r"\d|[A-Z]\w+ [A-Z]|\b(?:is an?|two|three|four|five|six|seven|eight|nine|ten)\b|[由是]")
 """What a sentence has that holds a number, a name or a definition."""
@@ -111,10 +131,17 @@ class Corpus:
             self._titles.update(_normal(part.title) for part in parts)
             blocks.update({_key(document.text[b.start : b.end]) for part in parts for b in part.blocks})
         self._repeated = {key for key, count in blocks.items() if count >= REPEATED}
+        sought = {word for document in documents for part in headed(document) for word in _stems(part.title)}
+        self._holders = defaultdict[str, set[str]](set)
+        for document in documents:
+            for word in sought.intersection(map(stem, content_words(document.text, document.language))):
+                self._holders[word].add(document.id)
 
     def is_alone(self, title: str) -> bool:
-        """Return whether no other heading of the corpus has this title."""
-        return self._titles[_normal(title)] <= 1
+        """Return whether a title is understood without its document: no other heading, or document, has its words."""
+        rarest, *others = sorted((self._holders[word] for word in _stems(title)), key=len) or [set[str]()]
+        together = (document for document in rarest if all(document in each for each in others))
+        return self._titles[_normal(title)] <= 1 and len(list(islice(together, 2))) <= 1
 
     def is_repeated(self, text: str) -> bool:
         """Return whether a paragraph stands in several documents word by word."""
@@ -123,6 +150,11 @@ class Corpus:
 
 def _normal(title: str) -> str:
     return rejection.normal(Chinese().cleaned(english_wording.cleaned(title)))
+
+
+def _stems(title: str) -> list[str]:
+    lang = "zh" if re.search("[\u4e00-\u9fff]", title) else "en"
+    return [stem(word) for word in content_words(title, lang)]
 
 
 def _key(text: str) -> bytes:
@@ -152,37 +184,43 @@ class _Reader:
         for number, part in enumerate(self.parts):
             following = self.parts[number + 1 : number + 2]
             is_divided = any(other.path[: len(part.path)] == part.path for other in following)
-            found = list(self._of_heading(part, is_divided=is_divided)) if part.title else []
-            yield from found
-            if part.title and not any(each.pattern == "steps" for each in found):
-                yield from self._of_list(part, lists)
+            if part.title:
+                found = list(self._of_heading(part, is_divided=is_divided))
+                listed = [] if any(each.pattern == "steps" for each in found) else list(self._of_list(part, lists))
+                is_list = bool(listed) and part.blocks[0].kind == "list"  # asked for as a list alone
+                yield from listed if is_list else [*found, *listed]
             yield from self._of_sentences(part)
         for number, table in enumerate(structure(self.document).tables):
             yield from self._of_table(table, f"{self.document.id} {number}")
-        for pair in structure(self.document).key_values:
-            yield from self._of_pair(pair)
+        pairs = structure(self.document).key_values
+        together = Counter(pair.section for pair in pairs)
+        for pair in pairs:
+            if together[pair.section] >= PAIRS:
+                yield from self._of_pair(pair)
         yield from self._of_terms()
 
     def read_titles(self) -> Iterator[Candidate]:
         """Yield headings as keyword queries."""
         for part in self.parts:
-            heading, blocks = self._heading(part), self._first(part)
+            heading, blocks = self._heading(part), self._whole(part)
             keywords = self._keywords(heading)
             if part.title and blocks and len(keywords.split()) > 1:
                 yield from self._make("section", "heading", part, blocks, [Phrasing("", keywords)], keywords)
 
     # What all have in common
 
-    def _heading(self, part: Headed, text: str = "", *, tells: bool = False) -> Heading:
+    def _heading(self, part: Headed, text: str = "", *, tells: bool = False, divided: bool = False) -> Heading:
         title = self.wording.cleaned(part.title)
-        is_title = bool(title) and len(part.path) == 1 and title == self.title
-        return Heading(title, self._context(part.path), self.corpus.is_alone(part.title), is_title, tells, text)
+        context = self._context(part.path)
+        short = bool(context) and len(_stems(title)) < NAMED
+        return Heading(title, context, self.corpus.is_alone(part.title), short, divided, tells, text)
 
     def _context(self, path: Sequence[str]) -> str:
-        """Return the nearest title above one that means something, "" without one."""
+        """Return the nearest title above one that is understood alone, else the document's; "" without one."""
         own = _normal(path[-1]) if path else ""
-        for title in [*map(self.wording.cleaned, reversed(path[:-1])), self.title]:
-            if title and not self.wording.is_empty(title) and _normal(title) != own and len(title) <= CONTEXT:
+        for title in [*filter(self.corpus.is_alone, map(self.wording.cleaned, reversed(path[:-1]))), self.title]:
+            is_name = title and not self.wording.is_empty(title) and not re.search(r"[\[\]{}<>]|://", title)
+            if is_name and _normal(title) != own and len(title) <= CONTEXT:
                 return title
         return ""
 
@@ -202,7 +240,18 @@ class _Reader:
         return heading.title if is_whole else f"{heading.title} {heading.context}".strip()
 
     def _plain(self, *blocks: Block) -> str:
-        return " ".join(readable(self.text[b.start : b.end], self.document.media_type) for b in blocks)
+        """Return blocks as a person reads them; of a table its rows, with commas between the cells."""
+        tables = {table.start: table for table in structure(self.document).tables}
+        found = []
+        for block in blocks:
+            source = self.text[block.start : block.end]
+            table = tables.get(block.start)
+            if block.kind == "table" and table:
+                rows = [table.header, *(row.cells for row in table.rows)]
+                found.append("; ".join(", ".join(filter(None, cells)) for cells in rows))
+            else:
+                found.append(code(source) if block.kind == "code" else readable(source, self.document.media_type))
+        return " ".join(filter(None, found))
 
     def _says(self, text: str) -> bool:
         return _WORTH.get(self.language, _WORTH["en"]).search(text) is not None
@@ -235,53 +284,37 @@ class _Reader:
     # Headings
 
     def _of_heading(self, part: Headed, *, is_divided: bool) -> Iterator[Candidate]:
-        blocks, steps = self._first(part), self._steps(part, is_divided=is_divided)
-        heading = self._heading(part, self._plain(*blocks), tells=bool(steps))
-        if not heading.title or not (blocks or steps):
-            return
-        ways = self.wording.section(heading)
-        is_task = bool(ways) and ways[0].template in self.wording.steps
-        passage = (steps or blocks) if is_task else blocks
-        if ways and passage:  # a list without a word about it is asked for as a list
+        blocks = self._whole(part)
+        text = self._plain(*blocks)
+        has_list = any(block.kind == "list" for block in blocks)
+        tells = has_list or self.language == "zh" or _TELLS.search(text) is not None
+        ways = self.wording.section(self._heading(part, text, tells=tells, divided=is_divided)) if blocks else ()
+        if ways:
+            is_task = ways[0].template in self.wording.steps
             pattern = "steps" if is_task else "heading" if ways[0].template else "question"
-            yield from self._make("section", pattern, part, passage, ways, self._keywords(heading))
+            yield from self._make("section", pattern, part, blocks, ways, self._keywords(self._heading(part)))
 
-    def _first(self, part: Headed) -> list[Block]:
-        """Return the first paragraphs of a section, with the list that they introduce, if they say something."""
-        found: list[Block] = []
-        for number, block in enumerate(part.blocks):
-            if block.kind == "prose" and self._is_worth(part, number):
+    def _whole(self, part: Headed) -> list[Block]:
+        """Return all that stands right under a heading, if that says something and is understood alone, else nothing.
+
+        What only speaks of the document, or stands in several, is left out.
+        """
+        found = list[Block]()
+        for block, after in zip_longest(part.blocks, part.blocks[1:]):
+            introduces = self._plain(block).endswith(_LEADS_ON) and after is not None and after.kind in ("list", "code")
+            is_meta = _META.match(self._plain(block)) is not None and not introduces
+            if _CONTENTS.search(self.text[block.start : block.end]):
+                return []
+            if block.kind != "prose" or not (is_meta or self.corpus.is_repeated(self.text[block.start : block.end])):
                 found.append(block)
-                if block.end - found[0].start >= ENOUGH and not self._leads_on(block):
-                    break
-            elif found and self._leads_on(found[-1]) and block.kind != "prose":
-                found.append(block)
-                if block.kind == "list" or block.end - part.start >= LONGEST:
-                    break
-            elif found or block.kind not in ("prose", "other") or _OPENS.match(self.text[block.start : block.end]):
-                break
-        return found if self._says(self._plain(*found)) else []
-
-    def _is_worth(self, part: Headed, number: int) -> bool:
-        """Return whether a paragraph says something of its own, or introduces a list."""
-        block, after = part.blocks[number], part.blocks[number + 1 : number + 2]
-        is_followed = bool(after) and after[0].kind in ("list", "other") and after[0].end - part.start <= LONGEST
-        is_new = not self.corpus.is_repeated(self.text[block.start : block.end])
-        return is_new and not _META.match(self._plain(block)) and (is_followed or not self._leads_on(block))
-
-    def _leads_on(self, block: Block) -> bool:
-        return self._plain(block).endswith(_LEADS_ON)
-
-    def _steps(self, part: Headed, *, is_divided: bool) -> list[Block]:
-        """Return all that stands under a heading, if it tells how something is done and is not too long."""
-        blocks = [block for block in part.blocks if not self.text.startswith(("<", "!["), block.start)]
-        if not blocks or blocks[-1].end - part.start > LONGEST:
+        text = self._plain(*found)
+        is_odd = any(
+            block.kind == "other" or (block.kind in ("code", "table") and block.end - block.start > CODE)
+            for block in found
+        )
+        if not found or found[0].kind not in ("prose", "list") or found[-1].end - part.start > LONGEST or is_odd:
             return []
-        text, has_list = self._plain(*blocks), any(block.kind == "list" for block in blocks)
-        is_told = self.language == "zh" or _TELLS.search(text) is not None
-        is_whole = not is_divided and blocks[0].kind == "prose" and not text.endswith(_LEADS_ON)
-        tells = has_list or (is_told and is_whole and not _META.match(text))
-        return blocks if tells and self._says(text) else []
+        return found if self._says(text) and not text.endswith(_LEADS_ON) and not _GOES_ON.match(text) else []
 
     # Lists
 
@@ -297,7 +330,7 @@ class _Reader:
         heading, ways = self._heading(part), tuple[Phrasing, ...]()
         if place.introduction:
             ways = self.wording.introduced(place.introduction)
-        if not ways and (number == 0 or (number == 1 and self._leads_on(part.blocks[0]))):
+        if not ways and (number == 0 or (number == 1 and self._plain(part.blocks[0]).endswith(_LEADS_ON))):
             ways = self.wording.items(heading, ordered=place.is_ordered)
         answer = self.wording.joint.join(items)
         yield from self._made("list", "list", answer, [(part.start, place.end)], ways, self._keywords(heading))
@@ -309,7 +342,7 @@ class _Reader:
         keys, context = Counter(row.cells[0] for row in table.rows), self._topic(table.section)
         openings = Counter(title.split(" ")[0] for title in table.header[1:])
         is_comparison = self.language == "en" and max(openings.values(), default=0) > 1
-        if not any(table.header) or len(table.rows) < 2 or len(table.header) > COLUMNS or is_comparison or not context:
+        if not table.header[0] or len(table.rows) < 2 or len(table.header) > COLUMNS or is_comparison or not context:
             return
         for row in table.rows:
             if keys[row.cells[0]] == 1 and _is_name(row.cells[0], 50):
@@ -329,20 +362,20 @@ class _Reader:
 
     def _of_pair(self, pair: KeyValue) -> Iterator[Candidate]:
         context = self._topic(pair.section)
-        is_odd = _VAGUE_KEY.match(pair.key) or pair.has_brackets or not pair.alone or len(pair.value) > 200
+        is_odd = _VAGUE_KEY.match(pair.key) or pair.has_brackets or not pair.alone or _NO_NAME.search(pair.value)
         if is_odd or not _is_name(pair.key, 40) or not context or _normal(context) == _normal(pair.key):
             return
         ways = self.wording.pair(context, pair.key, pair.value, is_item=pair.is_item)
         part = next(part for part in self.parts if part.start <= pair.start < part.end)
         start = part.start if pair.end - part.start <= NEAR else pair.start
-        kind: QuestionType = "number" if re.search(r"\d", pair.value) and len(pair.value) < CELL else "fact"
+        kind: QuestionType = "number" if pair.value[0].isdigit() else "fact"
         yield from self._made(kind, "pair", pair.value, [(start, pair.end)], ways, f"{pair.key} {context}")
 
     def _of_terms(self) -> Iterator[Candidate]:
         for term in structure(self.document).definitions:
             path = (*term.section.split(SEPARATOR), "") if term.section else ()
             if _is_name(term.term, 40) and self._says(term.meaning) and not _META.match(term.meaning):
-                ways = self.wording.term(term.term, self._context(path))
+                ways = self.wording.term(term.term, self.title or self._context(path))
                 yield from self._made("definition", "term", term.meaning, [(term.start, term.end)], ways, term.term)
 
     # Sentences
@@ -352,15 +385,21 @@ class _Reader:
             source = self.text[block.start : block.end]
             if block.kind != "prose" or self.corpus.is_repeated(source):
                 continue
+            titled = set(_stems(part.title))
             for start, end in segmentation.each_sentence(source, self.language):
-                if _ASKABLE.search(source, start, end):
-                    place = (block.start + start, block.start + end)
-                    for found in self.wording.sentence(readable(source[start:end], self.document.media_type)):
-                        yield from self._made(found.type, "sentence", found.answer, [place], found.phrasings)
+                is_first = not source[:start].strip()
+                if not _ASKABLE.search(source, start, end) or not (is_first or titled & set(_stems(source[start:end]))):
+                    continue  # what does not open its paragraph, and does not name its subject, goes on from before
+                place = (block.start + start, block.start + end)
+                for found in self.wording.sentence(readable(source[start:end], self.document.media_type)):
+                    yield from self._made(found.type, "sentence", found.answer, [place], found.phrasings)
 
 
 def _is_name(text: str, most: int) -> bool:
     """Return whether a text of at most so many characters can be a name: it has letters, and is no sentence."""
     return (
-        1 < len(text) <= most and re.search(r"[^\W\d_]{2}", text) is not None and not re.search(r"[.。?？!:：]$", text)
+        1 < len(text) <= most
+        and text[0].isalnum()
+        and re.search(r"[^\W\d_]{2}", text) is not None
+        and not re.search(r"[.。?？!:：]$", text)
     )

@@ -158,7 +158,7 @@ def _of_section(heading: Heading) -> tuple[Phrasing, ...]:
         return phrasings((_JOINED[title],), c=above)
     if title.endswith(("？", "?")) or (_ASKS.match(title) and not _HOW.fullmatch(title)):
         return _as_question(heading)
-    needs = not heading.alone or is_weak(title)
+    needs = not heading.alone or is_weak(title) or (heading.short and above)
     if is_empty(title) or _REFERS.search(_without_others(title)) or (needs and not above):
         return ()
     task = _HOW.fullmatch(title) or _VERB.fullmatch(title)
@@ -186,7 +186,6 @@ _ATTRIBUTE = re.compile(
 _OF_CELL: tuple[str, ...] = (
     "{c}中，{k}的{t}是{w}？", "关于{c}，{k}的{t}是{w}？", "请问{c}里{k}的{t}是{w}？", "按{c}，{k}的{t}是{w}？",
 )  # fmt: skip
-_MEASURED = re.compile(".*(?:标准|价格|费用|收费|额度|时间|价目表?|票价|限额|天数|补贴|津贴)")
 
 
 class Chinese:
@@ -204,9 +203,10 @@ class Chinese:
     def section(self, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask what stands under a heading."""
         title = heading.title.strip("《》")
-        if heading.is_title and not is_empty(title) and len(title) > 3 and not title.endswith(("？", "?")):
-            return phrasings(("《{h}》主要讲的是什么？", "能概括介绍一下《{h}》吗？", "《{h}》是关于什么的？"), h=title)
-        return _of_section(heading)
+        says = rf"(?:所谓)?[“《]?{re.escape(title)}[”》]?(?:（[^）]*）)?，?(?:是指|指的?是|是一)"
+        if len(title) > 1 and re.match(says, heading.text):
+            return phrasings(("什么是{h}？", "{h}是什么？"), h=title)
+        return () if heading.divided else _of_section(heading)
 
     def items(self, heading: Heading, *, ordered: bool) -> tuple[Phrasing, ...]:
         """Ask for all items of a list right under a heading."""
@@ -214,7 +214,7 @@ class Chinese:
         asks = title.endswith(("？", "?")) or _ASKS.match(title) or _VERB.fullmatch(title)
         if is_empty(title) or asks or _REFERS.search(_without_others(title)):
             return ()
-        if not heading.alone or is_weak(title):
+        if not heading.alone or heading.short or is_weak(title):
             return phrasings(("{c}的{h}有哪些？", "{c}包括哪些{h}？"), c=above, h=title) if above else ()
         return phrasings(("{h}有哪些？", "{h}包括什么？", "请列出{h}。"), h=title)
 
@@ -232,14 +232,8 @@ class Chinese:
 
     def cell(self, context: str, key: str, title: str, value: str) -> tuple[Phrasing, ...]:
         """Ask for the cell of a table: of what its row has, or of what the table measures."""
-        what = "多少" if re.search(r"\d", value) else "什么"
-        ways: tuple[str, ...] = ()
-        if _ATTRIBUTE.fullmatch(title):
-            ways = _OF_CELL
-        elif _MEASURED.fullmatch(context):
-            ways = ("{k}（{t}）的{c}是{w}？", "{t}{k}的{c}是{w}？", "对于{t}的{k}，{c}是{w}？")
-        elif len(title) <= 6 and what == "什么":
-            ways = _OF_CELL[:2]
+        what = "多少" if re.search(r"\d", value) and not re.search("时间|日期", title) else "什么"
+        ways = _OF_CELL if _ATTRIBUTE.fullmatch(title) else ()
         return phrasings(ways, c=context, k=key, t=title, w=what)
 
     def pair(self, context: str, key: str, value: str, *, is_item: bool) -> tuple[Phrasing, ...]:

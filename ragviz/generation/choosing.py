@@ -21,7 +21,7 @@ MOST_ALIKE = 0.15
 FEW = 2
 """Questions that may be alike in the smallest set."""
 WEIGHTS = {
-    "heading": 30, "steps": 20, "sentence": 20, "question": 10, "list": 8, "term": 8, "table": 8, "pair": 3,
+    "heading": 30, "steps": 20, "sentence": 20, "question": 10, "list": 8, "term": 8, "table": 5, "pair": 3,
 }  # fmt: skip
 """What questions are made of, the most natural first, and how often each has its turn."""
 

@@ -30,6 +30,9 @@ _TIME_LISTED = "second minute hour day week month year decade"
 _TIME = frozenset(_TIME_LISTED.split())
 _MONEY_LISTED = "dollar euro pound cent yuan franc yen usd eur gbp"
 _MONEY = frozenset(_MONEY_LISTED.split())
+_MEASURES = frozenset(
+    ["long", "high", "deep", "tall", "wide", "heavy", "old", "thick", "large", "big", "far", "fast", "away"]
+)
 _MONTH = re.compile(r"\b(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sep|Oct|Nov|Dec)[a-z]*\b|\b(?:1[5-9]|20)\d\d\b")
 _BY_PEOPLE_LISTED = (
     "lead head chair direct manage run own write design build invent discover found create teach join win develop"
@@ -90,8 +93,9 @@ def asked(sentence: str, lowered: Callable[[str], str] = str.lower) -> list[Aske
         return []
     found = list[Asked]()
     for each in (*_of_numbers(clause), *_of_dates(clause), *_of_names(clause), *_of_definition(clause)):
-        long_enough = len(content_words(each.phrasings[0].text, "en")) >= 3 or each.type == "definition"
-        if long_enough and all(other.type != each.type for other in found):
+        text = each.phrasings[0].text
+        long_enough = len(content_words(text, "en")) >= 3 or each.type == "definition"
+        if long_enough and "," not in text and all(other.type != each.type for other in found):
             found.append(each)
     return found
 
@@ -215,7 +219,7 @@ def _of_numbers(clause: _Clause) -> Iterator[Asked]:
             yield from _of_object(clause, noun, things, whole, before)
         elif head == root and parsed[noun].dep == "attr" and parsed[root].tag in ("VBZ", "VBD"):
             yield _asked(clause.text(said), "What is", _question(clause, "What", whole))
-        elif parsed[noun].dep == "npadvmod" and parsed[head].dep == "acomp" and parsed[head].head == root:
+        elif parsed[noun].dep == "npadvmod" and parsed[head].text in _MEASURES and parsed[head].head == root:
             text = _question(clause, f"How {parsed[head].text}", [*whole, head])
             yield _asked(clause.text(said), "How high", text)
         elif parsed[noun].dep == "pobj" and parsed[head].dep == "prep" and parsed[head].head == root < head:
@@ -242,12 +246,12 @@ def _after_preposition(clause: _Clause, noun: int, things: str, answer: str) -> 
         return
     if word == "for" and lemma in _TIME:
         yield _asked(clause.text(group), "How long", _question(clause, "How long", group))
-    elif word in _COUNTED_AFTER and lemma not in _MONEY and clause.words[noun].tag == "NNS":
+    elif word in _COUNTED_AFTER and lemma in _TIME and clause.words[noun].tag == "NNS":
         text = _question(clause, f"{word.capitalize()} how many {things}", group)
         yield _asked(answer, "Within how many", text)
 
 
-_COUNTED_AFTER = ("within", "after", "at", "in", "by", "to", "for", "from")
+_COUNTED_AFTER = ("within", "after")
 
 
 def _asked(answer: str, template: str, text: str, kind: QuestionType = "number") -> Asked:

@@ -110,11 +110,12 @@ _TOPIC = (
     "What is there to know about {h}?", "What should I keep in mind about {h}?", "Could you explain {h} to me?",
 )  # fmt: skip
 _TOPIC_IN = (
-    "What do I need to know about {h} ({c})?", "Can you tell me about {h} ({c})?", "What does “{c}” say about {h}?",
-    "Could you explain {h} to me ({c})?",
+    "What does “{c}” say about {h}?", "In “{c}”, what do I need to know about {h}?",
+    "How does “{c}” deal with {h}?", "What are the main points about {h} in “{c}”?",
 )  # fmt: skip
 _TOPIC_OF = (
-    "When it comes to {c}, what should I know about {h}?", "Regarding {c}: what are the main points about {h}?",
+    "When it comes to {c}, what should I know about {h}?", "When it comes to {c}, what are the main points about {h}?",
+    "I have a question about {c}: what do I need to know about {h}?",
 )  # fmt: skip
 _GERUND = ("What does {h} involve?", "What should I know about {h}?", "Can you tell me about {h}?")
 _GERUND_STEPS = (
@@ -191,27 +192,6 @@ def is_weak(title: str) -> bool:
     return len(content_words(title, "en")) < 2
 
 
-def _of_title(title: str, casing: Casing) -> tuple[Phrasing, ...]:
-    """Return the ways to ask what a document is about that has this title."""
-    if is_empty(title) or title.endswith("?") or _CODE.match(title) or _UNSAID.search(title):
-        return ()
-    own = casing.lowered(title)
-    kind = named(own)
-    if imperative(own) or kind not in ("thing", "things") or ":" in own:
-        return ()
-    own = f"the {own}" if _WRITING.search(own) and not own.lower().startswith("the ") else own
-    be = "are" if kind == "things" else "is"
-    ways = ("What {b} {h}, in short?", "Can you give me an overview of {h}?", "In a few words, what {b} {h}?")
-    return phrasings(ways, h=_to_asker(own), b=be)
-
-
-_WRITING = re.compile(
-    r"\b(?:guide|handbook|manual|policy|reference|plan|report|agreement|guidelines|rules|code|charter|act|statement)$",
-    re.IGNORECASE,
-)
-"""What a document is, at the end of its title."""
-
-
 def _of_section(heading: Heading, casing: Casing) -> tuple[Phrasing, ...]:
     title, context = heading.title, heading.context
     bare = title.lower().strip(" ?!")
@@ -257,7 +237,7 @@ def _specific(found: Sequence[Phrasing], heading: Heading) -> tuple[Phrasing, ..
     """Return questions, with the title above where they say too little alone; none where there is none."""
     if heading.alone and found and len(content_words(found[0].text, "en")) > 1:
         return tuple(found)
-    usable = (each for each in found if heading.context and not each.template.startswith("I want"))
+    usable = (each for each in found if heading.context and not each.template.startswith(("I ", "Can", "Could")))
     return tuple(_in_context(each, heading.context) for each in usable)
 
 
@@ -266,7 +246,7 @@ def _as_question(heading: Heading) -> tuple[Phrasing, ...]:
     title, said = heading.title, len(content_words(heading.title, "en"))
     if said < 2 or (_UNSAID.search(title) and said < 4) or not (heading.alone or heading.context):
         return ()
-    return (Phrasing("", title if heading.alone else f"{title[:-1]} ({heading.context})?"),)
+    return (Phrasing("", title) if heading.alone else _in_context(Phrasing("", title), heading.context),)
 
 
 def _as_task(own: str, *, has_steps: bool) -> tuple[Phrasing, ...]:
@@ -320,7 +300,7 @@ def _to_asker(text: str) -> str:
 
 def _as_topic(own: str, heading: Heading, casing: Casing) -> tuple[Phrasing, ...]:
     """Return the ways to ask about a thing, or a doing, that a title names."""
-    context, needs = heading.context, not heading.alone or is_weak(heading.title)
+    context, needs = heading.context, not heading.alone or heading.short or is_weak(heading.title)
     kind, first = named(own), own.split()[0].lower()
     is_maybe_verb = first in VERBS and len(own.split()) > 1 and own.split()[1].endswith("s")
     own = _to_asker(own)
@@ -333,32 +313,22 @@ def _as_topic(own: str, heading: Heading, casing: Casing) -> tuple[Phrasing, ...
         return ()
     if kind == "doing":
         found = phrasings(_GERUND_STEPS if heading.tells else _GERUND, h=own[0].lower() + own[1:])
-        return tuple(_in_context(each, context) for each in found) if needs else found
+        return _specific(found, heading) if needs else found
     if not needs:
         return phrasings(_TOPIC, h=own)
     found = phrasings(_TOPIC_IN, h=own, c=context)
     of = casing.lowered(context)
-    return found if imperative(of) or not named(of) else (*phrasings(_TOPIC_OF, h=own, c=of), *found)
-
-
-_THINGS_IN_ING_LISTED = (
-    "opening working closing meeting training parking booking banking shipping billing mailing learning building"
-    " operating reading housing clothing funding marketing engineering accounting processing living housing"
-    " existing missing remaining following upcoming ongoing hiring onboarding pricing caching theming testing"
-    " logging programming"
-)
-_THINGS_IN_ING = frozenset(_THINGS_IN_ING_LISTED.split())
-"""Words in "-ing" that describe the noun after them."""
-_MANAGED_LISTED = "parameters options settings commands events rules hours times levels tools methods costs fees needs"
-_MANAGED = frozenset(_MANAGED_LISTED.split())
-"""Things that a word in "-ing" right before them describes."""
+    is_name = named(of) and not imperative(of) and re.fullmatch(r"[^,:()]+ [^,:()]+", of) is not None
+    return (*phrasings(_TOPIC_OF, h=own, c=of), *found) if is_name else found
 
 
 def named(title: str) -> str:
-    """Return what a title names: a "thing", several "things", a "doing"; "" where it says something, or names nothing.
+    """Return what a title names: a "thing", several "things", a "doing", "something" that may be a thing or a doing.
 
-    >>> [named(title) for title in ("opening hours", "copying documents", "login fails", "bereavement leave")]
-    ['things', 'doing', '', 'thing']
+    "" where it says something, or names nothing.
+
+    >>> [named(title) for title in ("opening hours", "copying a document", "login fails", "bereavement leave")]
+    ['something', 'doing', '', 'thing']
     """
     [parsed] = words.parse([f"This is about {title}."], "en")
     inside = parsed[3:-1]
@@ -368,12 +338,7 @@ def named(title: str) -> str:
     if first.tag == "VBG" and len(inside) > 1 and inside[1].tag == "IN":
         return "doing"
     if first.tag == "VBG" and len(inside) > 1 and inside[1].tag not in ("CC", ","):
-        follows = inside[1].text.lower() in _AFTER_VERB
-        is_compound = len(inside) == 2 and inside[1].text.lower() in _MANAGED
-        if is_compound:
-            return "things"
-        if first.text.lower() not in _THINGS_IN_ING or follows:
-            return "doing"
+        return "doing" if inside[1].text.lower() in _AFTER_VERB else "something"
     heads = [word for word in inside if word.dep in ("pobj", "dobj") and word.tag.startswith("NN")]
     if (
         first.tag in ("VB", "IN", "CC", "UH", "RB", "TO")
@@ -390,7 +355,8 @@ def _overlaps(title: str, context: str) -> bool:
 
 
 def _in_context(phrasing: Phrasing, context: str) -> Phrasing:
-    return Phrasing(f"{phrasing.template} (…)", f"{phrasing.text[:-1]} ({context})?") if context else phrasing
+    asks = phrasing.text[0].lower() + phrasing.text[1:]
+    return Phrasing(f"{phrasing.template} (…)", f"In “{context}”, {asks}") if context else phrasing
 
 
 def _of_items(heading: Heading, casing: Casing, *, ordered: bool) -> tuple[Phrasing, ...]:
@@ -406,11 +372,15 @@ def _of_items(heading: Heading, casing: Casing, *, ordered: bool) -> tuple[Phras
     if named(own) != "things":
         return ()
     own = _to_asker(own)
-    if heading.alone and not is_weak(title):
+    if heading.alone and not heading.short and not is_weak(title):
         return phrasings(("What are the {h}?", "Which {h} are there?", "Can you list the {h}?"), h=own)
     if not context or is_empty(context) or context.endswith("?") or _overlaps(own, context):
         return ()
-    in_context = ("What are the {h} ({c})?", "Which {h} are there ({c})?", "Can you list the {h} ({c})?")
+    in_context = (
+        "What are the {h} in “{c}”?",
+        "Which {h} does “{c}” list?",
+        "In “{c}”, what are the {h}?",
+    )
     return phrasings(in_context, h=own, c=context)
 
 
@@ -457,14 +427,14 @@ _ODD_TITLES = re.compile(r"[?=%/]|\b(?:is|are|has|can|notes?|comments?|examples?
 
 
 def _of_cell(context: str, key: str, title: str, casing: Casing) -> tuple[Phrasing, ...]:
-    of, own = casing.lowered(context), casing.lowered(title)
+    own = casing.lowered(title)
     if _MEANING_TITLES.fullmatch(own):
-        return phrasings(("What is {k} ({c})?",), k=key, c=of)
+        return phrasings(("In “{c}”, what is {k}?", "What is {k} in “{c}”?"), k=key, c=context)
     if _ODD_TITLES.search(own) or not named(own):
         return ()
     return phrasings(
-        ("What {b} the {t} for {k} ({c})?", "In {c}, what {b} the {t} for {k}?", "What {t} does {k} have ({c})?",
-         "When it comes to {c}: what {b} the {t} for {k}?"), b=_be(own), t=own, k=key, c=of)  # fmt: skip
+        ("What {b} the {t} for {k} in “{c}”?", "In “{c}”, what {b} the {t} for {k}?",
+         "In “{c}”, what {t} does {k} have?"), b=_be(own), t=own, k=key, c=context)  # fmt: skip
 
 
 def _be(name: str) -> str:
@@ -473,15 +443,12 @@ def _be(name: str) -> str:
 
 
 def _of_pair(context: str, key: str, value: str, casing: Casing, *, is_item: bool) -> tuple[Phrasing, ...]:
-    own, of, length = casing.lowered(key), casing.lowered(context), len(value.split())
-    is_long = length > 8 or value.endswith(".")
-    if imperative(of) or imperative(own) or length > 25 or not named(own) or (is_long and is_weak(key)):
+    own, of = casing.lowered(key), casing.lowered(context)
+    if imperative(own) or not named(own):
         return ()
-    if is_long and is_item:
-        return ()
-    if is_long:
-        return phrasings(("What does “{c}” say about {k}?", "What should I know about {k} ({c})?"), c=context, k=own)
-    return phrasings(("What {b} the {k} for {c}?", "What {b} the {k} ({c})?"), b=_be(own), c=of, k=own)
+    ways = ("In “{c}”, what {b} the {k}?", "What {b} the {k} in “{c}”?")
+    of_thing = ("What {b} the {k} for {t}?",) if named(of) and not imperative(of) else ()
+    return phrasings((*of_thing, *ways), b=_be(own), c=context, k=own, t=of)
 
 
 class English:
@@ -494,15 +461,13 @@ class English:
 
     def joined(self, title: str, context: str) -> str:
         """Return a title with the one above it."""
-        return f"{title}, {context}"
+        return context
 
     def section(self, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask what stands under a heading."""
-        if heading.is_title and len(heading.text) >= FULL and (found := _of_title(heading.title, self.casing)):
-            return found
         found = _of_section(heading, self.casing)
-        defined = _defined(heading) if found and found[0].template and found[0].template not in self.steps else None
-        return (defined,) if defined else found
+        defined = _defined(heading) if not found or found[0].template not in {"", *self.steps} else None
+        return (defined,) if defined else () if heading.divided else found
 
     def items(self, heading: Heading, *, ordered: bool) -> tuple[Phrasing, ...]:
         """Ask for all items of a list right under a heading."""
@@ -531,13 +496,9 @@ class English:
     def term(self, term: str, context: str) -> tuple[Phrasing, ...]:
         """Ask what a term means."""
         if is_weak(term) and context:
-            ways = ("What is meant by “{t}” ({c})?", "What does “{t}” mean ({c})?")
-            return phrasings(ways, t=term, c=self.casing.lowered(context))
+            ways = ("In “{c}”, what is meant by “{t}”?", "What does “{t}” mean in “{c}”?")
+            return phrasings(ways, t=term, c=context)
         return phrasings(("What is meant by “{t}”?", "What does “{t}” mean?"), t=term)
-
-
-FULL = 80
-"""Characters of an introduction that says what a document is about, at least."""
 
 
 def _defined(heading: Heading) -> Phrasing | None:

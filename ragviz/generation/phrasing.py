@@ -39,14 +39,15 @@ class Asked:
 class Heading:
     """A cleaned `title` with its `context`, the nearest one above that means something ("" without one).
 
-    `alone`: no other heading of the corpus has this title. `is_title`: it is the document's. `tells`: what stands under
-    it tells how something is done. `text` is how that begins.
+    `alone`: it is understood without its document; `short`: as a topic it is named with its context all the same.
+    `divided`: there are headings below it. `text` is what stands under it; `tells`: that tells how something is done.
     """
 
     title: str
     context: str = ""
     alone: bool = True
-    is_title: bool = False
+    short: bool = False
+    divided: bool = False
     tells: bool = False
     text: str = ""
 
