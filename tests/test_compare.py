@@ -149,6 +149,17 @@ def spans(*documents):
     return tuple((Span(name, 0, 5),) for name in documents)
 
 
+def test_recall_of_each_runs_own_k():
+    """Rank 2 in the first half, 5 in the second: k = 1 finds none, 3 a half, 10 all; recall@1 is 0 for all runs."""
+    ranks = [2] * 10 + [5] * 10
+    comparison = compare([side(f"k {k}", ranks, k=k) for k in (1, 3, 10)], k=1, primary="recall@own")
+    row = comparison.rows["recall@own"]
+    assert [estimate.mean for estimate in row.estimates] == [0, 0.5, 1]
+    assert [delta.verdict for delta in row.deltas] == ["better", "better"]
+    assert [each.mean for each in comparison.rows["recall@1"].estimates] == [0, 0, 0]
+    assert "but Recall@own k; the runs' own k is: k 1 1, k 3 3, k 10 10" in " ".join(comparison.notes)
+
+
 def test_questions_about_one_document_are_one_cluster():
     """Every question of four of eight documents is won: eight clusters, and 2 × (1 of 16 flips of four sums)."""
     a, b = side("a", [0] * 80), side("b", [1] * 40 + [0] * 40)
@@ -162,20 +173,16 @@ def test_questions_about_one_document_are_one_cluster():
     assert difference.high - difference.low > 2 * (alone.high - alone.low)
     assert difference.design_effect == pytest.approx(79 / 7)
     assert clustered.notes == ()
-    assert "80 questions on 8 documents, in 8 clusters: intervals are for documents like these" in rule_words(clustered)
+    assert "80 questions on 8 documents: intervals are for documents like these" in rule_words(clustered)
 
 
 def test_few_documents_say_nothing_about_others():
-    """A question that needs two documents joins them; below six clusters doubt is that of these documents."""
+    """Below six documents doubt is that of these, whatever questions need two of them."""
     a, b = side("a", [0] * 40), side("b", [1, 0] * 20)
     evidence = {f"q{n}": spans(f"d{n % 4}") for n in range(40)} | {"q0": spans("d0", "d1")}
     comparison = compare([a, b], evidence=evidence)
-    assert (comparison.clusters.count, comparison.clusters.documents) == (3, 4)
-    assert comparison.notes == (
-        "The 40 questions with Recall@3 fall into 3 clusters of documents because questions that need several "
-        "documents join them: below 6, nothing can be said about other documents. Intervals and tests are for further "
-        "questions on these.",
-    )
+    assert (comparison.clusters.count, comparison.clusters.documents, len(comparison.notes)) == (4, 4, 1)
+    assert "rest on 4 documents" in comparison.notes[0]
     delta = comparison.metrics["recall@3"].deltas[0]
     assert not delta.difference.generalises
     assert delta.verdict == "better"

@@ -9,17 +9,21 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.experiments import confirming, declaring, findings, grid, sweeping
+from ragviz.index import indexing
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
-from ragviz.runs import comparisons, exports, measurements, pooling, running
+from ragviz.runs import comparisons, exports, measurements, pooling, running, summaries
+from ragviz.service import experiment_verbs
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -131,6 +135,48 @@ def _counting(retrieve, asked):
         return retrieve(questions, depth)
 
     return retrieved
+
+
+def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):
+    """Its estimates are those of the cells' runs, each at its own k; a rule with a k is of that k for all."""
+    experiment = declared(workspace, question_set, chunk_size=[20], k=[1, 2, 5], rule={"primary": "recall"})
+    assert experiment.rule.primary == "recall@own"
+    sweeping.sweep(workspace, experiment)
+    experiment = workspace.store.experiments.find("chunks")
+    comparison = findings.comparison_of(workspace, experiment)
+    own = [summaries.stored(workspace, run).estimates for run in findings.runs_of(workspace, experiment).values()]
+    expected = [of[f"recall@{k}"].mean for of, k in zip(own, (1, 2, 5), strict=True)]
+    assert [each.mean for each in comparison.rows["recall@own"].estimates] == expected
+    assert expected[0] < expected[1] <= expected[2]
+    fixed = declared(workspace, question_set, "fixed", chunk_size=[20], k=[1, 2, 5], rule={"primary": "recall@2"})
+    assert fixed.rule.primary == "recall@2"
+    one = declared(workspace, question_set, "one", chunk_size=[20, 40], k=[2], rule={"primary": "recall"})
+    assert one.rule.primary == "recall@2"
+
+
+def test_the_baseline_is_the_newest_run_that_a_person_made(workspace, question_set):
+    """It is a cell of its own, judged and asked as the others; of a cell that equals it the name; and it stays."""
+    values = {"embedder": ["none"], "chunk_size": [20, 40], "k": [3]}
+    planned = grid.planned(workspace, question_set, grid.crossed(values), split="validation")
+    named = partial(experiment_verbs.with_baseline, workspace, "chunks", question_set, planned)
+    assert named() == (planned, ""), "there is no run: the first cell"
+    corpus = workspace.store.corpora.get("plant")
+    indexing.build_index(workspace, corpus, "small", IndexConfig(embedder="", chunk_size=30))
+    config = RunConfig(workspace.store.indexes.get("small").id, question_set.id, "bm25", k=5)
+    running.run(workspace, "mine", config)
+    with_mine, baseline = named()
+    assert (baseline, [cell.name for cell in with_mine.cells]) == ("as mine", ["as mine", "20", "40"])
+    first = with_mine.cells[0]
+    assert (first.index.chunk_size, first.run.k, first.run.split) == (30, 5, "validation")
+    assert named("mine") == (with_mine, "as mine")
+    assert named("40") == (planned, "40")
+    rule = declaring.rule_of(with_mine, primary="recall@1", minimum_effect=0.05, baseline=baseline)
+    sweeping.sweep(workspace, declaring.declare(workspace, "chunks", question_set, with_mine, rule, "validation"))
+    assert named()[1] == "as mine", "the runs of cells are no baseline, and the declared one stays"
+    indexing.build_index(workspace, corpus, "forty", IndexConfig(embedder="", chunk_size=40))
+    running.run(workspace, "same", replace(config, index=workspace.store.indexes.get("forty").id, k=3))
+    other = experiment_verbs.with_baseline(workspace, "another", question_set, planned)
+    assert other == (planned, "40"), "an equal cell is the baseline"
 
 
 def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, question_set):

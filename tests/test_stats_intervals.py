@@ -234,7 +234,7 @@ def test_equivalence_may_take_less_than_a_difference():
 def test_what_settles_a_comparison_counts_the_correction_and_the_clusters():
     """Of six clusters no p-value is below 2 ÷ 2⁶; with two tests, 0.025 takes 1 + log2(40) = 6.3 clusters: seven."""
     values = np.repeat(np.array([0.3, 0.4, 0.5, 0.6, 0.45, 0.35]), 5) + np.tile([0.01, -0.01, 0.0, 0.02, -0.02], 6)
-    clusters = Clusters(np.repeat(np.arange(6), 5), 6, documents=18)
+    clusters = Clusters(np.arange(30), np.repeat(np.arange(6), 5), 30, 6, documents=18)
     difference = paired_difference(np.zeros(30), values, clusters)
     assert difference.p_value == 2 / 2**6
     assert needed(difference, 0.02) == Needed(0, 0)

@@ -31,7 +31,7 @@ from ragviz.analysis.sides import (
 from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.metric import Floats
-from ragviz.metrics.registry import METRICS, REGISTRY, label, shown_in
+from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label, shown_in
 from ragviz.questions import without_model
 from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
@@ -221,10 +221,11 @@ def compare(
     """Compare runs with the first of them at `k` (default: the first run's), to the least of their depths.
 
     With the `documents` that hold the evidence of each question, by question id, questions about the same documents are
-    clustered; `generators` names what made each question, by question id, for the note on questions made
-    without a model. `primary` is the metric that decides, by its label or its name without k (default: the first of
-    the headline), `minimum_effect` the smallest difference that matters. Runs that share no question with known gold
-    chunks, as imported ones, are compared by their answers: `metrics` and `values` are then empty.
+    clustered; `generators` names what made each question, by question id, for the note on questions made without a
+    model. `primary` is the metric that decides, by its label or its name without k (default: the first of the headline;
+    "recall@own" is of each run's own k), `minimum_effect` the smallest difference that matters. Runs that share no
+    question with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then
+    empty.
 
     Raises:
         UsageError: fewer than two runs, no question that all of them have, a `k` past their depth, or a
@@ -245,6 +246,8 @@ def compare(
     answers = {name: each for name, each in of_all.items() if each.question_ids}
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
+    if values and primary.endswith(f"@{OWN}"):
+        values[primary] = _at_own_k(sides, rows, primary, depth)
     names = [side.name for side in sides]
     clusters = clustered.of(ids)
     paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
@@ -260,7 +263,7 @@ def compare(
         clusters=clusters,
         settings=settings_that_differ(sides),
         notes=(
-            *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids)),
+            *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), rule.primary),
             *few_notes({name: each.clusters for name, each in (paired | answers).items()}, rule.primary),
             *answer_notes(sides),
             *filter(None, [without_model.words([(generators or {}).get(i, "") for i in ids])]),
@@ -422,6 +425,18 @@ def _shared(asked: Sequence[tuple[str, ...]]) -> tuple[tuple[str, ...], list[NDA
     places = [{question_id: place for place, question_id in enumerate(ids)} for ids in asked]
     shared = tuple(i for i in asked[0] if all(i in of for of in places))
     return shared, [np.array([of[i] for i in shared], dtype=np.int64) for of in places]
+
+
+def _at_own_k(sides: Sequence[RunSide], rows: Sequence[NDArray[np.int64]], metric: str, depth: int) -> Floats:
+    """Return the values of a metric, (runs, n), each run's at its own k, or at the common depth where that is less."""
+    name, found = metric.partition("@")[0], []
+    for side, place in zip(sides, rows, strict=True):
+        k = min(side.config["k"], depth)
+        measured = side.measure(k, depth).values
+        if label(name, k) not in measured:
+            raise NotFoundError(f"'{name}' is not measured in run '{side.name}': choose another metric.")
+        found.append(measured[label(name, k)][place])
+    return np.stack(found)
 
 
 def _values(rankings: Sequence[Measured], rows: Sequence[NDArray[np.int64]]) -> dict[str, Floats]:

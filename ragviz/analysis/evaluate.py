@@ -21,7 +21,7 @@ from ragviz.metrics.rank_metrics import RANKING, RankTable
 from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.stats import intervals
-from ragviz.stats.clusters import Clusters, clusters_of, numbered
+from ragviz.stats.clusters import Clusters, clusters_of
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
@@ -64,8 +64,22 @@ class Summary:
 
 
 def document_clusters(questions: Sequence[Question]) -> Clusters:
-    """Join questions with evidence in the same documents, as `clusters_of`."""
-    return clusters_of([{span.document_id for group in q.evidence for span in group} for q in questions])
+    """Return questions in the clusters of the documents that they rest on, as `clusters_of`."""
+    return clusters_of([bound_to(question) for question in questions])
+
+
+def bound_to(question: Question) -> list[str]:
+    """Return the ids of the documents that a question rests on: of each group whose alternatives all lie in one.
+
+    A group with alternatives in several documents stands whatever becomes of one of them.
+
+    >>> from ragviz.core.span import Span
+    >>> question = Question("q", "?", "", ((Span("a", 0, 1), Span("b", 0, 1)), (Span("c", 0, 1), Span("c", 5, 9))), "")
+    >>> bound_to(question)
+    ['c']
+    """
+    groups = [{span.document_id for span in group} for group in question.evidence]
+    return sorted({next(iter(documents)) for documents in groups if len(documents) == 1})
 
 
 def summarise(
@@ -266,12 +280,12 @@ def breakdown(
     statuses = {name: column for name, column in statuses.items() if names is None or name in names}
     values = values[:, kept]
     rows = {question.id: row for row, question in enumerate(questions)}
-    labels = document_clusters(questions).labels
+    clusters = document_clusters(questions)
     missed = {question_id for question_id, rank in zip(summary.question_ids, summary.ranks, strict=True) if not rank}
 
     def slice_of(by: Part, name: str, ids: Sequence[str]) -> Slice:
         places = [rows[question_id] for question_id in ids]
-        means = _estimates(values[places], labels[places], seed)
+        means = _estimates(values[places], clusters.take(places), seed)
         metrics = {
             metric: Scored(estimate, Counter(column[place] for place in places if place in column))
             for (metric, column), estimate in zip(statuses.items(), means, strict=True)
@@ -338,11 +352,8 @@ def _values(
     return values, statuses
 
 
-def _estimates(values: Floats, labels: NDArray[np.int64], seed: int) -> list[Estimate]:
-    """Estimate every column of `values`, (n, metrics), over its finite rows, columns with the same rows at once.
-
-    `labels`, (n,), are those of the rows' clusters.
-    """
+def _estimates(values: Floats, clusters: Clusters, seed: int) -> list[Estimate]:
+    """Estimate every column of `values`, (n, metrics), over its finite rows, columns with the same rows at once."""
     finite = np.isfinite(values)
     groups: dict[bytes, list[int]] = {}
     for column in range(values.shape[1]):
@@ -350,7 +361,7 @@ def _estimates(values: Floats, labels: NDArray[np.int64], seed: int) -> list[Est
     by_column: dict[int, Estimate] = {}
     for columns in groups.values():
         rows = finite[:, columns[0]]
-        own = numbered(labels[rows])
+        own = clusters.take(np.flatnonzero(rows).tolist())
         by_column |= intervals.estimates({column: values[rows, column] for column in columns}, own, seed=seed)
     return [by_column[column] for column in range(values.shape[1])]
 

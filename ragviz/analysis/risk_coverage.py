@@ -177,11 +177,11 @@ def _resampled(
 ) -> tuple[Floats, Floats, Floats]:
     """Return the ends of the risk at each threshold, and the AURC of every resample."""
     admitted = (cases.confidence[:, np.newaxis] >= thresholds) & cases.answered[:, np.newaxis]
-    answered = clusters.sums(admitted.astype(np.float64)).astype(np.float32)
-    wrong = clusters.sums((admitted & cases.wrong[:, np.newaxis]).astype(np.float64)).astype(np.float32)
+    answered = clusters.parts(admitted.astype(np.float64)).astype(np.float32)
+    wrong = clusters.parts((admitted & cases.wrong[:, np.newaxis]).astype(np.float64)).astype(np.float32)
     places = np.flatnonzero(cases.answered)
     places = places[np.argsort(-cases.confidence[places], kind="stable")]
-    labels, errors = clusters.labels[places], cases.wrong[places].astype(np.float32)
+    errors = cases.wrong[places].astype(np.float32)
     ordered = cases.confidence[places]
     ends = np.searchsorted(-ordered, -ordered, side="right") - 1
     tied = bool((ends != np.arange(len(ends))).any())
@@ -194,7 +194,7 @@ def _resampled(
             risks.append(
                 np.divide(counts @ wrong, below, out=np.full(below.shape, np.nan, np.float32), where=below > 0)
             )
-            weights = counts[:, labels]
+            weights = clusters.weights(counts)[:, places]
             so_far = weights.cumsum(axis=1, dtype=np.float32)
             at_each = (weights * errors).cumsum(axis=1, dtype=np.float32) / np.maximum(so_far, 1)
             if tied:

@@ -13,18 +13,17 @@ def cluster_words(clusters: Clusters) -> str:
 
     >>> from ragviz.stats.clusters import clusters_of
     >>> cluster_words(clusters_of([{"a"}, {"a"}, {"a", "b"}]))
-    '3 questions on 2 documents, in 1 cluster: intervals are for further questions on these documents, not for others'
+    '3 questions on 2 documents: intervals are for further questions on these documents, not for others'
     >>> cluster_words(clusters_of([{name} for name in "abcdefga"]))
-    '8 questions on 7 documents, in 7 clusters: intervals are for documents like these'
+    '8 questions on 7 documents: intervals are for documents like these'
     """
-    n = len(clusters.labels)
-    words = _counted(n, "question")
+    words = _counted(clusters.n, "question")
     if clusters.documents:
         words += f" on {_counted(clusters.documents, 'document')}"
     if clusters.independent:
         return f"{words}, each a cluster of its own: intervals are for questions like these"
     scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
-    return f"{words}, in {_counted(clusters.count, 'cluster')}: intervals are for {scope}"
+    return f"{words}: intervals are for {scope}"
 
 
 def few_notes(of: Mapping[str, Clusters], primary: str) -> Iterator[str]:
@@ -36,13 +35,11 @@ def few_notes(of: Mapping[str, Clusters], primary: str) -> Iterator[str]:
     if few:
         metric = primary if primary in few else few[0]
         clusters = of[metric]
-        joined = (
-            " because questions that need several documents join them" if clusters.documents > clusters.count else ""
-        )
+        documents = clusters.count if clusters.documents is None else clusters.documents
         yield (
-            f"The {_counted(len(clusters.labels), 'question')} with {title_of(metric)} fall into "
-            f"{_counted(clusters.count, 'cluster')} of documents{joined}: below {FEW}, nothing can be said about other "
-            "documents. Intervals and tests are for further questions on these."
+            f"The {_counted(clusters.n, 'question')} with {title_of(metric)} rest on "
+            f"{_counted(documents, 'document')}: below {FEW}, or where one is in every question, nothing can be said "
+            "about others. Intervals and tests are for further questions on these."
         )
 
 

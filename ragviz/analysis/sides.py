@@ -16,7 +16,7 @@ from ragviz.core.span import Evidence
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.metric import Floats
-from ragviz.metrics.registry import scores
+from ragviz.metrics.registry import OWN, scores, title_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,10 +129,12 @@ def of_different_sides(sides: Sequence[RunSide]) -> bool:
     return len({side.config.get("split", "") for side in sides}) > 1
 
 
-def notes(sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], common: int) -> Iterator[str]:
+def notes(
+    sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], common: int, primary: str
+) -> Iterator[str]:
     """Yield what, besides the choices compared, is not the same for all runs.
 
-    `counts` are the questions with evidence of each, `common` those that are compared.
+    `counts` are the questions with evidence of each, `common` those that are compared, by the `primary` metric.
     """
     if of_different_sides(sides):
         each = ", ".join(f"{side.name} {side.asked}" for side in sides)
@@ -151,7 +153,8 @@ def notes(sides: Sequence[RunSide], k: int, depth: int, counts: Sequence[int], c
         yield f"Compared on the {common} questions that all runs have with evidence; {each}."
     if any(side.config["k"] != k for side in sides):
         each = ", ".join(f"{side.name} {side.config['k']}" for side in sides)
-        yield f"Compared at k = {k}; the runs' own k is: {each}."
+        of_own = f", but {title_of(primary)}" if primary.endswith(OWN) else ""
+        yield f"Compared at k = {k}{of_own}; the runs' own k is: {each}."
     if any(side.config["depth"] != depth for side in sides):
         each = ", ".join(f"{side.name} {side.config['depth']}" for side in sides)
         yield f"Compared to depth {depth}, MRR and MAP too; the runs' own depth is: {each}."

@@ -173,10 +173,7 @@ def clusters_words(slices: Slices) -> str:
     """Say of what slices of few clusters speak; "" without such slices."""
     if all(each.difference.generalises for each in slices.judged if each.difference):
         return ""
-    return (
-        f"A slice of fewer than {FEW} clusters of documents speaks of further questions on these documents, not of "
-        "others."
-    )
+    return f"A slice of fewer than {FEW} documents speaks of further questions on these documents, not of others."
 
 
 def _several(parts: Sequence[Part]) -> int:

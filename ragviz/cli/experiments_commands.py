@@ -37,7 +37,9 @@ def sweep(
     minimum_effect: Annotated[
         float | None, typer.Option(help="The smallest difference that matters, as a share; default: 0.02.")
     ] = None,
-    baseline: Annotated[str, typer.Option(help="Name of the cell to compare with; default: the first.")] = "",
+    baseline: Annotated[
+        str, typer.Option(help="A cell, or a run, to compare with; default: the newest run, else the first cell.")
+    ] = "",
     guardrail: Annotated[
         list[str],
         typer.Option(
@@ -69,6 +71,7 @@ def sweep(
     side = experiment_verbs.side_asked(question_set, split or None)
     picks = grid.read_picks(console.read(cells)) if cells is not None else grid.crossed(values)
     planned = grid.planned(workspace, question_set, picks, split=side, **common)
+    planned, baseline = experiment_verbs.with_baseline(workspace, name, question_set, planned, baseline)
     rule = experiment_verbs.rule_of(
         planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrail
     )

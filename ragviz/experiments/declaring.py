@@ -14,7 +14,7 @@ from ragviz.core.experiment import Cell, Experiment, ExperimentRule, Guardrail, 
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments.grid import Planned
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.metrics.registry import METRICS, REGISTRY, label
+from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label
 from ragviz.runs import choices
 from ragviz.workspace import Workspace
 
@@ -48,8 +48,10 @@ def read_guardrail(text: str) -> Guardrail:
     return Guardrail(quantity, bound, relative)  # type: ignore[arg-type]  # checked above
 
 
-def primary_label(name: str, k: int) -> str:
+def primary_label(name: str, k: int | str) -> str:
     """Return the label of a metric that is named with or without k: "recall" at k = 3 is "recall@3".
+
+    "recall@own" is recall at each configuration's own k.
 
     Raises:
         UsageError: there is no such metric.
@@ -60,15 +62,15 @@ def primary_label(name: str, k: int) -> str:
         known = ", ".join([*METRICS, *ANSWER_METRICS])
         raise UsageError(f"There is no metric '{name}': choose one of {known}.")
     plain = label(base, k) if base in METRICS else base
-    if at and ("@" not in plain or not number.isdigit() or int(number) < 1):
+    if at and ("@" not in plain or (number != OWN and (not number.isdigit() or int(number) < 1))):
         raise UsageError(f"'{name}' is no metric: write {plain}.")
-    return label(base, int(number)) if at else plain
+    return label(base, number.lstrip("0")) if at else plain
 
 
 def k_of(primary: str, k: int) -> int:
-    """Return the k at which a metric is measured; `k` for one that has none."""
+    """Return the k at which a metric is measured; `k` for one that has none, or is of each configuration's own."""
     number = primary.partition("@")[2]
-    return int(number) if number else k
+    return int(number) if number.isdigit() else k
 
 
 def rule_of(
@@ -81,6 +83,8 @@ def rule_of(
 ) -> ExperimentRule:
     """Return the rule of an experiment with these cells; the baseline is by default the first of them.
 
+    A `primary` metric without a k is of each cell's own k where these differ, and of the one k else.
+
     Raises:
         UsageError: no such metric or cell, a metric that is not measured in every cell or past a cell's depth, or two
             guardrails on one quantity.
@@ -92,7 +96,8 @@ def rule_of(
         why = f" It was left out: {planned.left_out[named]}" if named in planned.left_out else ""
         names = ", ".join(f"'{cell.name}'" for cell in planned.cells)
         raise UsageError(f"There is no cell '{named}' to be the baseline: choose one of {names}.{why}")
-    metric = primary_label(primary or "recall", first.run.k)
+    one_k = len({cell.run.k for cell in planned.cells}) == 1
+    metric = primary_label(primary or "recall", first.run.k if one_k else OWN)
     for cell in planned.cells:
         if metric in ANSWER_METRICS and metric not in cell.run.metrics:
             raise UsageError(

@@ -194,9 +194,8 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
         means = dict(zip(comparison.runs, comparison.rows[primary].estimates, strict=True))
     else:
         summed = summaries.summaries(workspace, list(runs.values()))
-        k = k_of(primary, experiment.baseline.run.k)
         for name, run in runs.items():
-            estimate = summed[run.id].at_k(primary.partition("@")[0], k)
+            estimate = summed[run.id].at_k(primary.partition("@")[0], k_of(primary, run.config.k))
             means |= {name: estimate} if estimate is not None else {}
     rows = [
         Row(

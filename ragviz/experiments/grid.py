@@ -18,6 +18,7 @@ from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.experiment import Cell
 from ragviz.core.fields import Field, fields_of
 from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import choices
@@ -131,6 +132,21 @@ def planned(
         reasons = " ".join(dict.fromkeys(left_out.values()))
         raise UsageError(f"No combination is possible: {reasons}")
     return Planned(tuple(cells.values()), left_out, repeated)
+
+
+def with_run(workspace: Workspace, planned: Planned, run: Run) -> tuple[Planned, str]:
+    """Return cells with one of a run's configuration, and its name: it is the first unless there is an equal one.
+
+    It asks the same questions, and is judged in the same way, as the others.
+    """
+    of = planned.cells[0].run
+    asked = {name: getattr(of, name) for name in ("questions", "split", "metrics", "judge", "seed")}
+    config = replace(choices.resolved(workspace, replace(run.config, **asked)), index="")
+    cell = Cell(f"as {run.name}", IndexConfig(**run.provenance["index_config"]), config)
+    for other in planned.cells:
+        if (other.index.hash(), other.run.hash()) == (cell.index.hash(), cell.run.hash()):
+            return planned, other.name
+    return replace(planned, cells=(cell, *planned.cells)), cell.name
 
 
 def defaults(workspace: Workspace) -> dict[str, str]:

@@ -212,9 +212,10 @@ class Project(Shown):
         """Try configurations on a question set, by a rule that is declared before the first result.
 
         `values` are lists of values of any choice ("chunk_size", "retriever", "reranker", "k" …), which are combined;
-        or `cells` lists the combinations. `primary` decides ("recall@3"), `baseline` names a cell (default: the first),
-        `guardrails` are as "tokens=1.5x". `split` is the side that is asked, "validation" by default where the set has
-        a split, "" for all questions. Repeated, it resumes, and tries failed cells again.
+        or `cells` lists the combinations. `primary` decides ("recall@3"; "recall" is of each cell's own k), `baseline`
+        names a cell or a run (default: the newest run, else the first cell), `guardrails` are as "tokens=1.5x". `split`
+        is the side that is asked, "validation" by default where the set has a split, "" for all questions. Repeated, it
+        resumes, and tries failed cells again.
 
         Raises:
             UsageError: a value does not exist, no combination is possible, or another rule was declared under this name
@@ -226,6 +227,7 @@ class Project(Shown):
         side = experiment_verbs.side_asked(question_set, split)
         picks = list(cells) or grid.crossed(values)
         planned = grid.planned(self.workspace, question_set, picks, split=side, metrics=metrics, judge=judge, seed=seed)
+        planned, baseline = experiment_verbs.with_baseline(self.workspace, name, question_set, planned, baseline)
         rule = experiment_verbs.rule_of(
             planned, primary=primary, minimum_effect=minimum_effect, baseline=baseline, guardrails=guardrails
         )

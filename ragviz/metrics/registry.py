@@ -41,11 +41,15 @@ def scores(table: RankTable, k: int, *, characters: CharacterTable | None = None
     return {label(name, k): array[:, k - 1] if METRICS[name].at_k else array for name, array in values.items()}
 
 
-def label(name: str, k: int) -> str:
+OWN = "own"
+"""What stands for k in the label of a metric that is measured at each run's own k: "recall@own"."""
+
+
+def label(name: str, k: int | str) -> str:
     """Name of a metric as results are keyed: "recall@3", but "mrr", which has no k.
 
-    >>> label("recall", 3), label("mrr", 3)
-    ('recall@3', 'mrr')
+    >>> label("recall", 3), label("recall", OWN), label("mrr", 3)
+    ('recall@3', 'recall@own', 'mrr')
     """
     return f"{name}@{k}" if METRICS[name].at_k else name
 
@@ -53,10 +57,11 @@ def label(name: str, k: int) -> str:
 def title_of(label: str) -> str:
     """Return the label of a metric of rankings, or the name of one of answers, as people read it.
 
-    >>> title_of("recall@3"), title_of("mrr"), title_of("questeval_recall")
-    ('Recall@3', 'MRR', 'RAGQuestEval recall')
+    >>> title_of("recall@3"), title_of("recall@own"), title_of("mrr"), title_of("questeval_recall")
+    ('Recall@3', 'Recall@own k', 'MRR', 'RAGQuestEval recall')
     """
     name, _, k = label.partition("@")
+    k = "own k" if k == OWN else k
     return REGISTRY[name].title.replace("@k", f"@{k}") if name in REGISTRY else label
 
 

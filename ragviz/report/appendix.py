@@ -15,12 +15,13 @@ from ragviz.runs import measurements
 
 METHOD = (
     "Questions about the same documents are not independent: they form clusters, and every interval is a 95 % interval "
-    "that treats a cluster as the unit. From 30 clusters on, whole clusters are resampled; below, Student's t; rates "
-    "have the interval of their logit. With fewer than six clusters nothing can be said of other documents, and "
-    "intervals are for further questions on these."
+    "of the jackknife that leaves out one document at a time, with every question that touches it. From 30 documents "
+    "on that share no question, whole clusters are resampled; rates have the interval of their logit. With fewer than "
+    "six documents nothing can be said of others, and intervals are for further questions on these."
 )
 COMPARED = (
-    "Differences are paired by question; their p-values are those of a sign-flip test by cluster. The primary metric "
+    "Differences are paired by question; their p-values are those of a sign-flip test by cluster, "
+    "of Student's t where questions are in several. The primary metric "
     "decides, corrected over the runs (Holm); all others are exploratory (Benjamini and Hochberg). A run is better or "
     "worse when its difference is significant at 5 %, equivalent when two one-sided tests place it within the smallest "
     "difference that matters, and otherwise undecided."

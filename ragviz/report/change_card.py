@@ -82,8 +82,7 @@ def _facts(decided: Decided) -> Html:
     row = comparison.rows[comparison.rule.primary]
     metric, clusters = title_of(row.label), comparison.pair(row.label, decided.candidate).clusters
     n, documents = delta.difference.n, clusters.documents
-    independent = "each by itself" if clusters.independent else f"in {style.counted_words(clusters.count, 'cluster')}"
-    on = f"on {style.counted_words(documents, 'document')}, {independent}" if documents else independent
+    on = f"on {style.counted_words(documents, 'document')}" if documents else "each by itself"
     note = f"{delta.verdict}, p = {p_words(delta.p_adjusted)} (Holm)"
     note += needed_words(delta) if delta.verdict == "undecided" else ""
     return element(

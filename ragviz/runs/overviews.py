@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.evaluate import Summary
+from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
 from ragviz.core.call import Estimate
 from ragviz.core.question import Question
@@ -19,7 +19,7 @@ from ragviz.core.run_info import Run
 from ragviz.models.requests import Usage
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
-from ragviz.stats.clusters import numbered
+from ragviz.stats.clusters import Clusters
 from ragviz.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def computed(workspace: Workspace, current: Run) -> Overview:
 
 
 def _asked(questions: Sequence[Question]) -> Asked:
-    of = [tuple(sorted({span.document_id for group in q.evidence for span in group})) for q in questions]
-    return Asked(tuple(q.id for q in questions), tuple(of), tuple(q.generator for q in questions))
+    of = tuple(tuple(bound_to(question)) for question in questions)
+    return Asked(tuple(q.id for q in questions), of, tuple(q.generator for q in questions))
 
 
 def _read(
@@ -101,7 +101,8 @@ def to_json(overview: Overview) -> dict[str, Any]:
     """Return an overview as JSON, for `from_json`; numbers that are NaN stay so."""
     summary, judgement = overview.summary, overview.judgement
     arrays = {
-        "clusters": {"labels": summary.clusters.labels.tolist(), "documents": summary.clusters.documents},
+        "clusters": asdict(summary.clusters)
+        | {"rows": summary.clusters.rows.tolist(), "units": summary.clusters.units.tolist()},
         "ranks": summary.ranks.tolist(),
         "scores": {name: column.tolist() for name, column in summary.scores.items()},
         "metrics": {name: asdict(estimate) for name, estimate in summary.metrics.items()},
@@ -135,7 +136,9 @@ def from_json(body: Mapping[str, Any], current: Run) -> Overview:
     summary, judgement = body["summary"], body["judgement"]
     arrays = {
         "question_ids": tuple(summary["question_ids"]),
-        "clusters": numbered(summary["clusters"]["labels"], summary["clusters"]["documents"]),
+        "clusters": Clusters(
+            **summary["clusters"] | {name: np.array(summary["clusters"][name], np.int64) for name in ("rows", "units")}
+        ),
         "ranks": np.array(summary["ranks"], dtype=np.int64),
         "scores": {name: np.array(column, dtype=np.float64) for name, column in summary["scores"].items()},
         "metrics": {name: Estimate(**estimate) for name, estimate in summary["metrics"].items()},

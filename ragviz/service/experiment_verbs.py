@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ragviz.core.errors import UsageError
 from ragviz.core.experiment import Experiment, ExperimentRule
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.experiments import confirming, declaring
+from ragviz.core.run_info import Run
+from ragviz.experiments import confirming, declaring, grid
 from ragviz.experiments.grid import Planned
 from ragviz.workspace import Workspace
 
@@ -25,6 +27,35 @@ def side_asked(question_set: QuestionSet, split: str | None) -> str:
     if split in (None, "validation"):
         return "validation" if split or question_set.split is not None else ""
     raise UsageError(f"A sweep asks validation or all questions, not '{split}': `ragviz confirm` asks test, once.")
+
+
+def with_baseline(
+    workspace: Workspace, name: str, question_set: QuestionSet, planned: Planned, baseline: str = ""
+) -> tuple[Planned, str]:
+    """Return the cells of the experiment `name` with its baseline, and the baseline's name.
+
+    `baseline` names a cell, or a run of the corpus whose configuration is then a cell too. By default it is that of the
+    newest run that a person made here, or the first cell where there is none; of an experiment that is declared already
+    it stays.
+    """
+    if any(cell.name == baseline for cell in planned.cells) or baseline in planned.left_out:
+        return planned, baseline
+    store = workspace.store
+    earlier = store.experiments.find(name)
+    if earlier is not None and earlier.rule.baseline == (baseline or earlier.rule.baseline):
+        stays = earlier.baseline
+        known = any(cell.name == stays.name for cell in planned.cells)
+        return (planned if known else replace(planned, cells=(stays, *planned.cells))), stays.name
+    able = repeatable(workspace, question_set.corpus_id)
+    run = next((run for run in able if baseline in ("", run.name)), None)
+    return grid.with_run(workspace, planned, run) if run is not None else (planned, baseline)
+
+
+def repeatable(workspace: Workspace, corpus_id: str) -> list[Run]:
+    """Return the finished runs of a corpus that a person made here from a ranking's first k, the newest first."""
+    of_cells = {cell.run_id for each in workspace.store.experiments.all(corpus_id) for cell in each.cells}
+    runs = [run for run in workspace.store.runs.all(corpus_id) if run.status == "done" and run.id not in of_cells]
+    return [run for run in runs if run.knows.again and run.knows.first_k and run.provenance["index_config"]]
 
 
 def rule_of(

@@ -1,9 +1,10 @@
-"""Which questions stand and fall together: those about one document form a cluster."""
+"""Which questions stand and fall together: those about one document form a cluster; a question may be in several."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,90 +12,124 @@ from numpy.typing import NDArray
 from ragviz.core.errors import UsageError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 FEW = 6
-"""Below this many clusters nothing is said about other documents: 5 clusters cannot reach p < 0.05 by sign flips."""
+"""Below this many documents nothing is said about others: 5 clusters cannot reach p < 0.05 by sign flips."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Clusters:
-    """The cluster of each of n questions: `labels`, (n,), are whole numbers from 0 to `count` − 1, each used.
+    """The clusters of n questions: question `rows[i]` is in cluster `units[i]`, in the order of the clusters.
 
-    `documents` counts the documents behind them, 0 where they are not known.
+    Every question is in a cluster, and every cluster, from 0 to `count` − 1, holds a question. `documents` counts the
+    clusters that are documents, None where that is not known: the others are questions about no document.
     """
 
-    labels: NDArray[np.int64]
+    rows: Ints
+    units: Ints
+    n: int
     count: int
-    documents: int = 0
+    documents: int | None = None
 
-    @property
+    @cached_property
     def sizes(self) -> Floats:
         """How many questions each cluster has, (count,)."""
-        return np.bincount(self.labels, minlength=self.count).astype(np.float64)
+        return np.bincount(self.units, minlength=self.count).astype(np.float64)
+
+    @property
+    def disjoint(self) -> bool:
+        """Whether no question is in several clusters."""
+        return len(self.rows) == self.n
 
     @property
     def independent(self) -> bool:
         """Whether every question is a cluster of its own."""
-        return self.count == len(self.labels)
+        return self.disjoint and self.count == self.n
 
     @property
     def generalise(self) -> bool:
-        """Whether an interval can speak of other documents; with fewer than `FEW` clusters it speaks of these only."""
-        return self.count >= FEW or self.independent
+        """Whether an interval can speak of other documents; with fewer than `FEW` it speaks of these only.
+
+        Nor can it where all questions are about one document, whatever others they are about.
+        """
+        if self.independent:
+            return True
+        enough = (self.count if self.documents is None else self.documents) >= FEW
+        return enough and bool((self.sizes < self.n).all())
+
+    @cached_property
+    def labels(self) -> Ints:
+        """The same number, (n,), for questions of the same clusters."""
+        if self.disjoint:
+            labels = np.empty(self.n, dtype=np.int64)
+            labels[self.rows] = self.units
+            return labels
+        of = [[] for _ in range(self.n)]  # type: list[list[int]]
+        for row, unit in zip(self.rows.tolist(), self.units.tolist(), strict=True):
+            of[row].append(unit)
+        numbers: dict[tuple[int, ...], int] = {}
+        return np.array([numbers.setdefault(tuple(each), len(numbers)) for each in of], dtype=np.int64)
 
     def sums(self, matrix: Floats) -> Floats:
-        """Add up the rows of `matrix`, (n, m), by cluster: (count, m)."""
-        order = np.argsort(self.labels, kind="stable")
-        if not len(order):
+        """Add up the rows of `matrix`, (n, m), by cluster: (count, m); a question counts whole in each of its own."""
+        if not self.count:
             return np.zeros((0, matrix.shape[1]))
-        starts = np.flatnonzero(np.diff(self.labels[order], prepend=-1))
-        return np.asarray(np.add.reduceat(matrix[order], starts, axis=0))
+        starts = np.flatnonzero(np.diff(self.units, prepend=-1))
+        return np.asarray(np.add.reduceat(matrix[self.rows], starts, axis=0))
+
+    def parts(self, matrix: Floats) -> Floats:
+        """Add up as `sums` does, a question in equal parts in its clusters: all together give the column's sum."""
+        return self.sums(matrix / np.bincount(self.rows, minlength=self.n)[:, None])
+
+    def weights(self, counts: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return how often each question is drawn, (draws, n), where clusters are, (draws, count): their mean."""
+        if self.disjoint:
+            return counts[:, self.labels]
+        order = np.argsort(self.rows, kind="stable")
+        starts = np.flatnonzero(np.diff(self.rows[order], prepend=-1))
+        total = np.add.reduceat(counts[:, self.units[order]], starts, axis=1)
+        return np.asarray(total / np.bincount(self.rows, minlength=self.n), dtype=np.float32)
 
     def take(self, rows: Sequence[int]) -> Clusters:
         """Return the clusters of some of the questions, by their places, numbered anew."""
-        return numbered(self.labels[np.asarray(rows, dtype=np.int64)])
+        place = np.full(self.n, -1)
+        place[np.asarray(rows, dtype=np.int64)] = np.arange(len(rows))
+        kept = place[self.rows] >= 0
+        present, units = np.unique(self.units[kept], return_inverse=True)
+        documents = None if self.documents is None else int((present < self.documents).sum())
+        return Clusters(place[self.rows[kept]], units.ravel(), len(rows), len(present), documents)
 
 
 def independent_clusters(n: int) -> Clusters:
     """Return n questions as clusters of their own: they are taken as independent."""
-    return Clusters(np.arange(n), n)
+    return Clusters(np.arange(n), np.arange(n), n, n)
 
 
-def numbered(labels: Sequence[int] | NDArray[np.int64], documents: int = 0) -> Clusters:
+def numbered(labels: Sequence[int] | Ints) -> Clusters:
     """Return clusters by labels of any numbers, (n,); equal labels are one cluster."""
     present, numbers = np.unique(np.asarray(labels, dtype=np.int64), return_inverse=True)
-    return Clusters(numbers.ravel(), len(present), documents)
+    rows = np.argsort(numbers.ravel(), kind="stable")
+    return Clusters(rows, numbers.ravel()[rows], len(rows), len(present))
 
 
 def clusters_of(members: Sequence[Collection[Hashable]]) -> Clusters:
-    """Join questions that share a member, a document, and those joined to them: connected components.
+    """Return the clusters of questions by what they are about, documents: each question is in all of its own.
 
-    A question without members, about no document, is a cluster of its own where the others make `FEW` clusters, or are
-    each one of their own, too. Else it joins the first of them: it does not let an interval speak of other documents.
+    A question without members is a cluster by itself; these come last.
 
-    >>> clusters_of([{"a"}, {"b"}, {"a", "c"}, set(), {"c"}]).labels.tolist()
-    [0, 1, 0, 0, 0]
-    >>> clusters_of([*"abcdeff", ""]).labels.tolist()
-    [0, 1, 2, 3, 4, 5, 5, 6]
+    >>> clusters = clusters_of([{"a"}, {"b"}, {"a", "b"}, set()])
+    >>> clusters.rows.tolist(), clusters.units.tolist(), clusters.documents
+    ([0, 2, 1, 2, 3], [0, 0, 1, 1, 2], 2)
     """
-    parents: dict[Hashable, Hashable] = {}
-
-    def root(node: Hashable) -> Hashable:
-        while (parent := parents.setdefault(node, node)) != node:
-            parents[node] = parents[parent]  # halve the path: the whole takes almost linear time
-            node = parents[node]
-        return node
-
-    for question, own in enumerate(members):
-        for member in own:
-            parents[root(("member", member))] = root(("question", question))
     numbers: dict[Hashable, int] = {}
-    labels = [numbers.setdefault(root(("question", question)), len(numbers)) for question in range(len(members))]
-    documents = {member for own in members for member in own}
-    about = {label for label, own in zip(labels, members, strict=True) if own}
-    if about and len(about) < FEW and len(about) < len(numbers) < len(labels):
-        return numbered([label if label in about else min(about) for label in labels], len(documents))
-    return Clusters(np.array(labels, dtype=np.int64), len(numbers), len(documents))
+    pairs = [
+        (numbers.setdefault(each, len(numbers)), row) for row, own in enumerate(members) for each in dict.fromkeys(own)
+    ]
+    alone = [row for row, own in enumerate(members) if not own]
+    pairs = sorted(pairs) + list(enumerate(alone, start=len(numbers)))
+    units, rows = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return Clusters(rows, units, len(members), len(numbers) + len(alone), len(numbers))
 
 
 def checked(clusters: Clusters | None, n: int) -> Clusters:
@@ -106,6 +141,6 @@ def checked(clusters: Clusters | None, n: int) -> Clusters:
     """
     if clusters is None:
         return independent_clusters(n)
-    if len(clusters.labels) != n:
-        raise UsageError(f"The clusters of {len(clusters.labels)} questions were given for {n} scores.")
+    if clusters.n != n:
+        raise UsageError(f"The clusters of {clusters.n} questions were given for {n} scores.")
     return clusters

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ragviz.core.errors import UsageError
 from ragviz.stats.clusters import Clusters, Floats, checked
-from ragviz.stats.intervals import SAMPLES, finite, interval, moments
+from ragviz.stats.intervals import SAMPLES, Moments, finite, interval, moments
 
 FLIPS = 9_999
 """Random sign flips of a randomisation test; its smallest p-value is 1 / (FLIPS + 1)."""
@@ -27,8 +27,9 @@ class Difference:
 
     `wins`, `ties` and `losses` count questions where the other side is higher, equal, lower. `p_value` is two-sided, of
     the sign-flip randomisation test: how often chance alone gives a mean this far from 0; a whole cluster of questions
-    flips at once. `error` is the standard error of the mean, `freedom` its degrees of freedom, `clusters` and
-    `design_effect` are those of `Estimate`, `documents` are those behind the clusters, 0 where they are not known.
+    flips at once. Where clusters share questions, it is Student's t-test, not below what flips can reach. `error` is
+    the standard error of the mean, `freedom` its degrees of freedom, `clusters` and `design_effect` are those of
+    `Estimate`, `documents` are those among the clusters, 0 where they are not known.
     Where `generalises` is false, there are too few clusters to say anything about other documents: interval and test
     are about these documents, and questions flip by themselves.
     """
@@ -109,7 +110,10 @@ def paired_differences(
         return [Difference(None, None, None, 0, 0, 0, 0, None)] * matrix.shape[1]
     known = moments(matrix, clusters)
     low, high = interval(matrix, clusters, known, least=-1.0, seed=seed, samples=samples)
-    p_values = sign_flip(clusters.sums(matrix) if clusters.generalise else matrix, seed=seed, flips=flips)
+    if clusters.disjoint or not clusters.generalise:
+        p_values = sign_flip(clusters.sums(matrix) if clusters.generalise else matrix, seed=seed, flips=flips)
+    else:
+        p_values = _t_test(known, clusters.count)
     wins, losses = (matrix > 0).sum(axis=0), (matrix < 0).sum(axis=0)
     return [
         Difference(
@@ -126,10 +130,18 @@ def paired_differences(
             error=float(known.error[column]),
             freedom=float(known.freedom[column]),
             design_effect=None if np.isnan(known.design_effect[column]) else float(known.design_effect[column]),
-            documents=clusters.documents,
+            documents=clusters.documents or 0,
         )
         for column in range(matrix.shape[1])
     ]
+
+
+def _t_test(known: Moments, count: int) -> Floats:
+    """Two-sided p-value of every mean, (m,), by Student's t, at least 2 of the 2**count sign flips of the clusters."""
+    from scipy.special import stdtr
+
+    far = np.divide(np.abs(known.mean), known.error, out=np.full_like(known.mean, np.inf), where=known.error > 0)
+    return np.where(known.mean == 0, 1.0, np.maximum(2 * stdtr(known.freedom, -far), 2.0 ** (1 - count)))
 
 
 def sign_flip(sums: Floats, *, seed: int = 0, flips: int = FLIPS) -> Floats:

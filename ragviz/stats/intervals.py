@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ragviz.core.call import Estimate
 from ragviz.core.errors import UsageError
-from ragviz.stats.clusters import Clusters, Floats, checked
+from ragviz.stats.clusters import Clusters, Floats, checked, numbered
 
 Key = TypeVar("Key")
 
@@ -49,23 +49,29 @@ class Moments:
 def moments(matrix: Floats, clusters: Clusters) -> Moments:
     """Return means and their standard errors; at least one row.
 
-    The mean is that of the questions. Its variance is the jackknife's over clusters (CR3: Bell and McCaffrey 2002), its
-    degrees of freedom are Satterthwaite's by the fourth moment of the clusters' influence, at most the effective number
-    of clusters (n² ÷ Σ size²) − 1: with clusters of equal size and influence, their number − 1. Below `clusters.FEW`
-    clusters it is the variance within the clusters, which says nothing about other documents.
+    The mean is that of the questions. Its variance is the jackknife's over clusters, each left out once with every
+    question that is in it (CR3: Bell and McCaffrey 2002), without what questions in several clusters are counted too
+    often (Cameron, Gelbach and Miller 2011). Its degrees of freedom are Satterthwaite's by the fourth
+    moment of the clusters' influence, at most 1 ÷ Σ w² − 1 by the shares w of the clusters, their sizes ÷ the sum of
+    these: with clusters of equal size and influence, their number − 1. Where nothing can be said about other documents
+    (`Clusters.generalise`), it is the variance within the clusters.
     """
     n, count, sizes = len(matrix), clusters.count, clusters.sizes
     mean = matrix.mean(axis=0)
     alone = ((matrix - mean) ** 2).sum(axis=0) / max(n - 1, 1) / n
     if not clusters.generalise:
-        variance = _within(matrix, clusters)
-        return Moments(mean, np.sqrt(variance), np.full(len(mean), float(n - count)), np.full(len(mean), np.nan))
+        variance, freedom_within = _within(matrix, clusters)
+        return Moments(mean, np.sqrt(variance), np.full(len(mean), freedom_within), np.full(len(mean), np.nan))
     if n == 1:
         return Moments(mean, np.zeros_like(mean), np.ones_like(mean), np.full(len(mean), np.nan))
     influence = (clusters.sums(matrix) - sizes[:, None] * mean) / (1 - sizes / n)[:, None]
     square, fourth = (influence**2).sum(axis=0), (influence**4).sum(axis=0)
     variance = (count - 1) / count * square / n**2
-    most = n**2 / (sizes**2).sum() - 1
+    if not clusters.disjoint:  # a question's own spread is in the sum of each of its clusters
+        more = np.bincount(clusters.rows, minlength=n)[:, None] - 1
+        twice = (more * (matrix - mean) ** 2).sum(axis=0) / n**2
+        variance = np.maximum(variance - twice, np.minimum(variance, alone))
+    most = sizes.sum() ** 2 / (sizes**2).sum() - 1
     uneven = fourth - square**2 / count  # 0 where all clusters have the same influence
     freedom = np.full_like(mean, most)
     np.divide(2 * square**2, uneven, out=freedom, where=uneven > 1e-9 * fourth)
@@ -73,14 +79,20 @@ def moments(matrix: Floats, clusters: Clusters) -> Moments:
     return Moments(mean, np.sqrt(variance), np.clip(np.minimum(freedom, most), 1, None), effect)
 
 
-def _within(matrix: Floats, clusters: Clusters) -> Floats:
-    """Return the variance of the mean when the clusters are given and only their questions vary, (m,)."""
-    sizes = clusters.sizes[:, None]
-    spread = (matrix - (clusters.sums(matrix) / sizes)[clusters.labels]) ** 2
-    squares = clusters.sums(spread)
-    pooled = squares.sum(axis=0) / (len(matrix) - clusters.count)  # also of a cluster of one question
+def _within(matrix: Floats, clusters: Clusters) -> tuple[Floats, float]:
+    """Return the variance of the mean when the clusters are given and only their questions vary, (m,); its freedom.
+
+    Questions of the same clusters vary around their own mean; around that of all, where no two are of the same.
+    """
+    strata = numbered(clusters.labels)
+    if strata.count == len(matrix):
+        strata = numbered(np.zeros(len(matrix), dtype=np.int64))
+    sizes = strata.sizes[:, None]
+    squares = strata.sums((matrix - (strata.sums(matrix) / sizes)[strata.labels]) ** 2)
+    freedom = float(max(len(matrix) - strata.count, 1))
+    pooled = squares.sum(axis=0) / freedom  # also of a cluster of one question
     variances = np.where(sizes > 1, squares / np.maximum(sizes - 1, 1), pooled)
-    return np.asarray((sizes * variances).sum(axis=0) / len(matrix) ** 2)
+    return np.asarray((sizes * variances).sum(axis=0) / len(matrix) ** 2), freedom
 
 
 def estimate(values: ArrayLike, clusters: Clusters | None = None, *, seed: int = 0, samples: int = SAMPLES) -> Estimate:
@@ -123,8 +135,8 @@ def bands(
     questions with the number of clusters for that of questions, or the interval of its logit by Student's t where that
     is closer (Dean and Pagano 2015 compare intervals of rates in clusters). Other columns get the percentiles of
     a bootstrap of whole clusters, widened as Student's t is against the normal distribution (Hesterberg 2015), from
-    `MANY` clusters on; below, Student's t. An interval depends on `seed` and its own column, not on the order of the
-    questions or on what else is measured.
+    `MANY` clusters on that share no question; else Student's t. An interval depends on `seed` and its own column, not
+    on the order of the questions or on what else is measured.
     """
     matrix = finite(values, dimensions=2)
     clusters = checked(clusters, len(matrix))
@@ -151,7 +163,7 @@ def interval(
     """
     reach = quantiles(known.freedom)
     low, high = known.mean - reach * known.error, known.mean + reach * known.error
-    if clusters.count >= MANY:
+    if clusters.count >= MANY and clusters.disjoint:
         low, high = _percentiles(matrix, clusters, known, seed, samples)
     bounded = (matrix.min(axis=0) >= least) & (matrix.max(axis=0) <= 1)
     return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)
@@ -203,7 +215,7 @@ def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats
 
     In clusters, with as many independent questions as there are clusters, where these speak of other documents.
     """
-    count = clusters.count if clusters.generalise else n
+    count = min(clusters.count, n) if clusters.generalise else n
     reach = np.full(len(share), _Z) if clusters.independent else quantiles(known.freedom)
     middle = share + reach**2 / (2 * count)
     half = reach * np.sqrt(share * (1 - share) / count + reach**2 / (4 * count * count))
@@ -245,7 +257,7 @@ def _at(ordered: NDArray[np.float32], place: Floats) -> Floats:
 def resampled_means(
     matrix: Floats, clusters: Clusters, *, seed: int = 0, samples: int = SAMPLES
 ) -> NDArray[np.float32]:
-    """Means of every column, (n, m), over clusters drawn with replacement: (m, samples), to six digits.
+    """Means of every column, (n, m), over clusters drawn with replacement, which share no question: (m, samples).
 
     The clusters of every column are sorted by it, so that the same values have the same means in whatever order they
     come; columns are therefore not resampled together.

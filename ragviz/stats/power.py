@@ -17,7 +17,7 @@ _TOO_MANY = 1_000_000
 class Needed:
     """Questions and documents beyond those there are, which would probably settle a comparison.
 
-    Where the documents behind the clusters are not known, `documents` counts clusters.
+    Where documents are not known, `documents` counts clusters.
     """
 
     questions: int

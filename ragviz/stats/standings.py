@@ -45,7 +45,7 @@ def standings(
 
 def _best(values: Floats, clusters: Clusters, seed: int, samples: int) -> list[float | None]:
     """Return the share of resamples of whole clusters in which each run has the greatest mean; ties are shared."""
-    sums, sizes = clusters.sums(values.T), clusters.sizes
+    sums, sizes = clusters.parts(values.T), clusters.parts(np.ones((clusters.n, 1)))[:, 0]
     best = np.zeros(len(values))
     for counts in resamples(clusters.count, seed, samples):
         means = (counts @ sums) / (counts @ sizes)[:, None]

@@ -15,9 +15,9 @@ def weighted_estimate(values: ArrayLike, weights: ArrayLike, clusters: Clusters 
     """Estimate Σ w·x ÷ Σ w of `values` and `weights`, (n,), with a 95 % interval; all None without values.
 
     The variance is the jackknife's: each cluster is left out once, and the mean taken of the others. The interval is
-    Student's t with W² ÷ Σ W_c² − 1 degrees of freedom, where W_c is the weight of a cluster. Scores within 0 … 1 have
-    ends within it. Where there are too few clusters to speak of other documents, questions are left out instead, and
-    the interval speaks of these documents only.
+    Student's t with (Σ W_c)² ÷ Σ W_c² − 1 degrees of freedom, where W_c is the weight of a cluster. Scores within
+    0 … 1 have ends within it. Where there are too few clusters to speak of other documents, questions are left out
+    instead, and the interval speaks of these documents only.
 
     >>> estimate = weighted_estimate([1, 0, 1], [2, 1, 1])
     >>> estimate.mean, estimate.n
@@ -41,7 +41,7 @@ def weighted_estimate(values: ArrayLike, weights: ArrayLike, clusters: Clusters 
     sums = used.sums(np.column_stack([w * x, w]))
     without = (w @ x - sums[:, 0]) / (total - sums[:, 1])
     variance = (used.count - 1) / used.count * float(((without - mean) ** 2).sum())
-    freedom = np.array([max(total**2 / float((sums[:, 1] ** 2).sum()) - 1, 1.0)])
+    freedom = np.array([max(float(sums[:, 1].sum() ** 2 / (sums[:, 1] ** 2).sum()) - 1, 1.0)])
     reach = float(quantiles(freedom)[0]) * variance**0.5
     low, high = mean - reach, mean + reach
     if x.min() >= 0 and x.max() <= 1:

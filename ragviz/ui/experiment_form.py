@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import streamlit as st
 
 from ragviz.analysis.rules import MINIMUM_EFFECT
-from ragviz.core.configuration import NO_EMBEDDER
+from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Cell, ExperimentRule, Quantity
-from ragviz.core.fields import Field
+from ragviz.core.fields import Field, fields_of
 from ragviz.core.question_set import QuestionSet
 from ragviz.experiments import declaring, estimating, grid
 from ragviz.experiments.conclusion import TITLES
 from ragviz.experiments.estimating import Takes
 from ragviz.experiments.grid import Planned
-from ragviz.metrics.registry import METRICS, label, shown_in, title_of
+from ragviz.metrics.registry import METRICS, OWN, label, shown_in, title_of
 from ragviz.retrieval import rerankers
+from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
 from ragviz.ui.kit import heading, tiles
 
+RUNS_OFFERED = 20
+"""The newest runs that can be the baseline."""
+BASELINE = "What the others are compared with: a run that there is, repeated on these questions, or a cell of the grid."
 AT_FIRST: Mapping[str, Sequence[str]] = {"chunk_size": ("100", "200"), "retriever": ("knn", "bm25", "hybrid")}
-"""What is chosen at first: an experiment that one click starts, with nothing configured."""
+"""What is chosen at first where there is no index; else the choices of the newest index take the place of the first."""
 BLOCKS = {"index": "Index", "retrieve": "Retrieve", "answer": "Answer"}
 """Groups of choices → the blocks of the form."""
 
@@ -47,22 +51,27 @@ def choose(corpus: Corpus, sets: Sequence[QuestionSet]) -> Chosen:
     heading.section("Grid")
     st.caption("Several values of a choice are combined with those of all others. Type a value that is not offered.")
     values: dict[str, list[str]] = {}
-    defaults = grid.defaults(cache.workspace())
+    defaults, at_first = grid.defaults(cache.workspace()), AT_FIRST
+    if built := [info for info in cache.workspace().store.indexes.all(corpus.id) if info.build]:
+        newest = asdict(max(built, key=lambda info: info.created).config)
+        own = {name: (str(newest[name]),) for name in fields_of(IndexConfig) if name in defaults}
+        at_first = {name: value for name, value in own.items() if value != (defaults[name],)}
+        at_first["retriever"] = AT_FIRST["retriever"]
     for group, block in BLOCKS.items():
         fields = [field for field in grid.axes().values() if field.group == group]
         opened = any(f"{field.name}s" in st.query_params for field in fields) or group != "answer"
         with st.expander(block, expanded=opened, key=f"grid-{block}"), st.grid(2, min_column_width=180):
             for field in fields:
                 draw = _lines if field.many_lines else _values
-                values[field.name] = draw(field, defaults[field.name])
+                values[field.name] = draw(field, defaults[field.name], at_first.get(field.name, ()))
     split = _side(question_set)
     metrics = ("all",) if any(value != "none" for value in values["answerer"]) else ()
     picks = grid.crossed(values)
     planned = grid.planned(cache.workspace(), question_set, picks, split=split, metrics=metrics)
-    return Chosen(question_set, planned, _rule(planned), split)
+    return Chosen(question_set, *_rule(corpus, question_set, planned), split)
 
 
-def _values(field: Field, default: str) -> list[str]:
+def _values(field: Field, default: str, at_first: Sequence[str]) -> list[str]:
     """Draw the choice of several values of an axis, which the address keeps; without one, `default` is taken."""
     settings = cache.workspace().settings
     configured: dict[str, Sequence[str]] = {
@@ -72,19 +81,19 @@ def _values(field: Field, default: str) -> list[str]:
     known = [each for each in field.known() if settings.model_configured or (field.name, each) != ("answerer", "model")]
     named = [part for part in st.query_params.get(f"{field.name}s", "").split(",") if part]
     closed = bool(known) and not field.colon
-    offered = [*(configured.get(field.name) or map(str, field.examples) or known)]
+    offered = [*at_first, *(configured.get(field.name) or map(str, field.examples) or known)]
     return address.choose_several(
         field.label,
         known if closed else list(dict.fromkeys([*offered, *named])),
         f"{field.name}s",
-        default=AT_FIRST.get(field.name, ()),
+        default=at_first,
         noun="value",
         accept_new_options=not closed,
         placeholder=f"default: {default}" if default else "default",
     )
 
 
-def _lines(field: Field, _default: str) -> list[str]:
+def _lines(field: Field, _default: str, _at_first: Sequence[str]) -> list[str]:
     """Draw the field of a text, whose lines are the values; they may hold commas."""
     lines = st.text_area(
         field.label, key=f"experiment-{field.name}", placeholder="default: none", height=68,
@@ -114,18 +123,23 @@ def _side(question_set: QuestionSet) -> str:
     return "validation"
 
 
-def _rule(planned: Planned) -> ExperimentRule:
-    """Draw the rule, and return it."""
+def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[Planned, ExperimentRule]:
+    """Draw the rule, and return it, with the cells and the baseline's, which may be the configuration of a run."""
     heading.section("Rule")
     st.caption("Declared before the first result, and not changed after it.")
-    k = planned.cells[0].run.k
+    runs = experiment_verbs.repeatable(cache.workspace(), corpus.id)[:RUNS_OFFERED]
+    cells = [cell.name for cell in planned.cells]
+    offered = list(dict.fromkeys([*(run.name for run in runs), *cells]))
+    picked = address.choose("Baseline", offered, "baseline", help=BASELINE) or ""
+    planned, baseline = experiment_verbs.with_baseline(cache.workspace(), "", question_set, planned, picked)
+    ks: list[int | str] = sorted({cell.run.k for cell in planned.cells})
+    ks = [OWN, *ks] if len(ks) > 1 else ks
     named = [name for name in planned.cells[0].run.metrics if name != "none"]
     measured = [name for name in named if all(name in c.run.metrics for c in planned.cells)]
-    ranking = [label(name, k) for name in [*shown_in("row"), *METRICS] if name in METRICS]
+    ranking = [label(name, k) for k in ks for name in [*shown_in("row"), *METRICS] if name in METRICS]
     metrics = list(dict.fromkeys([*ranking, *measured]))
     with st.grid(3, min_column_width=180):
-        baseline = address.choose("Baseline", [cell.name for cell in planned.cells], "baseline")
-        default = label("recall", k)
+        default = label("recall", ks[0])
         primary = address.choose("Primary metric", metrics, "primary", default=default, format_func=title_of)
         effect = st.number_input(
             "Smallest difference", 0.001, 0.5, MINIMUM_EFFECT, step=0.01, format="%.3f", key="experiment-effect",
@@ -139,8 +153,8 @@ def _rule(planned: Planned) -> ExperimentRule:
                 most = st.text_input(_guarded(quantity), key=f"guardrail-{quantity}", placeholder="none", max_chars=20)
                 if most.strip():
                     guardrails.append(declaring.read_guardrail(f"{quantity}={most}"))
-    return declaring.rule_of(
-        planned, primary=primary or "", minimum_effect=float(effect), baseline=baseline or "", guardrails=guardrails
+    return planned, declaring.rule_of(
+        planned, primary=primary or "", minimum_effect=float(effect), baseline=baseline, guardrails=guardrails
     )
 
 
