@@ -286,6 +286,8 @@ def test_quarantine_and_release_are_a_version_each_and_bring_the_status_back(wor
     assert states[third.id][:2] == ("proposed", "")
     with pytest.raises(UsageError, match="There is no check 'copied'"):
         quarantine.quarantine(workspace, asked, "copied", ids)
+    with pytest.raises(UsageError, match="never cut by its outcomes"):
+        quarantine.quarantine(workspace, asked, "separates-nothing", ids)
 
 
 def test_on_the_command_line(workspace_with_set, command_line, monkeypatch):

@@ -51,8 +51,8 @@ def test_every_part_is_tested_and_its_p_value_adjusted_for_their_number():
     assert (b.difference.p_value, b.verdict) == (1.0, "equal")
     assert english.difference is not None
     assert (english.n, english.clusters, english.other) == (8, 2, 0.75)
-    assert english.difference.p_value == pytest.approx(2 / 2**6), "the two ties flip into themselves"
-    assert [each.p_adjusted for each in (a, b, english)] == pytest.approx(benjamini_hochberg([1 / 32, 1.0, 1 / 32]))
+    assert english.difference.p_value == pytest.approx(2 / 2**8), "of these two documents, nothing varies"
+    assert [each.p_adjusted for each in (a, b, english)] == pytest.approx(benjamini_hochberg([1 / 32, 1.0, 1 / 128]))
     assert a.p_adjusted == pytest.approx(3 / 64), "the second smallest of three: 1/32 · 3 ÷ 2"
     assert (a.verdict, english.verdict) == ("better", "better")
     assert (chinese.n, chinese.difference, chinese.verdict, chinese.p_adjusted) == (4, None, None, None)

@@ -15,7 +15,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.rules import ALPHA, Rule, Verdict, checked_effect, direction, verdict_of
+from ragviz.analysis.rules import Rule, Verdict, checked_effect, direction, verdict_of
 from ragviz.analysis.scope import few_notes
 from ragviz.analysis.sides import (
     Measured,
@@ -36,7 +36,7 @@ from ragviz.questions import without_model
 from ragviz.stats import power
 from ragviz.stats.clusters import Clusters, clusters_of
 from ragviz.stats.corrections import benjamini_hochberg, holm
-from ragviz.stats.differences import Difference, paired_differences
+from ragviz.stats.differences import ALPHA, Difference, corrected, paired_differences
 from ragviz.stats.intervals import estimates
 from ragviz.stats.missing import Missing, missing
 from ragviz.stats.standings import Standing, standings
@@ -222,10 +222,10 @@ def compare(
 
     With the `documents` that hold the evidence of each question, by question id, questions about the same documents are
     clustered; `generators` names what made each question, by question id, for the note on questions made without a
-    model. `primary` is the metric that decides, by its label or its name without k (default: the first of the headline;
-    "recall@own" is of each run's own k), `minimum_effect` the smallest difference that matters. Runs that share no
-    question with known gold chunks, as imported ones, are compared by their answers: `metrics` and `values` are then
-    empty.
+    model. `primary` is the metric that decides, by its label or its name without k (default: the first of the headline
+    in which the runs differ; "recall@own" is of each run's own k), `minimum_effect` the smallest difference that
+    matters. Runs that share no question with known gold chunks, as imported ones, are compared by their answers:
+    `metrics` and `values` are then empty.
 
     Raises:
         UsageError: fewer than two runs, no question that all of them have, a `k` past their depth, or a
@@ -251,7 +251,7 @@ def compare(
     names = [side.name for side in sides]
     clusters = clustered.of(ids)
     paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
-    rule = _rule(primary, minimum_effect, k, list(values), list(answers))
+    rule = _rule(primary, minimum_effect, k, values, list(answers))
     metrics = _rows(paired | answers, scored, names, rule, seed)
     lacking = {name: [scored.missing(name, run, seed) for run in range(1, len(sides))] for name in answers}
     return Comparison(
@@ -318,15 +318,22 @@ class AnswerScores:
         lacking = np.isnan(baseline).any() or np.isnan(other).any()
         clusters = self._clustered.of(tuple(ids[row] for row in rows)) if lacking else None
         metric = REGISTRY.get(name)
-        return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0), seed=seed)
+        return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0))
 
 
-def _rule(primary: str, minimum_effect: float | None, k: int, rankings: Sequence[str], answers: Sequence[str]) -> Rule:
-    """Return the rule with the label of its primary metric, which has to be measured."""
+def _rule(
+    primary: str, minimum_effect: float | None, k: int, rankings: Mapping[str, Floats], answers: Sequence[str]
+) -> Rule:
+    """Return the rule with the label of its primary metric, which has to be measured.
+
+    By default the first of the headline in which the runs can differ: rankings that are equal decide nothing.
+    """
     name = label(primary, k) if primary in METRICS else primary
     if name and name not in (*rankings, *answers):
         raise NotFoundError(f"'{primary}' is not compared; there are {', '.join((*rankings, *answers))}.")
-    default = next(iter(_headline(k, rankings, answers)), "")
+    offered = _headline(k, list(rankings), answers)
+    differs = [name for name in offered if name in answers or (rankings[name] != rankings[name][0]).any()]
+    default = next(iter([*differs, *offered]), "")
     return Rule(name or default, checked_effect(minimum_effect), declared=bool(name))
 
 
@@ -489,7 +496,7 @@ def _differences(pairs: Mapping[Key, Paired], seed: int) -> list[tuple[Key, Diff
     first = 0  # number of the first test over these questions
     for keys in _by_questions(pairs):
         matrix = np.column_stack([_difference(pairs[key]) for key in keys])
-        differences = paired_differences(matrix, pairs[keys[0]].clusters, seed=seed)
+        differences = paired_differences(matrix, pairs[keys[0]].clusters)
         numbers = [first + number for number in _tests(matrix)]
         found += zip(keys, differences, numbers, strict=True)
         first = max(numbers) + 1
@@ -524,7 +531,7 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
         NotFoundError: `primary` is not measured in all runs.
 
     """
-    rule = _rule(primary, minimum_effect, comparison.k, list(comparison.metrics), list(comparison.answers))
+    rule = _rule(primary, minimum_effect, comparison.k, comparison.values, list(comparison.answers))
     tests = [
         _Test(name, delta.run, delta.difference, delta.test)
         for name, row in comparison.rows.items()
@@ -549,11 +556,12 @@ def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_b
     margins = [rule.margin(test.label) for test in tests]
     equivalent = [test.difference.equivalent(margin) for test, margin in zip(tests, margins, strict=True)]
     # margins differ from metric to metric, so that here every metric is a test of its own
-    corrected = iter(correct([p for p in equivalent if p is not None]))
+    equivalences = iter(correct([p for p in equivalent if p is not None]))
     deltas = []
     for test, margin, known in zip(tests, margins, equivalent, strict=True):
-        p, difference = p_values[test.number], test.difference
-        p_equivalent = None if known is None else next(corrected)
+        p = p_values[test.number]
+        difference = corrected(test.difference, p, len(raw), margin / rule.minimum_effect)
+        p_equivalent = None if known is None else next(equivalences)
         deltas.append(
             Delta(
                 run=test.run,

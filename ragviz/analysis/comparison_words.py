@@ -77,7 +77,7 @@ def verdict(comparison: Comparison, metric: str) -> str:
         these = [delta for delta in deltas if delta.verdict == name]
         if not these:
             continue
-        verb = f"{'is' if len(these) == 1 else 'are'} {name}"
+        verb = f"{'is' if len(these) == 1 else 'are'} {name}{_here(these[0])}"
         if name in ("better", "worse") and len(these) <= _NAMED:
             parts.append(f"{', '.join(f'{d.run} {difference_words(d.difference)}' for d in these)} {verb}")
         else:
@@ -106,8 +106,15 @@ def clause(baseline: str, metric: str, delta: Delta) -> str:
     if delta.verdict == "undecided":
         return f"{delta.run} against {baseline} on {name}: {words}, undecided{needed_words(delta)}"
     if delta.verdict == "equivalent":
-        return f"{delta.run} is equivalent to {baseline} on {name} within ±{delta.margin:g}: {words}"
-    return f"{delta.run} {'beats' if delta.verdict == 'better' else 'trails'} {baseline} on {name}: {words}"
+        return f"{delta.run} is equivalent to {baseline} on {name} within ±{delta.margin:g}{_here(delta)}: {words}"
+    return (
+        f"{delta.run} {'beats' if delta.verdict == 'better' else 'trails'} {baseline} on {name}{_here(delta)}: {words}"
+    )
+
+
+def _here(delta: Delta) -> str:
+    """Say that a verdict speaks of no other documents."""
+    return "" if delta.difference.generalises else ", on these documents"
 
 
 def needed_words(delta: Delta) -> str:
@@ -130,8 +137,8 @@ def rule_words(comparison: Comparison) -> str:
     effect = f" (design effect {max(effects):.1f})" if effects and not clusters.independent else ""
     chosen = "declared" if rule.declared else "the default"
     return (
-        f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, equivalent within "
-        f"±{rule.margin(rule.primary):g}. All other metrics are exploratory (Benjamini-Hochberg). "
+        f"Primary metric: {title_of(rule.primary)} ({chosen}), Holm's correction over the runs, in the intervals too, "
+        f"equivalent within ±{rule.margin(rule.primary):g}. All other metrics are exploratory (Benjamini-Hochberg). "
         f"{cluster_words(clusters)}{effect}."
     )
 

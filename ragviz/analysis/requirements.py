@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ragviz.analysis.rules import ALPHA, direction
+from ragviz.analysis.rules import direction
 from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import METRICS, REGISTRY, label, title_of
 from ragviz.stats.clusters import FEW
-from ragviz.stats.differences import Difference
+from ragviz.stats.differences import ALPHA, Difference
 
 Undecided = Literal["estimate", "pass", "fail"]
 """How an interval that holds the limit counts: by the estimate alone, as passed, or as failed."""
@@ -153,7 +153,7 @@ def no_worse(
     """Check that a run is not worse than its baseline by more than `share` of the metric's range.
 
     Met when the whole 95 % interval of the paired difference is above that loss (non-inferiority), not met when all of
-    it is below. An interval of no width counts only where every question is equal, or the sign-flip test agrees.
+    it is below. An interval of no width counts only where every question is equal, or the test agrees.
     """
     margin = margin_of(metric, share)
     sign = direction(metric)

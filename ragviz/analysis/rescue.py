@@ -79,9 +79,7 @@ class Rescue:
     rows: tuple[Row, ...]
 
 
-def rescue(
-    ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Clusters | None = None, *, seed: int = 0
-) -> Rescue:
+def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Clusters | None = None) -> Rescue:
     """Compare what a run finds among its first `k` chunks, by its `ranks` (n,), with what it would find.
 
     A question is lost when the rank by which a chunk of every passage that it needs has come is 0 or above k.
@@ -107,7 +105,7 @@ def rescue(
         return Rescue(k, lost, lost, ())
     after = np.column_stack([found(replay.ranks, replay.k) for replay in replays])
     rescued, broken = after & lost[:, np.newaxis], ~after & ~lost[:, np.newaxis]
-    shares = paired_differences(rescued.astype(np.float64) - broken, clusters, seed=seed)
+    shares = paired_differences(rescued.astype(np.float64) - broken, clusters)
     rows = [Row(replay, rescued[:, column], broken[:, column], shares[column]) for column, replay in enumerate(replays)]
     return Rescue(k, lost, lost & ~after.any(axis=1), tuple(sorted(rows, key=order)))
 

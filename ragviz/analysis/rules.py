@@ -7,10 +7,7 @@ from typing import Literal
 
 from ragviz.core.errors import UsageError
 from ragviz.metrics.registry import REGISTRY
-from ragviz.stats.differences import Difference
-
-ALPHA = 0.05
-"""Adjusted p-values up to this are significant."""
+from ragviz.stats.differences import ALPHA, Difference
 
 MINIMUM_EFFECT = 0.02
 """The smallest difference that matters unless another is declared, as a share of the metric's range."""

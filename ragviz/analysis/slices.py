@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from ragviz.analysis.compare import Paired
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.analysis.rules import ALPHA, Rule, Verdict, verdict_of
+from ragviz.analysis.rules import Rule, Verdict, verdict_of
 from ragviz.core.question import Question
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.stats.clusters import FEW
 from ragviz.stats.corrections import benjamini_hochberg
-from ragviz.stats.differences import Difference, paired_differences
+from ragviz.stats.differences import ALPHA, Difference, corrected, paired_differences
 from ragviz.text import language
 from ragviz.text.word_changes import word_count
 
@@ -118,12 +118,12 @@ def parts_of(questions: Sequence[Question], documents: Mapping[str, Sequence[str
     return parts + [part for by, (numbers, unit) in lengths.items() for part in _by_length(by, numbers, unit)]
 
 
-def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str, *, seed: int = 0) -> Slices:
+def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slices:
     """Compare the second run of a pair with the first in every part, by one metric.
 
     `parts` divide the questions of `pair`, in their order; those without questions are left out.
     """
-    measured = [_measured(part, pair, seed) for part in parts if len(part.rows)]
+    measured = [_measured(part, pair) for part in parts if len(part.rows)]
     order = {by: place for place, by in enumerate(DIMENSIONS)}
     measured.sort(key=lambda each: (each.difference is None, order[each.part.by]))
     large = [each for each in measured if each.difference is not None]
@@ -209,14 +209,14 @@ def _by_length(by: str, lengths: Sequence[int | None], unit: str) -> list[Part]:
     return parts if len(parts) > 1 else []
 
 
-def _measured(part: Part, pair: Paired, seed: int) -> Slice:
+def _measured(part: Part, pair: Paired) -> Slice:
     values, clusters = pair.values[:, part.rows], pair.clusters.take(part.rows)  # type: ignore[arg-type]
     means = values.mean(axis=1)
     found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[1]))
     if len(part.rows) < SMALL:
         return found
     difference = values[1] - values[0]
-    [measured] = paired_differences(np.where(np.abs(difference) < 1e-12, 0.0, difference)[:, None], clusters, seed=seed)
+    [measured] = paired_differences(np.where(np.abs(difference) < 1e-12, 0.0, difference)[:, None], clusters)
     return replace(found, difference=measured)
 
 
@@ -225,9 +225,10 @@ def _adjusted(slices: Sequence[Slice], rule: Rule, metric: str) -> list[Slice]:
     differences = [each.difference for each in slices if each.difference is not None]
     p_values = benjamini_hochberg([difference.p_value or 0.0 for difference in differences])
     equivalent = [difference.equivalent(rule.margin(metric)) for difference in differences]
-    corrected = iter(benjamini_hochberg([p for p in equivalent if p is not None]))
+    equivalences = iter(benjamini_hochberg([p for p in equivalent if p is not None]))
     adjusted = []
     for each, difference, p, p_equal in zip(slices, differences, p_values, equivalent, strict=True):
-        verdict = verdict_of(metric, difference, p, None if p_equal is None else next(corrected))
-        adjusted.append(replace(each, p_adjusted=p, verdict=verdict))
+        verdict = verdict_of(metric, difference, p, None if p_equal is None else next(equivalences))
+        shown = corrected(difference, p, len(differences), rule.margin(metric) / rule.minimum_effect)
+        adjusted.append(replace(each, difference=shown, p_adjusted=p, verdict=verdict))
     return adjusted

@@ -150,7 +150,7 @@ def effects(
     before = intervals.estimates({name: own[name] for name in names}, clusters, seed=seed)
     after = intervals.estimates({name: other[name] for name in names}, clusters, seed=seed)
     moved = np.column_stack([other[name] - own[name] for name in names])
-    paired = paired_differences(moved, clusters, seed=seed, flips=0)  # no test is made of what is being tried
+    paired = paired_differences(moved, clusters)
     return {
         name: Effect(
             before[name],

@@ -125,7 +125,10 @@ def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: st
     rows = []
     for row in body["checks"]:
         count, changed = f"{row['found']:,}", effects.all_words(newest[row["check"]])
-        count, changed = ("?", "not known") if row["unknown"] else (count, changed)
+        if row["unknown"]:
+            count, changed = "?", "not known"
+        elif set_checks.CHECKS[row["check"]].of_outcomes:
+            changed = "–"
         rows.append((row["check"], row["title"], count, changed, len(row["quarantined"]) or ""))
     whole = newest[body["checks"][0]["check"]]
     title = f"{effects.heads(whole)}; without them" if whole else "headline score"

@@ -117,7 +117,6 @@ def conclude(
     notes += breach_words(breaches)
     if of_gold := sorted(bounds & set(deltas)):
         notes.append(f"Answered from the gold chunks, which no retriever knows, and never chosen: {_listed(of_gold)}.")
-    notes += _alone_words(deltas)
     undecided = [name for name in allowed if deltas[name].verdict == "undecided"]
     decision: Decision
     if not final:
@@ -203,17 +202,6 @@ def amount_words(quantity: Quantity, amount: float) -> str:
     ('1,203', '12.5 %')
     """
     return f"{100 * amount:.3g} %" if quantity == "refusals" else ties.amount_words(quantity, amount)
-
-
-def _alone_words(deltas: Mapping[str, Delta]) -> list[str]:
-    """Say which differences are undecided though their own interval excludes 0: all are tested together."""
-    names = [name for name, delta in deltas.items() if delta.verdict == "undecided" and delta.difference.excludes_0]
-    if not names:
-        return []
-    one = len(names) == 1
-    alone = f"{_listed(names)}: {'its interval alone excludes' if one else 'their intervals alone exclude'} 0"
-    tests = len({delta.test for delta in deltas.values()})  # equal differences are one
-    return [f"{alone}, but not after Holm's correction over {tests:,} different comparisons."]
 
 
 def _without_result(experiment: Experiment) -> list[str]:

@@ -35,7 +35,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of a question set: what it is, how it is computed (with thresholds), what it reads, its function."""
+    """A check of a question set: what it is, how it is computed (with thresholds), what it reads, its function.
+
+    `of_outcomes`: it tells what runs did with the questions. A set is never cut by that, so its questions stay.
+    """
 
     key: str
     title: str
@@ -43,3 +46,4 @@ class Check:
     how: str
     needs: tuple[Need, ...]
     find: Callable[[Material], Found]
+    of_outcomes: bool = False

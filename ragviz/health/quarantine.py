@@ -47,10 +47,14 @@ def quarantine(
     Those that are rejected, or in quarantine already, stay as they are.
 
     Raises:
-        UsageError: there is no such check.
+        UsageError: there is no such check, or it tells what runs did.
 
     """
     reason, wanted = reason_of(check), set(ids)
+    if CHECKS[check].of_outcomes:
+        raise UsageError(
+            f"“{CHECKS[check].title}” tells what runs did with the questions: a set is never cut by its outcomes."
+        )
     chosen = [q for q in workspace.store.questions.all(question_set.id) if q.id in wanted and q.asked]
     changed = [replace(question, status="quarantined", reason=reason) for question in chosen]
     if changed:

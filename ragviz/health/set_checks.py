@@ -75,11 +75,12 @@ _ALL = (
     Check(
         "separates-nothing",
         "Found by every run or by none",
-        "It separates no run from another: it costs calls, and adds to no difference.",
+        "It separates none of these runs from another. It stays: what others find of it is not known.",
         "The evidence is among the first k of all runs of the set, or of none: at least "
         f"{outcome_checks.LEAST_RUNS} runs that rank in different ways.",
         ("two runs",),
         outcome_checks.separates_nothing,
+        of_outcomes=True,
     ),
     Check(
         "unbalanced",

@@ -20,11 +20,10 @@ METHOD = (
     "six documents nothing can be said of others, and intervals are for further questions on these."
 )
 COMPARED = (
-    "Differences are paired by question; their p-values are those of a sign-flip test by cluster, "
-    "of Student's t where questions are in several. The primary metric "
-    "decides, corrected over the runs (Holm); all others are exploratory (Benjamini and Hochberg). A run is better or "
-    "worse when its difference is significant at 5 %, equivalent when two one-sided tests place it within the smallest "
-    "difference that matters, and otherwise undecided."
+    "Differences are paired by question; their intervals and p-values are Student's t on one error. The primary metric "
+    "decides, corrected over the runs (Holm), in its intervals too; all others are exploratory (Benjamini and "
+    "Hochberg). A run is better or worse when its difference is significant at 5 %, equivalent when two one-sided "
+    "tests place it within the smallest difference that matters, and otherwise undecided."
 )
 
 

@@ -135,8 +135,6 @@ def _summary(decided: Decided) -> Html:
         "equal": "The two do the same on every question",
         "undecided": "These questions cannot tell whether the change helps",
     }[delta.verdict]
-    if delta.verdict == "undecided" and d.excludes_0:
-        sure += ": this interval alone excludes 0, but several changes were tested, and one of them may do so by chance"
     scope = (
         "documents like these" if d.generalises else "further questions on these documents, and says nothing of others"
     )

@@ -317,7 +317,7 @@ def rescue(columns: Columns, k: int) -> rescuing.Rescue:
     for change in columns.changes.changes:
         if change.key in columns.known and k <= max([run.config.depth for run in change.runs], default=depth):
             replays.append(_replay(change.key, change.kind, columns.known[change.key], k, budget))
-    return rescuing.rescue(own.within(budget), k, replays, own.clusters, seed=columns.run.config.seed)
+    return rescuing.rescue(own.within(budget), k, replays, own.clusters)
 
 
 def truncated(columns: Columns, k: int) -> int:

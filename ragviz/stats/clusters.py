@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FEW = 6
-"""Below this many documents nothing is said about others: 5 clusters cannot reach p < 0.05 by sign flips."""
+"""Below this many documents nothing is said about others."""
 
 
 @dataclass(frozen=True, eq=False)

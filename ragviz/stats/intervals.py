@@ -169,7 +169,7 @@ def interval(
     return np.where(bounded, np.maximum(low, least), low), np.where(bounded, np.minimum(high, 1.0), high)
 
 
-def quantiles(freedom: Floats, level: float = _LEVEL) -> Floats:
+def quantiles(freedom: Floats, level: float | Floats = _LEVEL) -> Floats:
     """Student's t at `level` for degrees of freedom, (m,)."""
     from scipy.special import stdtrit
 

@@ -16,7 +16,7 @@ class Missing:
     """Of n questions that both sides were asked: how many lack a score on the baseline, on the other side, on both.
 
     `low` and `high` bound the mean difference over all n: the missing scores of the other side the least and those of
-    the baseline the greatest that the metric allows, and the other way round. `p_value` is that of the sign-flip test
+    the baseline the greatest that the metric allows, and the other way round. `p_value` is that of the test
     that both sides lack scores equally often.
     """
 
@@ -35,7 +35,6 @@ def missing(
     clusters: Clusters | None = None,
     *,
     limits: tuple[float, float] = (0.0, 1.0),
-    seed: int = 0,
 ) -> Missing | None:
     """Describe missing scores, NaN in `baseline` or `other`, shape (n,) each; None when every question has both.
 
@@ -48,7 +47,7 @@ def missing(
     least, greatest = limits
     low = np.where(lacks[1], least, other) - np.where(lacks[0], greatest, baseline)
     high = np.where(lacks[1], greatest, other) - np.where(lacks[0], least, baseline)
-    alike = paired_difference(lacks[0].astype(float), lacks[1].astype(float), clusters, seed=seed)
+    alike = paired_difference(lacks[0].astype(float), lacks[1].astype(float), clusters)
     return Missing(
         n=len(baseline),
         baseline=int((lacks[0] & ~lacks[1]).sum()),

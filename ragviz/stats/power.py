@@ -39,16 +39,14 @@ def needed(
 
     It is settled by a difference shown at `alpha` ÷ `tests`, or by equivalence within ± `margin` at the same level (two
     one-sided tests), whichever takes less; `tests` is the number of comparisons that are corrected together. Normal
-    approximation; a difference also needs as many clusters as can reach that level by sign flips. Further documents are
-    as large and as different as those there are; where `difference` says nothing about other documents, further
-    questions are about these. None when the spread is unknown, or when it would take `_TOO_MANY` times as many.
+    approximation. Further documents are as large and as different as those there are; where `difference` says nothing
+    about other documents, further questions are about these. None when the spread is unknown, or when it would take
+    `_TOO_MANY` times as many.
     """
     if difference.mean is None or difference.error <= 0:
         return None
     level, mean = alpha / tests, abs(difference.mean)
     shown = (_reach(power, level) * difference.error / mean) ** 2 if mean > 1e-12 else math.inf
-    if difference.generalises:  # of G clusters, 2 of 2**G flips are at least as far
-        shown = max(shown, math.ceil(1 - math.log2(level)) / difference.clusters)
     times = min(shown, _times_equivalent(mean / difference.error, margin / difference.error, power, level))
     if times > _TOO_MANY:
         return None

@@ -238,9 +238,9 @@ def _power_words(delta: Delta) -> str:
     if delta.verdict != "undecided" or delta.detectable is None:
         return ""
     words = f" These questions detect a true difference of {delta.detectable:.2f} with 80 % power."
-    if delta.difference.excludes_0:
-        words += (
-            " The interval of this difference alone excludes 0, but its p-value, corrected for all tests, does not."
+    if delta.difference.alone is not None:
+        words += " Not corrected for the other comparisons, the interval would be [{:+.2f}, {:+.2f}].".format(
+            *delta.difference.alone
         )
     return words
 

@@ -197,10 +197,10 @@ def _row(
     with count:
         st.markdown("?" if found.unknown else f"**{len(ids) + aside:,}**" if ids or aside else "0")
     with changed:
-        told = effects.all_words(measured) if measured else "–"
+        told = effects.all_words(measured) if measured and not check.of_outcomes else "–"
         st.markdown(plain("click to see how to know it" if found.unknown else told))
     with action, st.container(horizontal=True, gap="xsmall"):
-        if ids:
+        if ids and not check.of_outcomes:
             _quarantine_button(question_set, key, ids)
         if held:
             _release_button(question_set, key, len(held))
