@@ -120,9 +120,9 @@ def test_what_the_gate_says_of_a_planted_fault_is_what_it_says_of_such_runs(fort
     assert verdicts[-1] is True
 
 
-def test_a_comparison_calls_six_losses_of_forty_worse_and_five_not(forty):
-    """By sign flips p = 2/2**6 = 0.031 and 2/2**5 = 0.063."""
-    columns = np.array([[-1.0 * (place < 5), -1.0 * (place < 6), 1.0 * (place < 6)] for place in range(N)])
+def test_a_comparison_calls_five_losses_of_forty_worse_and_four_not(forty):
+    """Student's t of 40 differences of which four or five are −1, with the degrees of freedom of so few."""
+    columns = np.array([[-1.0 * (place < 4), -1.0 * (place < 5), 1.0 * (place < 5)] for place in range(N)])
     worse, _ = drill.decided(columns, independent_clusters(N), "recall@1")
     assert worse == [False, True, False]
 
