@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
-from ragviz.core.errors import UsageError
+from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.questions.interchange import read_questions, write_questions
@@ -278,3 +278,59 @@ def test_a_set_of_spans_has_the_quotes_that_were_written_for_it():
         assert [(stems[s.document_id], s.text) for [s] in question.evidence] == [
             (row["document"], quote) for quote in row["quotes"]
         ]
+
+
+# Tables that people bring
+
+HEAD = "question,answer,document,quote\n"
+GOOD = "What is lent?,maps,rules/desk.md,maps for 21 days\n"
+
+
+def test_a_quotation_mark_that_is_not_closed_swallows_no_other_row():
+    """Row 4 opens one; the next marks stand far below, in a cell over two lines that is read whole."""
+    rows = [GOOD.replace("What", f"What {n}") for n in range(30)]
+    rows[2] = '"What is lent,maps,rules/desk.md,maps for 21 days\n'
+    rows[20] = '"Which maps\nare red?",red,rules/desk.md,Maps are red\n'
+    rows[25] = 'What is a 5" map?,red,rules/desk.md,Maps are red\n'
+    read = read_questions((HEAD + "".join(rows)).encode(), "q.csv", DOCUMENTS)
+    assert len(read.questions) == 29
+    assert list(read.problems) == [4]
+    assert 'quotation mark that is not closed: “"What is lent,maps' in read.problems[4]
+    assert {"Which maps\nare red?", 'What is a 5" map?'} <= {question.text for question in read.questions}
+
+
+@pytest.mark.parametrize("delimiter", [";", "|"])
+def test_the_delimiter_may_be_named_in_the_first_line(delimiter):
+    text = f"sep={delimiter}\n{HEAD}{GOOD}".replace(",", delimiter)
+    assert read_questions(text.encode(), "q.csv", DOCUMENTS).questions[0].answer == "maps"
+
+
+@pytest.mark.parametrize("said", ["nan", "NaN", "None", "null", ""])
+def test_what_programs_write_for_nothing_is_no_reference(said):
+    assert one(answer=said, document="desk", quote="Maps are red").answer == ""
+    assert "neither a reference answer nor evidence" in one(answer=said)
+
+
+@pytest.mark.parametrize("said", ["I don't know.", "The answer is not present in the context", "文中没有提到。"])
+def test_a_reference_that_abstains_makes_a_question_unanswerable(said):
+    assert one(answer=said).kind == "unanswerable"
+    assert "names evidence" in one(answer=said, document="desk", quote="Maps are red")
+    assert one(answer="No, maps are green.").kind == "reference"
+
+
+def test_excel_and_parquet_are_read_by_the_rows_of_their_table(tmp_path):
+    import pandas as pd
+
+    from ragviz.questions.formats.files import from_bytes, from_paths
+
+    rows = [("Which?", "red", "desk", "Maps are red"), (None, "x", "desk", None)]
+    frame = pd.DataFrame(rows, columns=HEAD.strip().split(","))
+    path = tmp_path / "q.parquet"
+    frame.to_parquet(path)
+    for [file] in (from_paths([("q.parquet", path)]), from_bytes("q.parquet", path.read_bytes())):
+        read = read_questions(file.data(), file.name, DOCUMENTS)
+        [question] = read.questions
+        assert (question.text, question.answer, question.evidence) == ("Which?", "red", ((span("Maps are red"),),))
+        assert read.problems == {3: "has no question"}
+    with pytest.raises(InputError, match=r"'q\.xlsx' is a damaged Excel file"):
+        from_bytes("q.xlsx", b"PK\3\4 no workbook")

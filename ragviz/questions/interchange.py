@@ -20,8 +20,8 @@ that of a question without an answer is what it was made from, not its evidence.
 its row as one without evidence, told.
 
 A row with none of them, or with a document only, and with an answer, is "reference
-only": where its answer stands is not known. One with neither evidence nor answer is unanswerable, and so is one that
-says so: in a column of `MARKS`, as its `kind`, or by an answer that is one of `NO_ANSWERS`.
+only": where its answer stands is not known. One with neither evidence nor answer is refused, unless it says that it is
+unanswerable: in a column of `MARKS`, as its `kind`, or by an answer that is one of `NO_ANSWERS` or abstains.
 
 The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
 read as a system's answer. Columns of other names are reported, and not kept.
@@ -49,6 +49,7 @@ from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionSta
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
 from ragviz.documents import encoding
+from ragviz.judging import checks
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
@@ -74,6 +75,10 @@ MARKS |= {"is_answerable": False, "has_answer": False}
 """Columns that say whether the documents answer the question, and the value of each that says they do not."""
 NO_ANSWERS = ("unanswerable", "not answerable", "no answer", "n/a", "无法推断", "无法回答", "不可回答", "无答案")
 """Reference answers that say that there is none, in any case, with any punctuation around them."""
+NOTHING = ("nan", "none", "null", "<na>", "nat")
+"""What programs write for a value that is missing: no reference answer."""
+LONGEST_REFUSAL = 120
+"""Characters of a reference that says that there is no answer, at most."""
 SIDE_WORDS: Mapping[str, Side | Literal[""]] = {
     "": "", "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation", "test": "test",
 }  # fmt: skip
@@ -95,6 +100,8 @@ _PLACES = (
     "relevance",
 )
 _KNOWN = {*COLUMNS, *_PLACES, *PASSAGES, *ANSWERS, *MARKS, "question_type", "format"}
+MOST_LINES = 10_000
+"""Lines of one row of a CSV file, at most."""
 _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
 
@@ -152,13 +159,12 @@ class Imported:
     @property
     def unanswerable(self) -> str:
         """Say how many questions were taken as unanswerable, and why; "" when none."""
-        marked = sum(question.unanswerable for question in self.questions)
         count = sum(question.kind == "unanswerable" for question in self.questions)
         if not count:
             return ""
-        why = "marked so, or with neither evidence nor answer"
-        why = why if 0 < marked < count else "marked so" if marked else "with neither evidence nor answer"
-        return f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: {why}."
+        return (
+            f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by their answer."
+        )
 
     @property
     def _total(self) -> str:
@@ -304,24 +310,63 @@ def _decoded(data: bytes, name: str) -> str:
 
 def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield rows by column name, skipping empty ones. The delimiter is that with which there is a column "question"."""
-    csv.field_size_limit(2**31 - 1)
     for delimiter in ",;\t|":
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-        header = [column.strip().lower() for column in next(reader, [])]
+        rows = enumerate(csv_records(text, delimiter), start=1)
+        header = [column.strip().lower() for column in next(rows, (1, []))[1]]
         if "question" in header:
             break
     else:
-        columns = ", ".join(next(csv.reader(io.StringIO(text, newline="")), [])) or "none"
+        columns = ", ".join(next(csv_records(text), [])) or "none"
         raise InputError(
             f"'{name}' has no column 'question' (its columns: {columns[:200]}). Name the columns in row 1."
         )
-    try:
-        for number, cells in enumerate(reader, start=2):
-            if any(cell.strip() for cell in cells):
-                values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
-                yield number, _cells(header, values)
-    except csv.Error as error:
-        raise InputError(f"'{name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+    for number, cells in rows:
+        if isinstance(cells, str):
+            yield number, {_REFUSED: cells}
+        elif any(cell.strip() for cell in cells):
+            values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
+            yield number, _cells(header, values)
+
+
+def csv_records(text: str, delimiter: str = ",") -> Iterator[list[str] | str]:
+    r"""Yield the cells of each row of CSV; of a row whose quotation mark is not closed what is wrong with it.
+
+    Such a row ends with its line, whatever follows. So does one over several lines that has other cells than the first.
+    A first line "sep=;" names the delimiter.
+
+    >>> list(csv_records('a,b\n"x\ny",1\n"z,2\nw,3\n'))[1:]
+    [['x\ny', '1'], 'has a quotation mark that is not closed: “"z,2”', ['w', '3']]
+    """
+    csv.field_size_limit(2**31 - 1)
+    lines = text.split("\n")
+    at, width = 0, 0
+    if named := re.fullmatch(r"sep=(.)\r?", lines[0]):
+        at, delimiter = 1, named[1]
+    while at < len(lines):
+        cells, end = _record(lines, at, delimiter)
+        if cells is None or (width and end > at + 1 and len(cells) != width):
+            yield f"has a quotation mark that is not closed: “{shortened(lines[at].strip(), 60)}”"
+            end = at + 1
+        elif end < len(lines) or cells:  # no row after the last line's end
+            width = width or len(cells)
+            yield cells
+        at = end
+
+
+def _record(lines: Sequence[str], at: int, delimiter: str) -> tuple[list[str] | None, int]:
+    """Return the cells of the row that begins at a line, None where a quotation mark is not closed, and its end."""
+    end = at + 1
+    while True:
+        try:
+            rows = list(csv.reader(["\n".join(lines[at:end])], delimiter=delimiter, strict=True))
+            return (rows[0] if rows else []), end
+        except csv.Error as error:
+            if "end of data" not in str(error):
+                return None, end
+        following = next((n for n in range(end, min(len(lines), at + MOST_LINES)) if '"' in lines[n]), None)
+        if following is None:
+            return None, end
+        end = following + 1
 
 
 def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
@@ -382,6 +427,7 @@ def _question(
     if isinstance(version := row.get("format"), int) and version > FORMAT:
         raise _Refused(f"is of version {version} of this format, and this ragviz reads {FORMAT}: upgrade it")
     text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
+    answer = answer if "kind" in row else reference_in(answer)  # our own export writes what it means
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
         raise _Refused("has no question")
@@ -404,7 +450,7 @@ def _question(
     made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
     if len(made_id) > LONGEST_ID:
         raise _Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
-    return Question(
+    question = Question(
         id=made_id,
         text=text,
         answer=answer,
@@ -423,6 +469,11 @@ def _question(
         weight=_weight(row),
         verified_by=_string(row, "verified_by").strip(),
     )
+    if question.kind == "unanswerable" and not is_marked and status != "rejected":
+        raise _Refused(
+            "has neither a reference answer nor evidence: give one of them, or mark it in a column 'unanswerable'"
+        )
+    return question
 
 
 def _type(row: Mapping[str, Any]) -> QuestionType:
@@ -532,10 +583,28 @@ def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
 
     """
     kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
-    is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS
+    is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS or abstains(answer)
     if kinds and kinds[0] in get_args(QuestionKind):  # our own export, whose answer may be "none"
         is_named = kinds[0] == "unanswerable"
     return is_named or any(_says(row, column) is value for column, value in MARKS.items())
+
+
+def reference_in(said: str) -> str:
+    """Return a reference answer; "" for what programs write where there is none.
+
+    >>> reference_in("nan"), reference_in(" None "), reference_in("At seven.")
+    ('', '', 'At seven.')
+    """
+    return "" if said.strip().casefold() in NOTHING else said
+
+
+def abstains(answer: str) -> bool:
+    """Return whether a reference says that there is no answer, in one sentence: "I don't know.".
+
+    >>> abstains("I don't know."), abstains("The answer is not present in the context"), abstains("At seven.")
+    (True, True, False)
+    """
+    return len(answer) < LONGEST_REFUSAL and bool(answer.strip()) and not checks.plain(answer)
 
 
 def _says(row: Mapping[str, Any], column: str) -> bool | None:

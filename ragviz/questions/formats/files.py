@@ -10,6 +10,7 @@ from typing import IO, cast
 
 from ragviz.core.errors import InputError, UnreadableFile
 from ragviz.documents import corpora
+from ragviz.questions.formats import tables_in
 from ragviz.questions.formats.input_file import InputFile
 
 MOST_UNPACKED = 8 * 2**30
@@ -17,7 +18,10 @@ MOST_UNPACKED = 8 * 2**30
 
 
 def from_bytes(name: str, data: bytes) -> list[InputFile]:
-    """Return the files in bytes that were given: of a .zip its members."""
+    """Return the files in bytes that were given: of a .zip its members, of a table its rows."""
+    if kind := tables_in.kind_of(data[:4], name):
+        lines = tables_in.as_lines(data, kind, name)
+        return [InputFile(name, lambda: io.BytesIO(lines))]
     if zipfile.is_zipfile(io.BytesIO(data)):
         return _members(name, lambda: io.BytesIO(data))
     return [InputFile(name, lambda: io.BytesIO(data))]
@@ -44,6 +48,9 @@ def _at(name: str, path: Path) -> list[InputFile]:
         if isinstance(each, UnreadableFile):
             raise InputError(f"{path} cannot be read: {each}")
     try:
+        with path.open("rb") as file:
+            if tables_in.kind_of(file.read(4), path.name):
+                return from_bytes(name, path.read_bytes())
         is_zip = zipfile.is_zipfile(path)
     except OSError as error:
         raise InputError(f"{path} cannot be opened: {error.strerror}.") from None

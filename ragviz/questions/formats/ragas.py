@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import csv
-import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.span import Span
+from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem, objects
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
@@ -23,8 +22,10 @@ from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import is_deep, parsed, storable
 
-COLUMNS = ("user_input", "reference", "reference_contexts", "synthesizer_name", "query_style")
+COLUMNS = ("user_input", "reference", "reference_contexts", "synthesizer_name", "query_style", "evolution_type")
 """Columns of a test set of Ragas that are read."""
+_OLD = {"question": "user_input", "ground_truth": "reference", "contexts": "reference_contexts"}
+"""Columns of test sets of Ragas 0.1, which have an `evolution_type`."""
 _REPORTED = 500
 _HOP = re.compile(r"\s*<\d+-hop>\s*")
 _STYLES: Mapping[str, QuestionStyle] = {"misspelled": "misspelt", "web_search_like": "keywords"}
@@ -46,7 +47,8 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     for number, row in _rows(file, problems):
         if number % _REPORTED == 0:
             progress(number, None, "rows", "Reading rows")
-        rows.append((number, row))
+        is_old = "evolution_type" in row
+        rows.append((number, {_OLD.get(column, column) if is_old else column: value for column, value in row.items()}))
     if not any("user_input" in row for _, row in rows) and not problems:
         raise InputError(f"'{file.name}' has no column `user_input`: it is no test set of Ragas.")
     contexts = {number: _contexts(row, file.name, number, problems) for number, row in rows}
@@ -89,20 +91,22 @@ def _rows(file: InputFile, problems: list[Problem]) -> Iterator[tuple[int, Mappi
             else:
                 problems.append(Problem(file.name, number, "is not a JSON object that can be read"))
         return
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.DictReader(io.StringIO(file.text().removeprefix("\ufeff"), newline=""))
-    try:
-        for number, row in enumerate(reader, start=2):
-            yield number, storable({key: value for key, value in row.items() if key and value is not None})
-    except csv.Error as error:
-        raise InputError(f"'{file.name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
+    records = interchange.csv_records(file.text().removeprefix("\ufeff"))
+    header = next(records, [])
+    for number, cells in enumerate(records, start=2):
+        if isinstance(cells, str):
+            problems.append(Problem(file.name, number, cells))
+        elif any(cell.strip() for cell in cells):
+            yield number, storable({key: value for key, value in zip(header, cells, strict=False) if key})
 
 
 def _contexts(row: Mapping[str, Any], file: str, number: int, problems: list[Problem]) -> list[str] | None:
     """Return the reference contexts of a row without the marks of their hop; None, told, when they are no list."""
     value = row.get("reference_contexts") or []
+    if value != value or (isinstance(value, str) and not interchange.reference_in(value)):  # NaN
+        value = []
     if isinstance(value, str):
-        value = _list_in(value)
+        value = _list_in(value) or [value]  # a text in place of a list is one context
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         reason = "has reference_contexts that are no list of texts: write them as a JSON list"
         problems.append(Problem(file, number, reason))
@@ -130,7 +134,12 @@ def _question(
 ) -> Question:
     text, history = _asked(row.get("user_input"))
     reference = row.get("reference")
-    answer = reference.strip() if isinstance(reference, str) else ""
+    answer = interchange.reference_in(reference).strip() if isinstance(reference, str) else ""
+    if not answer:
+        told.append(Problem(file, number, "has no reference: its answers cannot be compared with one", kept=True))
+    elif interchange.abstains(answer):
+        told.append(Problem(file, number, f"has an abstention as its reference (“{shortened(answer, 60)}”)", kept=True))
+        found = []
     missing = [context for context, spans in found if not spans]
     if missing:
         where = f"{len(missing)} of its {counted(len(found), 'context')} in no document (“{shortened(missing[0], 60)}”)"
@@ -141,6 +150,8 @@ def _question(
     if any(len(spans) >= PLACES for _, spans in found):
         raise ValueError(f"has a context that stands {PLACES} times or more in the documents: it tells no place")
     evidence = () if missing else tuple(tuple(spans) for _, spans in found)
+    if not evidence and not answer:
+        raise ValueError("has neither a reference nor contexts: give one of them")
     languages = [codes.get(span.document_id, "") for group in evidence for span in group[:1]]
     maker = str(row.get("synthesizer_name") or "").lower()
     return Question(
@@ -148,6 +159,7 @@ def _question(
         text=text,
         answer=answer,
         evidence=evidence,
+        unanswerable=interchange.abstains(answer),
         generator="import",
         status="accepted",
         language=language.of_short(text, *languages),

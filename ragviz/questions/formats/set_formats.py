@@ -209,6 +209,9 @@ def recognised(files: Sequence[InputFile]) -> str:
     if "corpus.jsonl" in names and "queries.jsonl" in names:
         return "beir"
     heads = [file.head() for file in files]
+    for file, head in zip(files, heads, strict=True):
+        if other := next((each for each in OTHERS if all(f'"{key}"' in head for key in each.keys)), None):
+            raise InputError(f"'{file.name}' is {other.title}: {other.instead}")
     looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
     if "topics" in looks or "qrels" in looks:
         return "trec"
@@ -220,13 +223,50 @@ def recognised(files: Sequence[InputFile]) -> str:
     return looks[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Other:
+    """A format of another program that is no question set of ours: the keys that show it, and what to do instead."""
+
+    keys: tuple[str, ...]
+    title: str
+    instead: str
+
+
+_RUN = "it holds what a system answered. Import it as a run: ragviz runs import."
+OTHERS = (
+    Other(
+        ("queries", "corpus", "relevant_docs"),
+        "an embedding data set of LlamaIndex",
+        "write `queries` and `relevant_docs` as rows of question, quote (the text in `corpus`).",
+    ),
+    Other(
+        ("examples", "reference_contexts", "query"),
+        "a RAG data set of LlamaIndex",
+        "write each of `examples` as user_input (`query`), reference (`reference_answer`) and reference_contexts.",
+    ),
+    Other(
+        ("input", "expected_output", "actual_output"),
+        "a data set of DeepEval",
+        "rename `input` to user_input, `expected_output` to reference and `context` to reference_contexts.",
+    ),
+    Other(
+        ("query", "retrieval_gt", "generation_gt"),
+        "QA data of AutoRAG",
+        "rename `query` to question and `generation_gt` to answer; the text of `retrieval_gt` is the quote.",
+    ),
+    Other(("models", "tasks", "evaluations"), "a file of InspectorRAGet", _RUN),
+    Other(("results", "query_id", "retrieved_context"), "a file of RAGChecker", _RUN),
+)
+"""What is refused by its name."""
+
+
 def _look(name: str, head: str) -> str:
     """Return what one file looks like: a format of a single file, or "topics" or "qrels"."""
     start = head.lstrip("\ufeff \t\r\n")
     lowered = start[:4000].lower()
     if lowered.startswith(("<top", "<?xml", "<!--")):
         return "topics"
-    if '"user_input"' in start or "user_input" in start.partition("\n")[0].lower():
+    if any(f'"{key}"' in start or key in start.partition("\n")[0].lower() for key in ("user_input", "evolution_type")):
         return "ragas"
     if start.startswith("{") and ('"paragraphs"' in start or '"qas"' in start):
         return "squad"
@@ -234,7 +274,8 @@ def _look(name: str, head: str) -> str:
     if not start.startswith(("{", "[")) and len(first) == 4 and first[3].lstrip("-").isdigit():
         return "qrels"
     if name.endswith((".jsonl", ".ndjson", ".json")) or start.startswith(("{", "[")):
-        query = start.startswith("{") and '"question"' not in start and ('"query"' in start or '"title"' in start)
+        is_line = start.startswith("{") and start.partition("\n")[0].rstrip().endswith("}")
+        query = is_line and '"question"' not in start and ('"query"' in start or '"title"' in start)
         return "topics" if query else "jsonl"
     header = start.partition("\n")[0].lower()
     cells = start.partition("\n")[0].split("\t")
