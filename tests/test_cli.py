@@ -121,7 +121,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
             {"question": "When was the north pump replaced?", "answer": "May 2023", "document": "pumps.md"}
             | {"quote": "The north pump was replaced in May 2023"},
             {"question": "谁负责阀门？", "answer": "王芳", "document": "阀门.txt", "quote": "负责人是王芳"},
-            {"question": "Who owns the east pump?", "answer": ""},
+            {"question": "Who owns the east pump?", "answer": "", "unanswerable": True},
             {"question": "A row whose quote is not there", "document": "pumps.md", "quote": "no such words"},
         ]
         file = tmp_path / "q.jsonl"

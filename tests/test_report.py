@@ -43,7 +43,7 @@ ROWS = [
         "quote": f"The {place} pump was replaced in {1990 + number} by Harlow",
     }
     for number, place in enumerate(PLACES)
-] + [{"id": "q-none", "question": "Who painted the chapel?", "answer": ""}]
+] + [{"id": "q-none", "question": "Who painted the chapel?", "answer": "", "unanswerable": True}]
 
 
 @pytest.fixture(scope="module")

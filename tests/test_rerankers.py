@@ -167,7 +167,7 @@ ROWS = [
         "document": "pumps.txt",
         "quote": "The north pump was replaced by Harlow in spring.",
     },
-    {"id": "q-none", "question": "Who painted the chapel?", "answer": ""},
+    {"id": "q-none", "question": "Who painted the chapel?", "answer": "", "unanswerable": True},
 ]
 
 

@@ -116,7 +116,9 @@ def ragviz(workspace, command_line, monkeypatch):
         for name in "abcd"
         for n, quote in enumerate(("in May", "40 litres", "Ada"))
     ]
-    data = "\n".join(json.dumps(row) for row in [*rows, {"question": "Who paid?", "answer": "", "id": "u"}]).encode()
+    data = "\n".join(
+        json.dumps(row) for row in [*rows, {"question": "Who paid?", "answer": "", "id": "u", "unanswerable": True}]
+    ).encode()
     exchange.import_data(workspace, corpus, data, "q.jsonl", "asked")
     return command_line
 

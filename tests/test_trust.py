@@ -34,7 +34,7 @@ ZH_ROWS = [
         "quote": f"{place}于{2001 + n}年更换",
     }
     for n, place in enumerate(ZH_PLACES)
-] + [{"id": "zh-none", "question": "礼拜堂的画家叫什么名字？", "answer": ""}]
+] + [{"id": "zh-none", "question": "礼拜堂的画家叫什么名字？", "answer": "", "unanswerable": True}]
 
 SETS = {"en": ("pumps.txt", DOCUMENT, ROWS), "zh": ("阀门.txt", ZH_DOCUMENT, ZH_ROWS)}
 JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
