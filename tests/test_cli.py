@@ -257,7 +257,7 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert out_files == {"results.csv", "results.jsonl", "metrics.csv"} | {
             *("dataset.csv", "answers.csv", "evaluation.csv")
         }
-        unanswerable = "1 of 3 questions is unanswerable: with neither evidence nor answer."
+        unanswerable = "1 of 3 questions is unanswerable: marked so, or by the answer."
         read = {"imported": 3, "problems": {}, "notes": [unanswerable], "reference_only": 0, "format": "csv"}
         read |= {"documents": 0, "repaired": 0}
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "out" / "dataset.csv", "--name", "d", "--json")

@@ -171,7 +171,7 @@ class Imported:
         if not count:
             return ""
         return (
-            f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by their answer."
+            f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by the answer."
         )
 
     @property
