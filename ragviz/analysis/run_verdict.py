@@ -63,10 +63,17 @@ class Measured:
 
 
 def answers_of(causes: Mapping[str, str], rulings: Mapping[str, Ruling], k: int) -> Answers:
-    """Count the right answers; `causes` and `rulings` are by question id, as of the answers, which were made at `k`."""
+    """Count the right answers; `causes` and `rulings` are by question id, as of the answers, which were made at `k`.
+
+    One whose judge failed has no verdict: it is neither right nor wrong.
+
+    >>> answers_of({"a": "judge_failed", "b": "fine", "c": "wrong", "d": ""}, {}, 3)
+    Answers(k=3, right=1, known=3, unjudged=1)
+    """
     fine = [question_id for question_id, cause in causes.items() if cause == "fine"]
-    unjudged = sum(i in rulings and rulings[i].right is None for i in fine)
-    return Answers(k, len(fine) - unjudged, sum(map(bool, causes.values())), unjudged)
+    without_verdict = sum(i in rulings and rulings[i].right is None for i in fine)
+    failed = sum(cause == "judge_failed" for cause in causes.values())
+    return Answers(k, len(fine) - without_verdict, sum(map(bool, causes.values())), without_verdict + failed)
 
 
 def verdict(measured: Measured, config: RunConfig) -> Verdict:

@@ -170,9 +170,7 @@ class Imported:
         count = sum(question.kind == "unanswerable" for question in self.questions)
         if not count:
             return ""
-        return (
-            f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by the answer."
-        )
+        return f"{count:,} of {self._total} {'is' if count == 1 else 'are'} unanswerable: marked so, or by the answer."
 
     @property
     def _total(self) -> str:

@@ -43,7 +43,8 @@ FORMATS: Mapping[str, Format] = {
         f"{_HERE}.own",
         "CSV",
         "csv",
-        "one question a row: question, answer, and passage, document and quote, chunk_id, or evidence",
+        "one question a row, of Excel and Parquet too: question, answer, and passage, document and quote, chunk_id, or "
+        "evidence",
         "nothing: importing the file restores the same questions.",
     ),
     "beir": Format(
