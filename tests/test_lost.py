@@ -227,6 +227,23 @@ def test_the_most_reliable_score_decides_what_is_right(scores, expected):
     assert is_right(question(INSIDE), answered(A1), scores) == expected
 
 
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("The harbour fee is 35 euros.", "The harbour fee is 3.5 euros."),
+        ("The harbour fee is 3.5 euros.", "The harbour fee is not 3.5 euros."),
+        ("It opened in May 1974.", "It opened in May 1947."),
+        ("港口费为35欧元。", "港口费为3.5欧元。"),
+        ("周日开放。", "周日不开放。"),
+    ],
+)
+def test_without_a_judge_another_number_or_a_denial_is_not_right(reference, said):
+    asked = question(INSIDE, answer=reference)
+    assert is_right(asked, answered(A1, text=said), {"token_f1": 0.9}) == Ruling(None)
+    assert is_right(asked, answered(A1, text=f"{reference} [1]"), {"token_f1": 0.9}) == Ruling(True, "token_f1")
+    assert is_right(asked, answered(A1, text=said), {"equivalence": 1.0}).right is True
+
+
 # A whole run
 
 

@@ -20,6 +20,8 @@ from ragviz.core.recording import RETRIEVED, Knows, Recording
 from ragviz.core.span import Span
 from ragviz.targets.citations import without_citations
 from ragviz.text import language, words
+from ragviz.text.denial import denies
+from ragviz.text.numerals import stated_numbers
 
 LONG = 2.0
 """Evidence longer than so many times its longest gold chunk is a passage or a whole document, which no chunk is meant
@@ -222,7 +224,8 @@ def is_right(
 
     A refusal is right for an unanswerable question only, and never where a reference is known. Else the verdict of
     equivalence decides (a partly equivalent answer is not right), or how much of the reference the answer holds;
-    without a judge, the words of both decide. `failed` are the metrics for which the judge failed.
+    without a judge, the words of both decide, unless they differ in a number or in what they deny: that is not judged.
+    `failed` are the metrics for which the judge failed.
     """
     if answer.status == "failed" or (answer.status == "answered" and not answer.answer.strip()):
         return Ruling(None if question.kind == "unanswerable" else False, "failed")
@@ -236,11 +239,23 @@ def is_right(
     return _by_words(question, answer, scores)
 
 
+def _differs(reference: str, answer: str) -> bool:
+    """Whether an answer lacks a number of the reference, or denies what that affirms: words alone do not make it right.
+
+    >>> _differs("The fee is 35 euros.", "The fee is 3.5 euros."), _differs("It is open.", "It is not open.")
+    (True, True)
+    >>> _differs("It takes twelve days.", "It takes 12 days [1].")
+    False
+    """
+    said = without_citations(answer)
+    return bool(stated_numbers(reference) - stated_numbers(said)) or denies(reference) != denies(said)
+
+
 def _by_words(question: Question, answer: Recording, scores: Mapping[str, float]) -> Ruling:
     measured = [name for name in UNJUDGED if name in scores]
     reached = [name for name in measured if scores[name] >= UNJUDGED[name]]
     if reached:
-        return Ruling(True, reached[0])
+        return Ruling(None) if _differs(question.answer, answer.answer) else Ruling(True, reached[0])
     lang = language.of_answers(question)
     reference_words = words.tokens(question.answer, lang)
     if 0 < len(reference_words) <= SHORT:
