@@ -21,6 +21,7 @@ from ragviz.core.span import Span
 from ragviz.targets.citations import without_citations
 from ragviz.text import language, words
 from ragviz.text.denial import denies
+from ragviz.text.normal_form import normal_form
 from ragviz.text.numerals import stated_numbers
 
 LONG = 2.0
@@ -257,9 +258,9 @@ def _by_words(question: Question, answer: Recording, scores: Mapping[str, float]
     if reached:
         return Ruling(None) if _differs(question.answer, answer.answer) else Ruling(True, reached[0])
     lang = language.of_answers(question)
-    reference_words = words.tokens(question.answer, lang)
+    reference_words = words.tokens(normal_form(question.answer), lang)
     if 0 < len(reference_words) <= SHORT:
-        answer_words = words.tokens(without_citations(answer.answer), lang)
+        answer_words = words.tokens(normal_form(without_citations(answer.answer)), lang)
         return Ruling(set(reference_words) <= set(answer_words), "reference_in_answer")
     return Ruling(False, measured[0]) if measured else Ruling(None)
 

@@ -359,6 +359,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "answer. 0 to 1. Low: key information is stated differently.",
         lambda evaluated: _quest_precision(_questeval(evaluated.bank, evaluated.bank_answers)),
         ("questeval",),
+        formula="2",
     ),
     "embedding_similarity": AnswerMetric(
         "Embedding similarity",
@@ -392,21 +393,21 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "F-measure of the longest common subsequence of words of answer and reference, in English as the rouge-score "
         "package has it, without stemming. 0 to 1.",
         _lexical(text.rouge_l),
-        formula="3",
+        formula="4",
         shown={"tile": 13, "sort": 10},
     ),
     "token_f1": AnswerMetric(
         "Token F1",
         "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
         _lexical(text.token_f1),
-        formula="3",
+        formula="4",
         shown={"tile": 12, "row": 9, "sort": 9},
     ),
     "exact_match": AnswerMetric(
         "Exact match",
         "Whether answer and reference are the same words after SQuAD's normalisation. 0 or 1.",
         _lexical(text.exact_match),
-        formula="3",
+        formula="4",
     ),
 }
 """Every metric of answers by name, judged ones first; the counterparts without a model carry their own names."""

@@ -1,6 +1,7 @@
 """Metrics of two texts by their words alone: token F1, exact match, ROUGE-L.
 
-Words are `words.tokens`; but ROUGE-L's English ones are those of the rouge-score package.
+Both are compared in their normal form (`text.normal_form`). Words are `words.tokens`; but ROUGE-L's English ones are
+those of the rouge-score package.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from ragviz.text import words
+from ragviz.text.normal_form import normal_form
 
 
 def token_f1(prediction: str, reference: str, language: str) -> float:
@@ -20,7 +22,7 @@ def token_f1(prediction: str, reference: str, language: str) -> float:
     >>> round(token_f1("in the year 1931", "1931", "en"), 2), token_f1("", "The", "en")
     (0.5, 1.0)
     """
-    return overlap_f1(words.tokens(prediction, language), words.tokens(reference, language))
+    return overlap_f1(_tokens(prediction, language), _tokens(reference, language))
 
 
 def overlap_f1(prediction: Sequence[str], reference: Sequence[str]) -> float:
@@ -36,7 +38,7 @@ def exact_match(prediction: str, reference: str, language: str) -> float:
     >>> exact_match("The Tower.", "tower", "en"), exact_match("东京塔。", "东京", "zh")
     (1.0, 0.0)
     """
-    return float(words.tokens(prediction, language) == words.tokens(reference, language))
+    return float(_tokens(prediction, language) == _tokens(reference, language))
 
 
 def rouge_l(prediction: str, reference: str, language: str) -> float:
@@ -56,7 +58,11 @@ def rouge_l(prediction: str, reference: str, language: str) -> float:
 
 
 def _rouge_words(text: str, language: str) -> list[str]:
-    return re.findall("[a-z0-9]+", text.lower()) if language == "en" else words.tokens(text, language)
+    return re.findall("[a-z0-9]+", normal_form(text)) if language == "en" else _tokens(text, language)
+
+
+def _tokens(text: str, language: str) -> list[str]:
+    return words.tokens(normal_form(text), language)
 
 
 def longest_common(one: Sequence[str], other: Sequence[str]) -> int:

@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from itertools import islice
 
-_SIGNS = {'"': "“”„‟〝〞〟″«»「」﹁﹂", "'": "‘’‚‛′ʼ`´‹›『』﹃﹄", "-": "‐‑‒–—―−﹘﹣－"}
+SIGNS = {'"': "“”„‟〝〞〟″«»「」﹁﹂", "'": "‘’‚‛′ʼ`´‹›『』﹃﹄", "-": "‐‑‒–—―−﹘﹣－"}
 _SAME = str.maketrans(
     {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-    | {sign: plain for plain, signs in _SIGNS.items() for sign in signs}
+    | {sign: plain for plain, signs in SIGNS.items() for sign in signs}
 )
 """Marks and full-width signs, and the sign that each is read as: characters for characters, so that offsets stay."""
 
