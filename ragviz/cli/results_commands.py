@@ -35,10 +35,15 @@ from ragviz.cli.lazy import (
 from ragviz.cli.lazy import compare as comparing
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
+from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
+from ragviz.text.former_documents import UNKNOWN
 
+UNANSWERED = "<Unanswerable>"
+BAR = 40
+"""Characters of the longest bar."""
 LOOK_AT = 10
 """Doubtful questions that are shown; --json holds all."""
 
@@ -130,6 +135,8 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
         console.table(("metric", "mean [95 %]"), means, run.name)
         console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+        if summary.n:
+            console.table(("rank of the evidence", "questions", ""), [*_histogram(summary)])
         if reranking := measurements.reranking_words(run):
             console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
         if chosen_here := measurements.chosen_words(run):
@@ -142,6 +149,20 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
         console.out.print(judgements.cost_words(judgement))
+
+
+def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
+    """Yield how many questions find their evidence at each rank, those far down together, with a bar."""
+    first, bars = 1, []
+    for last in (1, 2, 3, 4, 5, 10, 20, summary.depth):
+        last = min(last, summary.depth)
+        if last >= first:
+            name = f"{first}" if first == last else f"{first} to {last}"
+            bars.append((name, int(((summary.ranks >= first) & (summary.ranks <= last)).sum())))
+        first = max(first, last + 1)
+    bars.append((f"not in top {summary.depth}", summary.misses))
+    most = max(count for _, count in bars) or 1
+    yield from ((name, count, "█" * round(BAR * count / most)) for name, count in bars)
 
 
 def _draw_pooled(judged: pooled.Pooled) -> None:
@@ -242,6 +263,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     retrieved = next(r for r in workspace.store.rankings.all(run.id) if r.question_id == question.id)
     hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}
+    evidence = _evidence(question, retrieved, workspace.store.documents.names(run.corpus_id))
     body = {
         "run": run.name,
         "cause": judgement.causes[question.id],
@@ -251,6 +273,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
             | {"chunk_id": f.hit.chunk_id, "text": f.chunk.text if f.chunk else None}
             for f in hits
         ],
+        "evidence": evidence,
         **_evaluated_body(evaluated),
         "scores": scores,
     }
@@ -260,7 +283,22 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
     doubt = controlled.sentence if controlled and not controlled.reliable else ""
     body["chosen_by"] = run.provenance.get("chosen_by")
     noted = [doubt, judgements.judge_words(run) if evaluated else "", measurements.chosen_words(run)]
-    console.show(body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, scores, cause, noted))
+    console.show(
+        body, as_json, lambda: _draw_inspected(question, evaluated, hits, gold, evidence, scores, cause, noted)
+    )
+
+
+def _evidence(question: Question, retrieved: Retrieved, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return each piece of evidence, of alternatives the first, with the rank by which it is found, None for none."""
+    ranks = {hit.chunk_id: hit.rank for hit in retrieved.ranking.hits()}
+    return [
+        {
+            "rank": min((ranks[chunk_id] for chunk_id in chunk_ids if chunk_id in ranks), default=None),
+            "document": names.get(group[0].document_id, UNKNOWN),
+            "text": group[0].text,
+        }
+        for group, chunk_ids in zip(question.evidence, retrieved.gold, strict=False)
+    ]
 
 
 def _evaluated_body(evaluated: EvaluatedAnswer | None) -> dict[str, Any]:
@@ -286,11 +324,12 @@ def _draw_inspected(
     evaluated: EvaluatedAnswer | None,
     hits: Sequence[search.ChunkHit],
     gold: Collection[str],
+    evidence: Sequence[Mapping[str, Any]],
     scores: Sequence[Score],
     cause: diagnose.Cause,
     noted: Sequence[str],
 ) -> None:
-    for line in filter(None, noted):
+    for line in noted:
         console.out.print(console.printable(line))
     console.out.print(console.printable(f"{cause.title}. {cause.explanation}"))
     texts = [("question", question.text), ("reference", question.answer)]
@@ -299,8 +338,15 @@ def _draw_inspected(
     console.table(("", ""), texts)
     rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _beginning(f)) for f in hits]
     console.table(("rank", "", "document", "chunk"), rows)
+    found = [(each["rank"] or "not found", each["document"], console.line(each["text"])) for each in evidence]
+    if found:
+        console.table(("rank", "document", "evidence"), found)
     if evaluated:
         console.table(("claim of", "claim", "passages", "other text"), [*_claim_rows(evaluated.matrix)])
+        if evaluated.bank and evaluated.bank_answers is not None:
+            pairs = zip(evaluated.bank.items, evaluated.bank_answers, strict=True)
+            asked = [(item.question, item.answer or UNANSWERED, said or UNANSWERED) for item, said in pairs]
+            console.table(("RAGQuestEval question", "by the reference", "by the answer"), asked)
     score_rows = [
         (s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores
     ]
