@@ -82,7 +82,7 @@ def load_sample(as_json: Json = False) -> None:
     console.show(
         result,
         as_json,
-        lambda: console.out.print(
+        lambda: console.say(
             f"Loaded '{result['corpus']}'. Next: ragviz results {result['runs'][-1]}, "
             f"ragviz experiments show {result['experiment']}, ragviz report {result['experiment']} --out report.html"
         ),

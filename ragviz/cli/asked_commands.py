@@ -110,18 +110,15 @@ def _show(
     body |= {"run": run.name if run else None, "metrics": [asdict(mean) for mean in means], **more}
 
     def draw() -> None:
-        for line in demand.sentences(read):
-            console.out.print(console.printable(line), highlight=False)
+        console.say(*demand.sentences(read))
         _table("Asked, and not by the set", read.unasked)
         _table("Asked, and answered by no document", read.unanswered)
         if means and run is not None:
             rows = [(m.metric, console.interval(m.plain), console.interval(m.weighted)) for m in means]
             console.table(("metric", "each question once", "weighted by what is asked"), rows, f"Run {run.name}")
-            console.out.print(f"Weighted by what is asked: {demand.WEIGHT}.", highlight=False)
-        if said:
-            console.out.print(said, highlight=False)
-        for note in read.notes:
-            console.err.print(console.printable(note), highlight=False)
+            console.say(f"Weighted by what is asked: {demand.WEIGHT}.")
+        console.say(said)
+        console.warn(*read.notes)
 
     console.show(body, as_json, draw)
 

@@ -67,12 +67,11 @@ def check(
         console.write(junit_file, junit.junit(checked))
 
     def draw() -> None:
-        console.out.print(console.printable(checked.sentence), highlight=False)
+        console.say(checked.sentence)
         for outcome in checked.outcomes if len(checked.outcomes) > 1 else ():
             mark = "passed" if outcome.passed else "FAILED"
-            console.out.print(console.printable(f"{mark}  {outcome.name}. {outcome.message}"), highlight=False)
-        for note in checked.notes:
-            console.out.print(console.printable(note), highlight=False)
+            console.say(f"{mark}  {outcome.name}. {outcome.message}")
+        console.say(*checked.notes)
 
     console.show(acceptance.to_json(checked), as_json, draw)
     if not checked.passed:

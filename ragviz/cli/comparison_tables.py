@@ -18,22 +18,20 @@ _COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
 
 def draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ties.Price]) -> None:
     """Print a comparison; `metric` is that of the leaderboard and of all pairs, "" for the primary one."""
-    _say(comparison_words.sentence(comparison, [metric] if metric else []))
+    console.say(comparison_words.sentence(comparison, [metric] if metric else []))
     if comparison.asked:
-        _say(f"All runs asked {comparison.asked}.")
+        console.say(f"All runs asked {comparison.asked}.")
     cells = [
         (differing.title(each.key), *(differing.value_words(each.key, value) for value in each.values))
         for each in comparison.settings
     ]
     console.table(("setting", *comparison.runs), cells)
-    for note in (comparison_words.rule_words(comparison), *comparison.notes):
-        _say(note)
+    console.say(comparison_words.rule_words(comparison), *comparison.notes)
     _draw_metrics(comparison, comparison.metrics)
     if comparison.answers:
         _draw_metrics(comparison, comparison.answers, "answers, over the questions that all runs have a score for")
         for row in comparison.answers.values():
-            for words in comparison_words.missing_words(row, comparison.runs[0]):
-                _say(words)
+            console.say(*comparison_words.missing_words(row, comparison.runs[0]))
     _draw_leaderboard(comparison, comparing.metric_of(comparison, metric), prices)
 
 
@@ -48,15 +46,11 @@ def draw_slices(found: Slices, by: str, names: tuple[str, str]) -> None:
             told = _cells(each.difference, each.verdict or "", each.p_adjusted or 0.0)
         rows.append((each.part.title, each.n, f"{each.baseline:.3f}", f"{each.other:.3f}", *told))
     if not rows:
-        _say(f"By {slices.DIMENSIONS[by].lower()} the questions are all alike, or nothing is said of them.")
+        console.say(f"By {slices.DIMENSIONS[by].lower()} the questions are all alike, or nothing is said of them.")
         return
     title = f"{found.metric} by {slices.DIMENSIONS[by].lower()}: {' → '.join(names)}"
     console.table((slices.DIMENSIONS[by], "questions", *names, "difference", *_COLUMNS[1:]), rows, title)
-    _say(slices.multiplicity_words(found))
-
-
-def _say(words: str) -> None:
-    console.out.print(console.printable(words), highlight=False)
+    console.say(slices.multiplicity_words(found))
 
 
 def _draw_metrics(comparison: comparing.Comparison, rows: Mapping[str, comparing.MetricRow], title: str = "") -> None:
@@ -75,11 +69,10 @@ def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Map
         places = [(run, *comparison_words.standing_words(each)) for run, each in ranks]
         console.table(("run", "rank", "best"), places)
         for group in board.groups:
-            _say(f"Not told apart by {metric}: {', '.join(group)}.")
+            console.say(f"Not told apart by {metric}: {', '.join(group)}.")
     for by, front in board.fronts.items():
-        _say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {pareto.words(front)}")
-    if tie := leaderboards.tie_words(board):
-        _say(tie)
+        console.say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {pareto.words(front)}")
+    console.say(leaderboards.tie_words(board))
 
 
 def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:

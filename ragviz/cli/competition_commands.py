@@ -73,9 +73,8 @@ def _draw(found: Competition, words: Sequence[str]) -> None:
     ]  # fmt: skip
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
     if unchanged := len(found.rows) - len(changed):
-        console.out.print(f"Unchanged: {unchanged:,} document{'s' * (unchanged > 1)}, which --json lists too.")
-    for line in words:
-        console.out.print(console.printable(line), highlight=False)
+        console.say(f"Unchanged: {unchanged:,} document{'s' * (unchanged > 1)}, which --json lists too.")
+    console.say(*words)
     if found.lost:
         lost = [
             (each.question_id, console.line(each.text), each.rank_before or "–", each.rank_after or "–", each.above,

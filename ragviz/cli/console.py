@@ -105,6 +105,18 @@ def printable(text: object) -> str:
     return escape(_CONTROL.sub("\ufffd", str(text)))
 
 
+def say(*lines: object) -> None:
+    """Print lines on standard output as they are, without those that are empty."""
+    for each in filter(None, lines):
+        out.print(printable(each), highlight=False)
+
+
+def warn(*lines: object) -> None:
+    """Print lines on standard error as they are, without those that are empty."""
+    for each in filter(None, lines):
+        err.print(printable(each), highlight=False)
+
+
 def show(value: Any, as_json: bool, draw: Callable[[], object]) -> None:
     """Print `value` as JSON, or else `draw` it."""
     if as_json:
@@ -203,8 +215,7 @@ LeaveRemote = Annotated[
 
 def report_left(left: Iterable[str]) -> None:
     """Print what was left on a server."""
-    for indices in left:
-        err.print(printable(f"Left behind: {indices}. Delete them there, when it can be reached."))
+    warn(*(f"Left behind: {indices}. Delete them there, when it can be reached." for indices in left))
 
 
 def one_of(what: str, value: str, choices: Collection[str]) -> str:

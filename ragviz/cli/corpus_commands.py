@@ -114,8 +114,7 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
 
 def _report_stale(refreshed: Sequence[Refreshed]) -> None:
     """Print which question sets lost questions, or have them back."""
-    for line in staleness.set_aside_words(refreshed):
-        console.err.print(console.printable(line), highlight=False)
+    console.warn(*staleness.set_aside_words(refreshed))
 
 
 @corpus_app.command("delete")

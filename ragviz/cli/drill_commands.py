@@ -49,7 +49,7 @@ def _draw(fact: Mapping[str, Any]) -> None:
     rows.append(("not altered", "", "", f"0/{of}", f"{alarms['worse']}/{of} (stopped {alarms['stopped']})"))
     columns = ("fault", "evidence", "change", "called worse", "with noise")
     console.table(columns, rows, f"{fact['metric']} by {fact['retriever']} on {fact['index']}")
-    console.out.print(console.printable(health_sentences.drill(fact)), highlight=False)
+    console.say(health_sentences.drill(fact))
 
 
 def _row(found: Mapping[str, Any]) -> Sequence[object]:

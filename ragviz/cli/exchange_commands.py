@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
@@ -55,15 +54,14 @@ def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
     left_out = {problem.row: problem.reason for problem in problems if not problem.kept}
     body = result | {"problems": left_out if len({p.file for p in problems}) < 2 else listed}
     documents = f" {counts.counted(result['documents'], 'document')} added." if result["documents"] else ""
-    line = f"{counts.counted(result['imported'], 'question')} imported into '{escape(result['questions'])}'.{documents}"
-    console.show(body, as_json, lambda: console.out.print(line))
+    line = f"{counts.counted(result['imported'], 'question')} imported into '{result['questions']}'.{documents}"
+    console.show(body, as_json, lambda: console.say(line))
     hint = f"Find it: ragviz questions find-evidence {result['questions']}" if result["reference_only"] else ""
-    for note in filter(None, (*result["notes"], hint)):
-        console.err.print(console.printable(note), highlight=False)
+    console.warn(*result["notes"], hint)
     several = len({problem.file for problem in problems}) > 1
     for problem in problems:
         where = f"{problem.file}, row {problem.row}" if several else f"row {problem.row}"
-        console.err.print(console.printable(f"{where}: {problem.reason}"), highlight=False)
+        console.warn(f"{where}: {problem.reason}")
     if result["problems"]:
         raise typer.Exit(1 if result["imported"] else 2)
 
@@ -82,7 +80,6 @@ def questions_export(
     console.write(file, written.data)
     lacks = set_formats.FORMATS[chosen].lacks
     body = {"file": str(file), "bytes": len(written.data), "format": chosen, "lacks": lacks, "notes": written.notes}
-    console.show(body, as_json, lambda: console.out.print(console.printable(f"Wrote {file}.")))
+    console.show(body, as_json, lambda: console.say(f"Wrote {file}."))
     notes = [*written.notes, *([] if lacks.startswith("nothing") else [f"{chosen} cannot carry {lacks}"])]
-    for note in notes:
-        console.err.print(console.printable(note), highlight=False)
+    console.warn(*notes)

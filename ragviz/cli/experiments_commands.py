@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -80,7 +80,12 @@ def sweep(
         known = declaring.known_cells(planned, earlier) if earlier is not None else planned.cells
         estimate = estimating.estimated(workspace, target, question_set, known)
         body = estimating.to_json(estimate) | {"left_out": dict(planned.left_out)}
-        console.show(body, as_json, lambda: _draw_estimate(estimating.words(estimate), planned.left_out))
+
+        def foreseen() -> None:
+            console.say(*estimating.words(estimate))
+            _draw_left_out(planned.left_out)
+
+        console.show(body, as_json, foreseen)
         return
     job = console.perform(workspace, experiment_verbs.sweep(workspace, name, question_set, planned, rule, side, budget))
     show(name, as_json=as_json)
@@ -145,8 +150,8 @@ def confirm(
 
 def _draw(outcome: Outcome) -> None:
     experiment = outcome.experiment
-    _say(f"Rule, declared before the first result: {declaring.rule_words(experiment.rule)}.")
-    _say(f"Asked: {experiment.split or 'all questions'}.")
+    console.say(f"Rule, declared before the first result: {declaring.rule_words(experiment.rule)}.")
+    console.say(f"Asked: {experiment.split or 'all questions'}.")
     rows: list[tuple[Any, ...]] = []
     for row in outcome.rows:
         delta = row.delta
@@ -167,38 +172,25 @@ def _draw(outcome: Outcome) -> None:
     columns = ("cell", "state", experiment.rule.primary, "difference", "verdict", "tokens", "dollars", "seconds", "")
     console.table(columns, rows)
     _draw_left_out(experiment.left_out)
-    for words in filter(None, (outcome.scope, outcome.separation)):
-        _say(words)
+    console.say(outcome.scope, outcome.separation)
     _draw_conclusion(outcome.conclusion, f"On {experiment.split}: " if outcome.test else "")
     if outcome.test is not None:
         _draw_conclusion(outcome.test, "On test, once: ")
-        _say(outcome.sentence)
-    if outcome.lost:
-        _say(outcome.lost)
-
-
-def _draw_estimate(sentences: Sequence[str], left_out: Mapping[str, str]) -> None:
-    for sentence in sentences:
-        _say(sentence)
-    _draw_left_out(left_out)
+        console.say(outcome.sentence)
+    console.say(outcome.lost)
 
 
 def _draw_left_out(left_out: Mapping[str, str]) -> None:
     for why in dict.fromkeys(left_out.values()):
         names = [name for name, reason in left_out.items() if reason == why]
-        _say(f"Left out: {', '.join(names)}. {why}")
+        console.say(f"Left out: {', '.join(names)}. {why}")
 
 
 def _draw_conclusion(conclusion: Conclusion, where: str) -> None:
-    _say(where + conclusion.sentence)
-    for note in conclusion.notes:
-        _say(note)
+    console.say(where + conclusion.sentence)
+    console.say(*conclusion.notes)
     if conclusion.same_questions and conclusion.decision == "ship":
-        _say(CHOSEN_HERE)
+        console.say(CHOSEN_HERE)
 
 
 CHOSEN_HERE = "This configuration was chosen on the questions that it is reported on: its numbers are too good."
-
-
-def _say(words: str) -> None:
-    console.out.print(console.printable(words), highlight=False)

@@ -7,11 +7,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
-from rich.markup import escape
 
-from ragviz.cli import console
+from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import counts, pipeline, plan, plan_record, question_types, question_verbs, spending
+from ragviz.cli.lazy import counts, makers, pipeline, plan, plan_record, question_types, question_verbs, spending
 from ragviz.cli.run_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
@@ -26,19 +25,21 @@ LISTED = 40
 """Cells that are printed at most; `--json` holds all."""
 
 
+@options.explained(
+    kinds=lambda: f"What is asked for, and how often, as fact=20,list=10. {_by_generator(makers.TYPES_OF)}",
+    styles=lambda: (
+        "How questions are put, as counts or shares: keywords=30,colleague=70; default: colleague. "
+        + _by_generator(makers.STYLES_OF)
+    ),
+)
 def questions_generate(
     index_name: Annotated[str, typer.Option("--index")],
     set_name: Annotated[str, typer.Option("--name")],
     limit: Annotated[
         int | None, typer.Option(min=1, help="Questions in all; without it the sum of the kinds, or 50.")
     ] = None,
-    kinds: Annotated[
-        str,
-        typer.Option("--kinds", "--types", help="fact=80,bridge=60,unanswerable=30: what is asked for, and how often."),
-    ] = "",
-    styles: Annotated[
-        str, typer.Option(help="colleague=70,keywords=30: how questions are put, as counts or shares.")
-    ] = "",
+    kinds: Annotated[str, typer.Option("--kinds", "--types")] = "",
+    styles: Annotated[str, typer.Option()] = "",
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(min=2, max=5, help="Passages that a bridge needs.")] = 2,
     every_chunk: Annotated[bool, typer.Option("--all", help="At least one question about every chunk.")] = False,
@@ -69,24 +70,26 @@ def questions_generate(
     try:
         result = console.perform(workspace, question_verbs.generate(workspace, arguments, budget)).result
     finally:
-        if paid := _paid_words(workspace, corpus, set_name):
-            console.err.print(console.printable(paid), highlight=False)
+        console.warn(_paid_words(workspace, corpus, set_name))
 
     def draw() -> None:
         shown = plan_record.shown(workspace.store, workspace.store.sets.get(set_name))
         made = f"this time {result['proposed']:,} proposed, {result['rejected']:,} rejected"
         total = f"{counts.counted(result['total'], 'question')} in the set, {shown.asked:,} of them asked"
-        console.out.print(f"'{escape(set_name)}': {total}; {made}")
+        console.say(f"'{set_name}': {total}; {made}")
         _draw_yields(shown)
 
     console.show(result, as_json, draw)
     if missing := pipeline.shortfall(result):
         missing += f" Cell by cell: ragviz questions plan {set_name}"
-        console.err.print(console.printable(missing), highlight=False)
-    for line in pipeline.unverified_words(result) if verify else ():
-        console.err.print(line)
-    for line in pipeline.unasked_words(result):
-        console.err.print(console.printable(line), highlight=False)
+        console.warn(missing)
+    console.warn(*(pipeline.unverified_words(result) if verify else ()))
+    console.warn(*pipeline.unasked_words(result))
+
+
+def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
+    """Say what each generator can make."""
+    return " ".join(f"By {generator}: {', '.join(names)}." for generator, names in made.items())
 
 
 def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
@@ -117,8 +120,7 @@ def questions_plan(
             _draw_cells(lacking, "not made where planned", LISTED)
         _draw_by_document(made.cells, question_set.name)
         _draw_yields(made)
-        for line in pipeline.unasked_words({"nothing": made.nothing}):
-            console.out.print(console.printable(line), highlight=False)
+        console.say(*pipeline.unasked_words({"nothing": made.nothing}))
 
     body = {"questions": question_set.name, "cells": made.cells, "kinds": made.yields, "nothing": made.nothing}
     console.show(body, as_json, draw)
@@ -148,7 +150,7 @@ def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:
     ]
     console.table(("document", *kinds), rows, f"{title}: made/planned")
     if len(ordered) > LISTED:
-        console.out.print(f"and {len(ordered) - LISTED:,} more documents: --json lists all")
+        console.say(f"and {len(ordered) - LISTED:,} more documents: --json lists all")
 
 
 _OF_CELL = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "where", "reasons")
@@ -161,12 +163,12 @@ def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str, most: int, names:
         columns = [titles.get(name, name) for name in names]
         console.table(columns, [tuple(row[name] for name in names) for row in rows[:most]], title)
     if len(rows) > most:
-        console.out.print(f"and {len(rows) - most:,} more cells: --json lists all")
+        console.say(f"and {len(rows) - most:,} more cells: --json lists all")
 
 
 def _draw_yields(made: Shown) -> None:
     """Print what came of all plans, of each kind, what it yielded, and what it cost."""
-    console.out.print(made.words, highlight=False)
+    console.say(made.words)
     names = ("type", "planned", "in place", "elsewhere", "other kinds", "missing")
     written = ("made", "kept", "rejected", "unverified", "calls")
     drawn = [(*(row[name] for name in (*names, *written)), _cost(row), row["reasons"]) for row in made.yields]

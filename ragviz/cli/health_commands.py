@@ -74,7 +74,7 @@ def questions_health(
 def _say(count: int, done: str, check: str) -> None:
     title = set_checks.CHECKS[check].title
     questions = "1 question was" if count == 1 else f"{count:,} questions were"
-    console.err.print(console.printable(f"{questions} {done} “{title}”."), highlight=False)
+    console.warn(f"{questions} {done} “{title}”.")
 
 
 def _measured(
@@ -114,13 +114,12 @@ def _body(
 def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: str) -> None:
     """Draw all checks with their effects on the newest run, or the questions of one."""
     warning = f"Warning: {body['warning']}" if body["warning"] else ""
-    for sentence in filter(None, (warning, *body["verdict"], body["asked_about"])):
-        console.out.print(console.printable(sentence), highlight=False)
+    console.say(warning, *body["verdict"], body["asked_about"])
     if check:
         row = next(each for each in body["checks"] if each["check"] == check)
         listed = [(f["question_id"], console.line(f["question"]), f["words"]) for f in row["questions"]]
         console.table(("id", "question", "why"), listed, row["title"])
-        console.out.print(console.printable(row["unknown"] or row["note"] or row["how"]), highlight=False)
+        console.say(row["unknown"] or row["note"] or row["how"])
         return
     rows = []
     for row in body["checks"]:
@@ -135,4 +134,4 @@ def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: st
     console.table(("check", "what", "found", title, "in quarantine"), rows)
     for row in body["checks"]:
         if row["unknown"]:
-            console.out.print(console.printable(f"{row['title']}: {row['unknown']}"), highlight=False)
+            console.say(f"{row['title']}: {row['unknown']}")

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from rich.markup import escape
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
@@ -50,20 +49,20 @@ def index_build(
     job = index_verbs.build(workspace, target, index_name, choices, fresh=fresh)
     config = index_verbs.configured(workspace, index_name, choices)
     if existing:
-        console.err.print(console.printable(_as_built(existing, config)), highlight=False)
+        console.warn(_as_built(existing, config))
     _warn_of_languages(config, workspace.store.documents.all(target.id))
     built = console.perform(workspace, job).result
     line = f"{counts.counted(built['chunks'], 'chunk')}: {built['added']:,} new, {built['removed']:,} removed, "
     line += f"{counts.counted(built['embedded'], 'text')} embedded"
     if paid := indexing.cost_words(built["calls"], built["dollars"]):
         line += f"; {paid}"
-    console.show(built, as_json, lambda: console.out.print(f"Index '{escape(index_name)}': {line}"))
+    console.show(built, as_json, lambda: console.say(f"Index '{index_name}': {line}"))
     if built["longer_than_read"]:
         limit = (
             f"{counts.counted(built['longer_than_read'], 'chunk', 'is')} longer than {config.embedder} reads; the rest "
             "is not embedded."
         )
-        console.err.print(console.printable(limit))
+        console.warn(limit)
 
 
 def _as_built(info: IndexInfo, config: IndexConfig) -> str:
@@ -142,19 +141,18 @@ def _preview_body(
 
 
 def _warn_of_languages(config: IndexConfig, documents: Sequence[DocumentInfo]) -> None:
-    if warning := preview.language_warning(config.embedder, documents):
-        console.err.print(console.printable(warning))
+    console.warn(preview.language_warning(config.embedder, documents))
 
 
 def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> None:
     rows = [(c["start"], c["end"], c["tokens"], " ".join(c["text"].split())[:160]) for c in body["cuts"]]
     console.table(("start", "end", "tokens", "text"), rows, console.printable(body["document"]))
     if characters > body["characters_cut"]:
-        console.out.print(f"the first {body['characters_cut']:,} of {characters:,} characters")
+        console.say(f"the first {body['characters_cut']:,} of {characters:,} characters")
     extent: preview.Extent = body["extent"]
     unknown = "no estimate yet on this machine of how long embedding takes"
     embedding = unknown if extent.seconds is None else f"{extent.seconds / 60:.1f} minutes to embed on this machine"
-    console.out.print(
+    console.say(
         f"{'' if extent.exact else 'about '}{counts.counted(extent.chunks, 'chunk')}, "
         f"{counts.counted(extent.tokens, 'token')}, "
         f"{embedding if embeds else 'nothing to embed'}, {extent.size / 1e6:.1f} MB"
@@ -162,7 +160,7 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
     if longer := body["longer_than_read"]:
         of = counts.counted(body["previewed"]["chunks"], "previewed chunk")
         said = f"{longer:,} of {of} {'is' if longer == 1 else 'are'} longer than the {body['reads']} tokens that"
-        console.out.print(f"{said} the embedder reads: choose a smaller --chunk-size.")
+        console.say(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 
 @index_app.command("list")

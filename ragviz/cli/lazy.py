@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ragviz.experiments import estimating as estimating
     from ragviz.experiments import findings as findings
     from ragviz.experiments import grid as grid
+    from ragviz.generation import makers as makers
     from ragviz.generation import pipeline as pipeline
     from ragviz.generation import plan as plan
     from ragviz.generation import plan_record as plan_record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -21,13 +21,23 @@ class DeclaredCommand(TyperCommand):
     """A command whose options say what can be chosen: the registries are read when it is used, not for `--help`."""
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]
-        """Return the parameters, those of declared choices with their explanation."""
+        """Return the parameters, those that are `explained` or declared with their explanation."""
         params = super().get_params(ctx)
-        declared: Mapping[str, tuple[Field, bool]] = getattr(self.callback, "declared", {})
+        explained: Mapping[str, Callable[[], str]] = getattr(self.callback, "explained", {})
         for param in params:
-            if param.name in declared:
-                param.__dict__["help"] = _help(*declared[param.name])
+            if param.name in explained:
+                param.__dict__["help"] = explained[param.name]()
         return params
+
+
+def explained(**options: Callable[[], str]) -> Callable[[Command], Command]:
+    """Give options of a command help that is made when it is shown."""
+
+    def explain(command: Command) -> Command:
+        command.__dict__["explained"] = {**getattr(command, "explained", {}), **options}
+        return command
+
+    return explain
 
 
 def declared(record: type, *, only: Collection[str] = (), many: bool = False) -> Callable[[Command], Command]:
@@ -58,9 +68,7 @@ def declared(record: type, *, only: Collection[str] = (), many: bool = False) ->
         keyword = inspect.Parameter.KEYWORD_ONLY
         called.__dict__["__signature__"] = inspect.Signature([p.replace(kind=keyword) for p in ordered])
         called.__annotations__ = {p.name: p.annotation for p in ordered}
-        declared_here = {name: (field, many) for name, field in fields.items()}
-        called.__dict__["declared"] = {**getattr(command, "declared", {}), **declared_here}
-        return called
+        return explained(**{name: partial(_help, field, many) for name, field in fields.items()})(called)
 
     return declare
 

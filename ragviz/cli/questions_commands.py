@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
-from ragviz.cli import asked_commands, console, exchange_commands, generate_commands
+from ragviz.cli import asked_commands, console, exchange_commands, generate_commands, options
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import (
     authoring,
@@ -38,7 +38,7 @@ questions_app = console.group("Question sets: generate, import, export, review."
 questions_app.command("import")(exchange_commands.questions_import)
 questions_app.command("export")(exchange_commands.questions_export)
 questions_app.command("asked")(asked_commands.questions_asked)
-questions_app.command("generate")(generate_commands.questions_generate)
+questions_app.command("generate", cls=options.DeclaredCommand)(generate_commands.questions_generate)
 questions_app.command("plan")(generate_commands.questions_plan)
 
 
@@ -48,10 +48,9 @@ def questions_banks(set_name: str, file: Path, as_json: Json = False) -> None:
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
     imported = sets.import_banks(workspace, question_set, console.read(file))
-    for problem in imported.problems:
-        console.err.print(console.printable(problem), highlight=False)
+    console.warn(*imported.problems)
     body = {"questions": question_set.name, "banks": len(imported.banks), "problems": list(imported.problems)}
-    console.show(body, as_json, lambda: console.out.print(counts.counted(len(imported.banks), "bank")))
+    console.show(body, as_json, lambda: console.say(counts.counted(len(imported.banks), "bank")))
 
 
 @questions_app.command("list")
@@ -112,8 +111,7 @@ def questions_split(
     def draw() -> None:
         rows = [(p.side, p.documents, p.questions, *(p.kinds.get(k, 0) for k in evaluate.KINDS)) for p in counted]
         console.table(("side", "documents", "questions", *evaluate.KINDS), rows, f"{question_set.name}, {kind}")
-        for line in filter(None, (splits.KINDS[kind], shared, "Nothing was stored." if dry_run else "")):
-            console.out.print(console.printable(line), highlight=False)
+        console.say(splits.KINDS[kind], shared, "Nothing was stored." if dry_run else "")
 
     console.show(body, as_json, draw)
 
@@ -174,8 +172,7 @@ def questions_show(
     rows = [asdict(q) | {"kind": q.kind, "version": codecs.version_of(q)} for q in questions]
     columns = ("id", "status", "kind", "type", "style", *divided, "question", "answer", "reason")
     console.show(rows, as_json, lambda: console.table(columns, drawn))
-    if neither := splits.neither_words(question_set):
-        console.err.print(console.printable(neither), highlight=False)
+    console.warn(splits.neither_words(question_set))
 
 
 @questions_app.command("review", cls=console.TakesIds)
@@ -342,10 +339,10 @@ def questions_mend(
             f"The passage was “{piece.span.text}” and is “{span.text}” now; {doubts[0]}. The question stays set aside: "
             f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), accept or reject it."
         )
-        console.err.print(console.printable(told), highlight=False)
+        console.warn(told)
     elif span.text != piece.span.text:
         told = f"The passage has other words now: check that “{question.answer}” is still the answer."
-        console.err.print(console.printable(told), highlight=False)
+        console.warn(told)
     _show_saved(saved, as_json)
 
 
@@ -374,7 +371,7 @@ def questions_find_evidence(
     proposals = occurrences.search(workspace, question_set, question_id)
     if question_id:
         _decide(workspace, question_set, proposals, question_id, places)
-        console.show({"question": question_id, "places": places}, as_json, lambda: console.out.print("Saved."))
+        console.show({"question": question_id, "places": places}, as_json, lambda: console.say("Saved."))
         return
     how: Any = accept
     certain = occurrences.certain(proposals, how) if accept else []
@@ -421,7 +418,7 @@ def _proposal_row(proposal: occurrences.Proposal, names: Mapping[str, str]) -> d
 
 def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Mapping[str, int]) -> None:
     found = ", ".join(f"{sum(r['found'] == name for r in rows):,} {name}" for name in occurrences.OUTCOMES)
-    console.out.print(f"{counts.counted(len(rows), 'question')} without evidence: {found}")
+    console.say(f"{counts.counted(len(rows), 'question')} without evidence: {found}")
     drawn = [
         (r["id"], *_place_cells(number, place), r["found"], r["doubt"], console.line(r["question"]))
         for r in rows
@@ -430,9 +427,9 @@ def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Ma
     header = ("id", "place", "similarity", "document", "text", "found", "doubt", "question")
     console.table(header, drawn)
     if accept:
-        console.out.print(f"{accepted['accepted']:,} accepted as evidence.")
+        console.say(f"{accepted['accepted']:,} accepted as evidence.")
     if accepted["changed_meanwhile"]:
-        console.err.print(f"{accepted['changed_meanwhile']:,} changed by somebody else meanwhile: not saved.")
+        console.warn(f"{accepted['changed_meanwhile']:,} changed by somebody else meanwhile: not saved.")
 
 
 def _place_cells(number: int, place: Mapping[str, Any]) -> tuple[object, ...]:
@@ -532,7 +529,7 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
             told = [(r["question"], r["answer"], r["text"], r["now"], r["doubt"]) for r in doubted]
             console.table(columns, told, "mended with other words: give the answer now, or accept or reject")
         if not rows:
-            console.out.print("No evidence is stale.")
+            console.say("No evidence is stale.")
         if len(doubted) == len(rows):
             return
         unknown = former_documents.UNKNOWN
@@ -550,14 +547,14 @@ def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequ
                 console.table(("proposal", "how", "alike", "document", "text"), proposals, title)
             else:
                 missing = f"{title}: no passage is like it; give its text now, by --quote and --document."
-                console.out.print(console.printable(missing))
+                console.say(missing)
 
     console.show(rows, as_json, draw)
 
 
 def _show_saved(question: Question, as_json: bool) -> None:
     body = asdict(question) | {"kind": question.kind, "version": codecs.version_of(question)}
-    console.show(body, as_json, lambda: console.out.print(console.printable(f"Saved question {question.id}.")))
+    console.show(body, as_json, lambda: console.say(f"Saved question {question.id}."))
 
 
 @questions_app.command("delete")

@@ -40,5 +40,5 @@ def report(
     console.show(
         {"names": names, "file": str(out), "bytes": len(data)},
         as_json,
-        lambda: console.out.print(console.printable(f"Wrote {out}, {len(data) / 1e6:.1f} MB.")),
+        lambda: console.say(f"Wrote {out}, {len(data) / 1e6:.1f} MB."),
     )

@@ -94,12 +94,11 @@ def _draw_foreseen(body: dict[str, Any]) -> None:
     if body["build"]:
         lines.append(f"Built first: {', '.join(body['build'])}: {body['cost']}.")
     lines += [f"{key}: {words}." for key, words in body["paid"].items()]
-    for line in lines:
-        console.out.print(console.printable(line), highlight=False)
+    console.say(*lines)
 
 
 def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict[str, str]) -> None:
-    console.out.print(console.printable(rescue_words.sentence(columns, rescued)), highlight=False)
+    console.say(rescue_words.sentence(columns, rescued))
     now = replays.tokens_now(columns, rescued.k)
     rows = []
     for row in rescued.rows:
@@ -124,8 +123,7 @@ def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict
         names = ", ".join(rescue_words.title(columns, change.key) for change in computed)
         told.append(f"Not built yet (--build): {names}.")
     told += [f"{rescue_words.title(columns, key)} could not be replayed: {reason}" for key, reason in failed.items()]
-    for words in (*rescue_words.notes(columns, rescued.k), *told):
-        console.out.print(console.printable(words), highlight=False)
+    console.say(*rescue_words.notes(columns, rescued.k), *told)
 
 
 def _sweep(columns: Columns, together: Combination) -> str:

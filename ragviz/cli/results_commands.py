@@ -68,9 +68,7 @@ def results(
         console.one_of("way to group", by, ("kind", "type", "style", "document"))
     summary, judgement = measurements.summary_of(workspace, run, k), judgements.judgement_of(workspace, run, k)
     if run.status != "done":
-        console.err.print(
-            console.printable(f"Run '{run.name}' is not finished: this is what it has so far."), highlight=False
-        )
+        console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
     parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
     questions, retrieved = workspace.store.rankings.questions(run.id), measurements.results_of(workspace, run)
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
@@ -85,12 +83,12 @@ def results(
             _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
         else:
             _draw_results(run, summary, judgement)
-            console.out.print(limits, highlight=False) if limits else None
+            console.say(limits)
             if behind := list(causes.values()).count("not_indexed"):
                 told = diagnose.CAUSES["not_indexed"]
                 counted = f"{behind:,} question{'s' * (behind != 1)}"
                 said = f"{told.title}: {counted}. {told.explanation} {told.next_step}"
-                console.err.print(console.printable(said), highlight=False)
+                console.warn(said)
             if judged is not None:
                 _draw_pooled(judged)
             if judgement.statuses:
@@ -128,27 +126,24 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.out.print(console.printable(_asked(run)), highlight=False)
+    console.say(_asked(run))
     if unranked := measurements.unranked_words(run):
-        console.err.print(unranked, highlight=False)
+        console.warn(unranked)
     else:
         means = [(name, console.interval(estimate)) for name, estimate in summary.metrics.items()]
         console.table(("metric", "mean [95 %]"), means, run.name)
-        console.out.print(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
+        console.say(outcomes.sum_words(outcomes.count(summary.ranks, summary.k), summary.k, summary.depth))
         if summary.n:
             console.table(("rank of the evidence", "questions", ""), [*_histogram(summary)])
         if reranking := measurements.reranking_words(run):
-            console.out.print(console.printable(f"{run.config.ranked_by}: {reranking}"), highlight=False)
-        if chosen_here := measurements.chosen_words(run):
-            console.out.print(console.printable(chosen_here), highlight=False)
-        if doubt := evaluate.doubt_words(summary):
-            console.out.print(console.printable(doubt))
-        if unranked := evaluate.reference_only_words(summary):
-            console.out.print(unranked)
+            console.say(f"{run.config.ranked_by}: {reranking}")
+        console.say(measurements.chosen_words(run))
+        console.say(evaluate.doubt_words(summary))
+        console.say(evaluate.reference_only_words(summary))
     if judgement.statuses:
         _draw_judgement(run, judgement, summary.k)
     elif judgement.paid[0]:
-        console.out.print(judgements.cost_words(judgement))
+        console.say(judgements.cost_words(judgement))
 
 
 def _histogram(summary: evaluate.Summary) -> Iterator[tuple[str, int, str]]:
@@ -176,11 +171,11 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
     if rows:
         title = "a chunk that supports the whole reference counts as gold"
         console.table(("metric", "by gold alone", "corrected [95 %]", "at most"), rows, title)
-        console.out.print(console.printable(judged.sentence), highlight=False)
+        console.say(judged.sentence)
     for name, bounds in (("precision", judged.context_precision), ("recall", judged.context_recall)):
         if bounds.least is not None:
             words = f"context {name}@{k}: {bounds.least:.3f} to {bounds.most:.3f}, n={bounds.n}"
-            console.out.print(f"{words}; {bounds.known.n} of them judged completely", highlight=False)
+            console.say(f"{words}; {bounds.known.n} of them judged completely")
 
 
 def _asked(run: Run) -> str:
@@ -206,9 +201,7 @@ def _draw_slices(parts: Sequence[evaluate.Slice], by: str, metrics: Sequence[str
 
 
 def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
-    for line in (judgements.judge_words(run), judgement.controls.sentence if judgement.controls else ""):
-        if line:
-            console.out.print(console.printable(line), highlight=False)
+    console.say(judgements.judge_words(run), judgement.controls.sentence if judgement.controls else "")
     if judgement.doubts:
         doubts = [(doubt.question_id, doubt.question, doubt.words) for doubt in judgement.doubts[:LOOK_AT]]
         console.table(("question", "", "scores and what contradicts them"), doubts, "contradicted scores")
@@ -237,12 +230,11 @@ def _draw_losses(
     counts = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
     console.table(("cause", "questions"), counts, f"failure attribution at k = {k}{only}")
-    if apart := judgements.losses_at(run, causes, kinds, ranked, k).without_evidence:
-        console.out.print(apart)
-    console.out.print(judgements.abstained_words(run, judgement, kinds))
+    console.say(judgements.losses_at(run, causes, kinds, ranked, k).without_evidence)
+    console.say(judgements.abstained_words(run, judgement, kinds))
     if decided := judgements.decided_words(judgement):
-        console.out.print(f"{decided[0].upper()}{decided[1:]}.")
-    console.out.print(judgements.cost_words(judgement))
+        console.say(f"{decided[0].upper()}{decided[1:]}.")
+    console.say(judgements.cost_words(judgement))
 
 
 def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id: str, as_json: Json = False) -> None:
@@ -329,9 +321,8 @@ def _draw_inspected(
     cause: diagnose.Cause,
     noted: Sequence[str],
 ) -> None:
-    for line in noted:
-        console.out.print(console.printable(line))
-    console.out.print(console.printable(f"{cause.title}. {cause.explanation}"))
+    console.say(*noted)
+    console.say(f"{cause.title}. {cause.explanation}")
     texts = [("question", question.text), ("reference", question.answer)]
     if evaluated:
         texts.append(("answer", f"{evaluated.recording.answer} ({abstention.STATUSES[evaluated.recording.status]})"))
@@ -416,11 +407,11 @@ def compare(
 
     def draw() -> None:
         if generated:
-            console.out.print(console.printable(f"Warning: {generated}"), highlight=False)
+            console.say(f"Warning: {generated}")
         comparison_tables.draw(comparison, metric, prices)
         for other in runs[1:]:
             moved = moved_questions.sentence(moved_questions.streams(runs[0], other, comparison.k, sources))
-            console.out.print(console.printable(f"{runs[0].name} → {other.name}: {moved}"), highlight=False)
+            console.say(f"{runs[0].name} → {other.name}: {moved}")
         if by:
             name, places = comparing.metric_of(comparison, metric), range(1, len(runs))
             found = moved_questions.slices_of(workspace, runs[0], comparison, name, sources, places)
@@ -468,7 +459,7 @@ def export(
     console.show(
         {"run": run_name, "files": written},
         as_json,
-        lambda: console.out.print(console.printable(f"Wrote {', '.join(written)}.")),
+        lambda: console.say(f"Wrote {', '.join(written)}."),
     )
 
 

@@ -35,7 +35,7 @@ def run_questions(
     new = run_verbs.make(workspace, run_name, config, budget)
     if behind := indexing.behind_words(workspace, index):
         told = f"Index '{index.name}' is behind its documents ({behind}): update it first, or evidence is not found."
-        console.err.print(console.printable(told), highlight=False)
+        console.warn(told)
     job = console.perform(workspace, new)
     results_commands.results(run_name, as_json=as_json)
     _end_with(job)
@@ -56,16 +56,15 @@ def show_forecast(estimate: forecast.Forecast, as_json: bool, not_counted: str =
         console.table(("step", "calls"), list(estimate.calls.items()), counts.counted(estimate.questions, "question"))
         cost = "no price known" if estimate.cost is None else spending.dollars(estimate.cost)
         tokens = f"{estimate.prompt_tokens:,} input + {estimate.completion_tokens:,} output tokens"
-        console.out.print(
+        console.say(
             f"{counts.counted(estimate.total, 'call')}, {estimate.cached:,} of them cached; to pay: {tokens}, {cost}"
         )
-        for words in filter(None, (not_counted, estimate.pooled_words, estimate.paid_words)):
-            console.out.print(words)
+        console.say(not_counted, estimate.pooled_words, estimate.paid_words)
         if estimate.seconds:
             minutes = f"about {estimate.seconds / 60:.1f} minutes" if estimate.seconds >= 6 else "a few seconds"
-            console.out.print(f"{minutes}, estimated from this endpoint's own calls")
+            console.say(f"{minutes}, estimated from this endpoint's own calls")
         elif estimate.seconds is None:
-            console.out.print("the endpoint does not answer: the duration is not known")
+            console.say("the endpoint does not answer: the duration is not known")
 
     console.show(body, as_json, draw)
 
@@ -80,9 +79,7 @@ def rejudge(
     run = workspace.store.runs.get(run_name)
     job = console.perform(workspace, run_verbs.judge_again(workspace, run, budget))
     if not job.result["asked"]:
-        console.err.print(
-            console.printable(f"Nothing in run '{run.name}' had failed: nothing was judged again."), highlight=False
-        )
+        console.warn(f"Nothing in run '{run.name}' had failed: nothing was judged again.")
     results_commands.results(run.name, as_json=as_json)
     _end_with(job)
 

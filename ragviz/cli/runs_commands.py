@@ -117,7 +117,7 @@ def runs_questions(
 
     def draw() -> None:
         console.table(("id", "rank", "outcome", "cause", "document", "question", "answer"), rows)
-        console.out.print(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
+        console.say(f"{len(selected)} of {counts.counted(len(run_cases), 'question')}")
 
     console.show([cases.to_json(case, names) for case in selected] if as_json else [], as_json, draw)
 
@@ -135,8 +135,7 @@ def runs_import(
     read = reader(console.one_of("format", file_format, FORMATS))
     log = read(console.read(file), file.name)
     run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), run_name, log)
-    for problem in log.problems:
-        console.err.print(console.printable(problem), highlight=False)
+    console.warn(*log.problems)
     results_commands.results(run.name, as_json=as_json)
 
 
@@ -146,7 +145,7 @@ def runs_rename(run_name: Annotated[str, typer.Argument(metavar="RUN")], name: s
     store = console.open_workspace().store
     run = store.runs.get(run_name)
     store.runs.rename(run.id, name)
-    console.out.print(console.printable(f"Run '{run.name}' is now '{store.runs.get(run.id).name}'."), highlight=False)
+    console.say(f"Run '{run.name}' is now '{store.runs.get(run.id).name}'.")
 
 
 @runs_app.command("note")
@@ -172,7 +171,7 @@ def runs_tag(
         has = f"it has {', '.join(run.tags)}" if run.tags else "it has none"
         raise UsageError(f"Run '{run.name}' has no tag '{missing[0]}': {has}.")
     store.runs.label(run.id, tags=[tag for tag in (*run.tags, *(tags or [])) if tag not in remove])
-    console.out.print(console.printable(", ".join(store.runs.get(run.id).tags) or "no tags"), highlight=False)
+    console.say(", ".join(store.runs.get(run.id).tags) or "no tags")
 
 
 @runs_app.command("delete")

@@ -61,4 +61,4 @@ def _draw(result: Mapping[str, Any]) -> None:
     columns = ("type", "verified", "faulty", "not verified", "calls paid", "dollars")
     if rows:
         console.table(columns, rows)
-    console.out.print(console.printable(verifying.summary(result, most=10)), highlight=False)
+    console.say(verifying.summary(result, most=10))

@@ -60,7 +60,7 @@ def questions_diff(
         if drawn:
             console.table(("id", "question", "what", "before", "after"), drawn)
         else:
-            console.out.print("No question differs.")
+            console.say("No question differs.")
 
     console.show(rows, as_json, draw)
 
@@ -88,7 +88,7 @@ def questions_undo(set_name: str, by: By = "", as_json: Json = False) -> None:
     question_set = workspace.store.sets.get(set_name)
     version = versions.undo(workspace.store, question_set, by or workspace.settings.person)
     line = f"Took back version {version.number} of '{question_set.name}': {version.action}."
-    console.show(versions.version_row(version), as_json, lambda: console.out.print(console.printable(line)))
+    console.show(versions.version_row(version), as_json, lambda: console.say(line))
 
 
 @questions_app.command("restore")
@@ -100,7 +100,7 @@ def questions_restore(set_name: str, version: int, by: By = "", as_json: Json = 
     changed, again = counts.counted(count, "question"), "is as it was" if count == 1 else "are as they were"
     line = f"{changed} of '{question_set.name}' {again} in version {version}."
     body = {"questions": question_set.name, "restored": version, "changed": count}
-    console.show(body, as_json, lambda: console.out.print(console.printable(line)))
+    console.show(body, as_json, lambda: console.say(line))
 
 
 @questions_app.command("comment", cls=console.TakesIds)

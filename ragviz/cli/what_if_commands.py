@@ -80,14 +80,13 @@ def what_if(
 
     def draw() -> None:
         told = [what_if_words.choices_words(stored, choices, constant)]
-        console.out.print(console.printable(told.pop()), highlight=False)
+        console.say(told.pop())
         columns = ("metric", "the run", "what if", "difference [95 %]")
         console.table(columns, [(TITLES[name], *what_if_words.cells(name, each)) for name, each in effects.items()])
         if curve is not None and picked is not None:
             told += [what_if_words.curve_words(cases, curve), what_if_words.chosen_words(picked, curve)]
         told += [what_if_words.losses_words(losses[0])] if losses is not None else []
-        for words in (*told, *notes.values()):
-            console.out.print(console.printable(words), highlight=False)
+        console.say(*told, *notes.values())
 
     console.show(body, as_json, draw)
 
