@@ -116,7 +116,7 @@ def test_one_more_declaration_is_seen_everywhere(tmp_path):
         "help": True,
         "refused by the command": refused,
         "made by the command": 4,
-        "cells": ["waits 2", "waits 3"],
+        "cells": ["as third", "waits 2", "waits 3"],
         "form": [["Patience", 7]],
     }
 

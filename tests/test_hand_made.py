@@ -10,6 +10,7 @@ import pytest
 
 from ragviz import sample
 from ragviz.core.configuration import RunConfig
+from ragviz.core.experiment import Cell
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
@@ -122,24 +123,31 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
 
 
 def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Workspace) -> None:
-    """Its differences, of recall@3 on the 45 validation questions with evidence, are worked from the rankings."""
+    """Its differences, of recall at each k on the 45 validation questions with evidence, are worked from the rankings.
+
+    More chunks are shipped, one alone is worse, and reranking is undecided.
+    """
     store = loaded.store
     experiment = store.experiments.get(sample_experiment.NAME)
     outcome = findings.outcome_of(loaded, experiment)
-    names = ["knn", "knn maxsim", "bm25", "bm25 maxsim", "hybrid", "hybrid maxsim"]
+    names = ["k 3", "k 1", "k 10", "maxsim k 3", "maxsim k 1", "maxsim k 10"]
     assert [row.cell.name for row in outcome.rows] == names
     rule = experiment.rule
-    assert (experiment.split, rule.primary, rule.minimum_effect) == ("validation", "recall@3", 0.02)
+    assert (experiment.split, rule.primary, rule.minimum_effect) == ("validation", "recall@own", 0.02)
 
-    def recalls(run_id: str) -> dict[str, float]:
-        results = (result for result in store.rankings.all(run_id) if result.gold)
-        return {r.question_id: np.mean([bool(set(g) & set(r.ranking.ids[:3])) for g in r.gold]) for r in results}
+    def recalls(cell: Cell) -> dict[str, float]:
+        results = (result for result in store.rankings.all(cell.run_id) if result.gold)
+        first = cell.run.k
+        return {r.question_id: np.mean([bool(set(g) & set(r.ranking.ids[:first])) for g in r.gold]) for r in results}
 
-    base = recalls(experiment.baseline.run_id)
+    base = recalls(experiment.baseline)
     assert len(base) == 45
     for row in outcome.rows[1:]:
-        other = recalls(row.cell.run_id)
+        other = recalls(row.cell)
         assert row.delta.difference.mean == pytest.approx(np.mean([other[i] - base[i] for i in base]))
+    verdicts = {row.cell.name: row.delta.verdict for row in outcome.rows[1:]}
+    assert (verdicts["k 10"], verdicts["k 1"], verdicts["maxsim k 3"]) == ("better", "worse", "undecided")
+    assert (outcome.conclusion.decision, outcome.conclusion.chosen) == ("ship", "k 10")
     assert (experiment.confirmation, outcome.test) == (None, None)
     assert {run.config.split for run in store.runs.all()} == {"", "validation"}, "nobody has looked at the test side"
     assert {run.name for run in store.runs.all()} >= set(sample.RUNS)
