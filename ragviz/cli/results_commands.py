@@ -18,6 +18,7 @@ from ragviz.cli.lazy import (
     diagnose,
     evaluate,
     exports,
+    former_documents,
     judgements,
     measurements,
     moved_questions,
@@ -39,7 +40,6 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
-from ragviz.text.former_documents import UNKNOWN
 
 UNANSWERED = "<Unanswerable>"
 BAR = 40
@@ -286,7 +286,7 @@ def _evidence(question: Question, retrieved: Retrieved, names: Mapping[str, str]
     return [
         {
             "rank": min((ranks[chunk_id] for chunk_id in chunk_ids if chunk_id in ranks), default=None),
-            "document": names.get(group[0].document_id, UNKNOWN),
+            "document": names.get(group[0].document_id, former_documents.UNKNOWN),
             "text": group[0].text,
         }
         for group, chunk_ids in zip(question.evidence, retrieved.gold, strict=False)
