@@ -24,7 +24,7 @@ from ragviz.text import language
 from ragviz.text.word_changes import word_count
 
 SMALL = 6
-"""Parts of fewer questions are not judged: 5 questions cannot reach p < 0.05 by sign flips, whatever they say."""
+"""Parts of fewer questions are not judged: they say too little."""
 GROUPS = 4
 """Parts by length: as many questions in each, as far as equal lengths allow."""
 DIMENSIONS = {
