@@ -353,9 +353,9 @@ def _shares(claim: str, sentences: dict[str, str]) -> int:
 
 
 def _claims(prompt: str) -> dict[str, Any]:
-    """Return a claim for every sentence of the text."""
+    """Return a claim for every sentence of the text, 30 at most, as the schema asks."""
     data = _texts(prompt)
-    claims = [{"text": text, "sentence": int(number)} for number, text in data["text"].items()]
+    claims = [{"text": text, "sentence": int(number)} for number, text in data["text"].items()][:30]
     questions = [f"{data['question']} ({n})" for n in range(3)]
     return {"claims": claims, "questions": questions, "noncommittal": False}
 
@@ -390,7 +390,7 @@ def _comparison(prompt: str) -> dict[str, Any]:
         rows[mine] = [
             {"claim": int(n), "verdict": "supported" if place else "absent", "sentence": place}
             for n, place in places.items()
-        ]
+        ][:30]
     if not any(rows.values()):
         rows_of_words = _by_words(*(" ".join(data[side].values()) for side in ("answer", "reference")))
         return {**rows, "reason": "Compared word by word.", **rows_of_words}

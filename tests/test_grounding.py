@@ -100,7 +100,8 @@ def test_a_refusal_has_no_score_of_the_answer_but_of_its_context():
 
 
 def test_a_failed_answer_is_skipped_with_its_reason():
-    failed = replace(EVALUATED, recording=replace(ANSWER, status="failed", answer="", reason="HTTP 500"))
+    recording = replace(ANSWER, status="failed", answer="", reason="HTTP 500")
+    failed = replace(EVALUATED, recording=recording, failures={"answer": "HTTP 500"})
     assert score("completeness", failed).status == "skipped"
     assert "HTTP 500" in score("completeness", failed).reason
 

@@ -19,8 +19,11 @@ from ragviz.judging import asker, context, forecast, planning, step, work
 from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion
 from ragviz.models.spending import Spending
 from ragviz.runs import choices
+from ragviz.targets import answering
+from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from tests.model_server import FAULTS, USELESS, ModelServer, vector
 
 
@@ -145,6 +148,47 @@ def test_every_question_is_answered_and_has_every_score():
         "not_applicable"
     }
     assert unanswerable["faithfulness"].status == "ok"
+
+
+def test_all_claims_of_a_long_answer_are_judged():
+    """30 sentences stand in the passage and 10 are invented: 30 ÷ 40, and not 1 of the first 30 claims."""
+    told = [f"Room {number} has {number + 100} seats." for number in range(1, 31)]
+    invented = [f"Hall {number} was painted by Harlow." for number in range(41, 51)]
+    passage = Context(" ".join(told), Chunk.make_id("d", 0, 900), 300)
+    made = Question("q", "What of the rooms?", " ".join(told), ((Span("d", 0, 900, passage.text),),), "hand")
+    items, results = [planning.Item(made, Recording("q", (passage,), origin="model"))], Results()
+    with ModelServer() as server:
+        plan = replace(
+            plan_of(server, names=("faithfulness", "factual_precision", "completeness")),
+            answers=lambda _, recording, __: replace(recording, answer=" ".join(told + invented), status="answered"),
+        )
+        work.work(items, plan, results)
+        calls = server.counts.calls
+    assert {name: score.value for name, score in results.scores["q"].items()} == {
+        "faithfulness": 0.75,
+        "factual_precision": 0.75,
+        "completeness": 1,
+    }
+    # claims of the reference (its 30th sentence again) and of the answer, 70 claims by 60, 40 by 30: two calls each
+    assert calls == 2 + 2 + 2 + 2
+
+
+def test_an_empty_answer_leaves_the_metrics_of_its_contexts():
+    items, results = make_items(1), Results()
+    with ModelServer() as server:
+        plan = plan_of(server, names=("context_recall", "context_precision", "completeness"))
+        reply = answering.AnswerReply(answerable=True, answer=" ")
+        empty = Completion(reply.model_dump_json(), reply, 100, 10, 0.5, False, "m1", 0.25)
+
+        def answers(question, recording, _):
+            return answering.read_answer(FROM_CONTEXTS, question, recording, empty)
+
+        work.work(items, replace(plan, answers=answers), results)
+    assert {name: (score.value, score.status) for name, score in results.scores["q0"].items()} == {
+        "context_recall": (1, "ok"),
+        "context_precision": (1, "ok"),
+        "completeness": (None, "no_answer"),
+    }
 
 
 def test_an_item_takes_four_judging_calls_and_a_second_run_none():

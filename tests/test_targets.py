@@ -247,8 +247,10 @@ def model_reply(text, *, answerable=True):
     return Completion(reply.model_dump_json(), reply, 100, 10, 0.5, True, "m1", 0.25)
 
 
-def test_a_refusal_is_what_the_model_marks_and_not_what_it_sounds_like():
-    assert replied(model_reply(REFUSALS["en"]), HANDBOOK).status == "answered"
+def test_a_refusal_is_marked_by_the_model_or_said_in_words():
+    assert replied(model_reply(REFUSALS["en"]), HANDBOOK).status == "refused"
+    assert replied(model_reply("The passages do not say what a map costs."), HANDBOOK).status == "refused"
+    assert replied(model_reply("Maps do not contain prices: they are free [1]."), HANDBOOK).status == "answered"
     refusal = replied(model_reply("Not in here, see [1].", answerable=False), HANDBOOK)
     assert (refusal.status, refusal.answer, refusal.citations) == ("refused", "Not in here, see [1].", (1,))
     empty = replied(model_reply(" "), HANDBOOK)

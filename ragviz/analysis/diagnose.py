@@ -18,7 +18,7 @@ from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
 from ragviz.core.span import Span
-from ragviz.targets.citations import without_citations
+from ragviz.targets.citations import without_marks
 from ragviz.text import language, words
 from ragviz.text.denial import denies
 from ragviz.text.normal_form import normal_form
@@ -248,7 +248,7 @@ def _differs(reference: str, answer: str) -> bool:
     >>> _differs("It takes twelve days.", "It takes 12 days [1].")
     False
     """
-    said = without_citations(answer)
+    said = without_marks(answer)
     return bool(stated_numbers(reference) - stated_numbers(said)) or denies(reference) != denies(said)
 
 
@@ -260,7 +260,7 @@ def _by_words(question: Question, answer: Recording, scores: Mapping[str, float]
     lang = language.of_answers(question)
     reference_words = words.tokens(normal_form(question.answer), lang)
     if 0 < len(reference_words) <= SHORT:
-        answer_words = words.tokens(normal_form(without_citations(answer.answer)), lang)
+        answer_words = words.tokens(normal_form(without_marks(answer.answer)), lang)
         return Ruling(set(reference_words) <= set(answer_words), "reference_in_answer")
     return Ruling(False, measured[0]) if measured else Ruling(None)
 

@@ -31,6 +31,9 @@ def _answer(state: State, plan: Plan, ask: Asks) -> Recording:
             if plan.verdicts is not None:
                 state.take(plan.verdicts(question, recording))
             return recording
+    if recording.usage is not None:  # the model replied, twice without an answer: its contexts can be judged
+        state.recording = recording
+        return recording
     raise ModelError(recording.reason)
 
 

@@ -76,14 +76,18 @@ _ASK_BACK = {
 }
 
 
-def reference_request(question: str, reference: str) -> Request[ReferenceReply]:
-    """Build the request for the claims of a reference: the same for every answer, so paid once for all runs."""
+def reference_request(question: str, reference: str, first: int = 1) -> Request[ReferenceReply]:
+    """Build the request for the claims of a reference: the same for every answer, so paid once for all runs.
+
+    With `first`, a 1-based number, it is about the sentences from there on, of an answer's too.
+    """
+    text = numbered(reference, first)
 
     def check(reply: ReferenceReply) -> str:
-        return checks.claims_problem([claim.text for claim in reply.claims], reference, question, ReferenceReply)
+        left = reference if first == 1 else " ".join(text.values())
+        return checks.claims_problem([claim.text for claim in reply.claims], left, question, ReferenceReply)
 
-    texts = {"question": question, "text": numbered(reference)}
-    request = judge_request(CLAIMS, texts, ReferenceReply, reference, more="")
+    request = judge_request(CLAIMS, {"question": question, "text": text}, ReferenceReply, reference, more="")
     return replace(request, check=check, max_tokens=_claim_tokens(reference))
 
 
@@ -119,7 +123,7 @@ def read_claims(replies: Sequence[ClaimReply], text: str) -> tuple[Claim, ...]:
     """Return the claims of a text without repetitions and empty ones; the number of a missing sentence becomes None."""
     count = len(sentences_of(text))
     replies = [reply for reply in replies if reply.text.strip()] if count else []
-    distinct = [replies[place] for place in checks.distinct(reply.text for reply in replies)][:MOST_CLAIMS]
+    distinct = [replies[place] for place in checks.distinct(reply.text for reply in replies)]
     return tuple(Claim(" ".join(reply.text.split()), sentence_place(reply.sentence, count)) for reply in distinct)
 
 
@@ -128,7 +132,27 @@ def _ask_reference(state: State, plan: Plan, ask: Asks) -> tuple[Claim, ...]:
         return ()
     request = reference_request(state.item.question.query, state.reference)
     reply: ReferenceReply = ask_judge(state, plan, ask, ("reference", VERSION), request)
-    return read_claims(reply.claims, state.reference)
+    return read_claims(_with_later(reply.claims, state.reference, "reference", state, plan, ask), state.reference)
+
+
+def _with_later(
+    claims: list[ClaimReply], text: str, step: str, state: State, plan: Plan, ask: Asks
+) -> list[ClaimReply]:
+    """Return the `claims` of a first reply, and where it was full, those of further ones: of the sentences after it.
+
+    The last sentence is asked about again, as the reply may have ended within it; of one sentence at most `MOST_CLAIMS`
+    claims are asked for.
+    """
+    count, first, last = len(sentences_of(text)), 1, claims
+    while len(last) >= MOST_CLAIMS:
+        first = max(first + 1, *(claim.sentence for claim in last if claim.sentence <= count), 0)
+        if first > count:
+            break
+        request = reference_request(state.item.question.query, text, first)
+        reply: ReferenceReply = ask_judge(state, plan, ask, (step, VERSION), request)
+        last = reply.claims
+        claims = claims + last
+    return claims
 
 
 def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
@@ -136,7 +160,8 @@ def _ask_claims(state: State, plan: Plan, ask: Asks) -> ClaimsReply:
         return ClaimsReply(claims=[], questions=[], noncommittal=False)
     request = claims_request(state.item.question.query, state.answer_text)
     reply: ClaimsReply = ask_judge(state, plan, ask, ("claims", VERSION), request)
-    return reply
+    claims = _with_later(reply.claims, state.answer_text, "claims", state, plan, ask)
+    return reply.model_copy(update={"claims": claims})
 
 
 def answer_claims(state: State) -> tuple[Claim, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -20,6 +21,7 @@ from ragviz.judging.texts import (
     by_number,
     judge_request,
     numbered,
+    portions,
     sentence_place,
     sentences_of,
 )
@@ -170,10 +172,11 @@ def _ask(state: State, plan: Plan, ask: Asks) -> ComparisonVerdicts | None:
         missing = verdicts.missing(*counts)
         if verdicts.equivalence is not None and not any(missing):
             break
-        claims = (by_number(answer, missing[0]), by_number(reference, missing[1]))
-        request = comparison_request(state.item.question.query, texts, *claims)
-        reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, attempt)
-        verdicts = read_comparison(reply, texts, counts, verdicts)
+        for of_answer, of_reference in zip_longest(portions(missing[0]), portions(missing[1]), fillvalue=()):
+            claims = (by_number(answer, of_answer), by_number(reference, of_reference))
+            request = comparison_request(state.item.question.query, texts, *claims)
+            reply = ask_judge(state, plan, ask, ("comparison", VERSION), request, attempt)
+            verdicts = read_comparison(reply, texts, counts, verdicts)
     require_complete(verdicts.missing(*counts), "the judge left out {} of the claims")
     return verdicts
 

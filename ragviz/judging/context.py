@@ -22,6 +22,7 @@ from ragviz.judging.texts import (
     by_number,
     judge_request,
     numbered,
+    portions,
     prompt_language,
     sentence_place,
     sentences_of,
@@ -214,10 +215,11 @@ def _asked(
         missing_claims, missing_passages = verdicts.missing(asked.claims, columns)
         if not missing_claims and not missing_passages:
             break
-        asked_claims = {number: claims[number] for number in missing_claims}
-        request = context_request(state.item.question.query, state.reference, asked_claims, passages)
-        reply = ask_judge(state, plan, ask, ("context", VERSION), request, attempt)
-        verdicts = read_context(reply, len(claims), passages, verdicts)
+        for portion in portions(missing_claims, 2 * MOST_CLAIMS):
+            asked_claims = {number: claims[number] for number in portion}
+            request = context_request(state.item.question.query, state.reference, asked_claims, passages)
+            reply = ask_judge(state, plan, ask, ("context", VERSION), request, attempt)
+            verdicts = read_context(reply, len(claims), passages, verdicts)
     require_complete(verdicts.missing(asked.claims, columns), "the judge left out {} of the claims and passages")
     return dict(verdicts.claims), {asked.places[column]: useful for column, useful in verdicts.useful.items()}
 

@@ -13,7 +13,7 @@ from ragviz.judging import extractive_questeval, texts
 from ragviz.judging.banks import extractive_banks
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
-from ragviz.targets.citations import without_citations
+from ragviz.targets.citations import without_marks
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
 """Inputs that are computed from vectors."""
@@ -47,7 +47,7 @@ def with_similarities(
 def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
     if bank is None or evaluated.recording.status != "answered":
         return evaluated
-    answers = extractive_questeval.extractive_answers(bank, without_citations(evaluated.recording.answer))
+    answers = extractive_questeval.extractive_answers(bank, without_marks(evaluated.recording.answer))
     return replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
 
 
@@ -57,7 +57,7 @@ def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Itera
     They are the question, the answer, the reference, the questions asked back, and, where there is a `context`, the
     sentences of the answer and of the context.
     """
-    answer = without_citations(evaluated.recording.answer)
+    answer = without_marks(evaluated.recording.answer)
     if evaluated.recording.status != "answered" or not answer.strip():
         return
     yield from (text for text in (evaluated.question.query, answer, evaluated.question.answer) if text.strip())
@@ -69,7 +69,7 @@ def _texts_to_embed(evaluated: EvaluatedAnswer, context: Sequence[str]) -> Itera
 
 
 def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: Mapping[str, Any]) -> EvaluatedAnswer:
-    answer = without_citations(evaluated.recording.answer)
+    answer = without_marks(evaluated.recording.answer)
     if answer not in vectors or evaluated.recording.status != "answered":
         return evaluated
     reference, question = vectors.get(evaluated.question.answer), vectors.get(evaluated.question.query)
@@ -88,7 +88,7 @@ def _with_cosines(evaluated: EvaluatedAnswer, context: Sequence[str], vectors: M
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text without citations; those without a letter or digit are left out."""
-    plain = without_citations(text)
+    """Return the sentences of a text without its marks; those without a letter or digit are left out."""
+    plain = without_marks(text)
     sentences = (plain[start:end] for start, end in texts.sentences_of(plain))
     return [sentence for sentence in sentences if any(character.isalnum() for character in sentence)]

@@ -5,7 +5,7 @@ The fence is made of the object's digest, so that no text can close it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from ragviz.models.requests import Request
 from ragviz.text import language, segmentation
 
 MOST_CLAIMS = 30
-"""Claims of one text that are judged; a longer list is cut there, because replies are limited in length."""
+"""Claims in one reply, as its length is limited: more are made and judged in further calls."""
 
 MOST_PASSAGES = 50
 """Passages that one claim can rest on, in a reply."""
@@ -61,9 +61,19 @@ def sentences_of(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(segmentation.sentences(text, language.detect(text)))
 
 
-def numbered(text: str) -> dict[str, str]:
-    """Return the sentences of `text` by number, from "1"."""
-    return {str(number): text[start:end] for number, (start, end) in enumerate(sentences_of(text), start=1)}
+def numbered(text: str, first: int = 1) -> dict[str, str]:
+    """Return the sentences of `text` by number, from "1"; those from the `first` on."""
+    places = enumerate(sentences_of(text), start=1)
+    return {str(number): text[start:end] for number, (start, end) in places if number >= first}
+
+
+def portions(numbers: Sequence[int], most: int = MOST_CLAIMS) -> list[Sequence[int]]:
+    """Return the numbers of claims in portions that fit into a reply; one without any where there are none.
+
+    >>> portions([0, 1, 2, 3, 4], 2), portions([])
+    ([[0, 1], [2, 3], [4]], [[]])
+    """
+    return [numbers[first : first + most] for first in range(0, len(numbers), most)] or [numbers]
 
 
 def sentence_place(number: int, count: int) -> int | None:

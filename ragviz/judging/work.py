@@ -148,7 +148,7 @@ def evaluated(state: State) -> EvaluatedAnswer:
 
 def _shared_words(state: State) -> float | None:
     """Return the share of the answer's words that occur in its context; None without an answer, a context or words."""
-    answer_units = checks.units(citations.without_citations(state.answer_text))
+    answer_units = checks.units(citations.without_marks(state.answer_text))
     if not answer_units or not state.context:
         return None
     context_units = frozenset[str]().union(*map(checks.units, state.context.values()))

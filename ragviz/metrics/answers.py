@@ -14,7 +14,7 @@ from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
 from ragviz.metrics.metric import Place
-from ragviz.targets.citations import without_citations
+from ragviz.targets.citations import without_marks
 from ragviz.text import language
 
 SUPPORTED = 0.6
@@ -141,7 +141,8 @@ def _check(metric: AnswerMetric, evaluated: EvaluatedAnswer) -> None:
         if not recording.has_answer:
             raise NoScore("not_applicable", "no answer was recorded")
         if recording.status == "failed":
-            raise NoScore("skipped", f"there is no answer to judge: {recording.reason}")
+            status: ScoreStatus = "skipped" if "answer" in evaluated.failures else "no_answer"
+            raise NoScore(status, f"there is no answer to judge: {recording.reason}")
         if recording.status == "refused" or not recording.answer.strip():
             raise NoScore("no_answer", "the run abstained: there is nothing to judge")
     for step in metric.steps:
@@ -233,7 +234,7 @@ def _embedding_faithfulness(evaluated: EvaluatedAnswer) -> float:
 
 def _lexical(function: Callable[[str, str, str], float]) -> Callable[[EvaluatedAnswer], float]:
     def measured(evaluated: EvaluatedAnswer) -> float:
-        answer = without_citations(evaluated.recording.answer)
+        answer = without_marks(evaluated.recording.answer)
         return function(answer, evaluated.question.answer, language.of_answers(evaluated.question))
 
     return measured

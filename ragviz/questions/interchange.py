@@ -52,6 +52,7 @@ from ragviz.documents import encoding
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
+from ragviz.text.denial import abstains
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
@@ -76,17 +77,6 @@ NO_ANSWERS = ("unanswerable", "not answerable", "no answer", "n/a", "无法推�
 """Reference answers that say that there is none, in any case, with any punctuation around them."""
 NOTHING = ("nan", "none", "null", "<na>", "nat")
 """What programs write for a value that is missing: no reference answer."""
-_ABSTAINS = re.compile(
-    r"(?:sorry,? |unfortunately,? )*(?:i (?:do not|don.t|cannot|can.t|could not) (?:know|answer|tell|say|find)\b[^.]*"
-    r"|(?:the |an |any |this |requested )*(?:answer|information)[^.]{0,40} (?:is|are|was|were) (?:not|un)[^.]*"
-    r"|(?:it |this |that )?(?:is )?(?:not (?:known|mentioned|stated|specified|answerable|available)|unknown)[^.]{0,40}"
-    r"|(?:the )?(?:given |provided )?(?:context|passages?|documents?|texts?)[^.]{0,20} (?:do|does)(?: not|n.t) "
-    r"(?:say|tell|mention|contain|provide|answer|state|specify)\b[^.]*)[.!]?"
-    r"|(?:抱歉|对不起)?[，,]?我?(?:不知道|不清楚|无法(?:回答|确定|判断|得知))[^。]{0,20}[。！]?"
-    r"|(?:文中|文档|上下文|资料|段落)[中里]?(?:并?没有|并?未)(?:提到|提及|说明|给出|提供)[^。]{0,20}[。！]?",
-    re.IGNORECASE,
-)
-"""A reference that says that there is no answer."""
 SIDE_WORDS: Mapping[str, Side | Literal[""]] = {
     "": "", "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation", "test": "test",
 }  # fmt: skip
@@ -602,17 +592,6 @@ def reference_in(said: str) -> str:
     ('', '', 'At seven.')
     """
     return "" if said.strip().casefold() in NOTHING else said
-
-
-def abstains(answer: str) -> bool:
-    """Return whether a reference says that there is no answer, in one sentence: "I don't know.".
-
-    >>> abstains("I don't know."), abstains("The answer is not present in the context"), abstains("文中没有提到。")
-    (True, True, True)
-    >>> abstains("At seven."), abstains("No, they see the names only after the grades have been given.")
-    (False, False)
-    """
-    return _ABSTAINS.fullmatch(" ".join(answer.split())) is not None
 
 
 def _says(row: Mapping[str, Any], column: str) -> bool | None:

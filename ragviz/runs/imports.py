@@ -22,6 +22,7 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import running, summaries
 from ragviz.targets.logged_file import Log, LoggedItem
 from ragviz.text import language
+from ragviz.text.denial import abstains
 from ragviz.workspace import Workspace
 
 LONGEST_SHOWN = 200
@@ -127,7 +128,7 @@ def _stored(
 def _recording(item: LoggedItem, contexts: tuple[Context, ...], origin: str) -> Recording:
     if item.answer is None:
         return Recording(item.id, contexts, origin=origin)
-    status: AnswerStatus = "answered" if item.answer.strip() else "failed"
+    status: AnswerStatus = "failed" if not item.answer.strip() else "refused" if abstains(item.answer) else "answered"
     reason = "" if item.answer.strip() else "the response is empty in the imported file"
     return Recording(item.id, contexts, item.answer, status, reason, origin=origin)
 

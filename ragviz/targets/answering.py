@@ -18,6 +18,7 @@ from ragviz.models.requests import Completion, Request
 from ragviz.targets import citations, extraction
 from ragviz.targets.target import Answers, Ask
 from ragviz.text import language
+from ragviz.text.denial import abstains
 
 MOST_TOKENS = 1024
 """Tokens of a model's reply: twice an answer of 500 tokens, which is ten times a short one."""
@@ -78,7 +79,7 @@ def read_answer(
     """Return a recording with the answer that a model gave to `answer_request`, its citations checked.
 
     A failed call is a failed answer, and so is an empty answer to a question that the model calls answerable. A refusal
-    without words gets those of the prompt.
+    without words gets those of the prompt; one in words (`abstains`) is one, whatever the model calls the question.
 
     Raises:
         ModelError: the whole endpoint fails, not only this call.
@@ -94,8 +95,9 @@ def read_answer(
     text = reply.answer.strip()
     if not reply.answerable:
         text = text or prompt.refusals[refusal_language(question)]
-    status: AnswerStatus = "refused" if not reply.answerable else "answered" if text else "failed"
-    reason = "" if text else "The model calls the question answerable and gave an empty answer; answer it again."
+    refused = not reply.answerable or abstains(text)
+    status: AnswerStatus = "refused" if refused else "answered" if text else "failed"
+    reason = "" if text else "the model calls the question answerable and gave an empty answer"
     counts = (completion.prompt_tokens, completion.completion_tokens, completion.seconds)
     paid = (completion.cost, completion.cached)
     usage = Call("answer", completion.model, version, *counts, *paid, completion.text, completion.estimated)

@@ -1,4 +1,4 @@
-"""Numbered citations of an answer: read, checked against the passages, removed."""
+"""The marks of an answer: numbered citations are read, checked against the passages, removed; Markdown is removed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from collections.abc import Iterable
 _NUMBERS = r"\d{1,3}(?:\s*(?:[,，、;；]|[-–—~～])\s*\d{1,3})*"
 _CITED = re.compile(rf"[\[［【]\s*({_NUMBERS})\s*[\]］】]")
 _CITED_AND_BLANKS = re.compile(rf"[ \t]*(?:{_CITED.pattern})")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*(?:\s+\"[^\"]*\")?\)")
+_MARKDOWN = re.compile(
+    r"^[ \t]*(?:`{3,}|~{3,})[^\n`]*$\n?|^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?)|`+"
+    r"|(?<![\w*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w*])|(?<!\w)_{1,3}(?=[^\W_])|(?<=[^\W_])_{1,3}(?!\w)",
+    re.MULTILINE,
+)
 
 
 def cited(text: str) -> tuple[int, ...]:
@@ -34,6 +40,15 @@ def without_citations(text: str) -> str:
     'Dogs stay outside.'
     """
     return _CITED_AND_BLANKS.sub("", text)
+
+
+def without_marks(text: str) -> str:
+    r"""Return what `text` says: without citations, fences of code, and Markdown's marks of headings, links, emphasis.
+
+    >>> without_marks("**Seven** [3].\n```python\nrun_all(2 * 3)\n```"), without_marks("See _the_ [guide](http://a.b/c).")
+    ('Seven.\nrun_all(2 * 3)\n', 'See the guide.')
+    """
+    return _MARKDOWN.sub("", _LINK.sub(r"\1", without_citations(text)))
 
 
 def unnumbered(text: str) -> str:

@@ -19,6 +19,7 @@ from ragviz.questions.formats.located import PLACES, located
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
 from ragviz.text import language
 from ragviz.text.counts import counted
+from ragviz.text.denial import abstains
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import is_deep, parsed, storable
 
@@ -137,7 +138,7 @@ def _question(
     answer = interchange.reference_in(reference).strip() if isinstance(reference, str) else ""
     if not answer:
         told.append(Problem(file, number, "has no reference: its answers cannot be compared with one", kept=True))
-    elif interchange.abstains(answer):
+    elif abstains(answer):
         told.append(Problem(file, number, f"has an abstention as its reference (“{shortened(answer, 60)}”)", kept=True))
         found = []
     missing = [context for context, spans in found if not spans]
@@ -159,7 +160,7 @@ def _question(
         text=text,
         answer=answer,
         evidence=evidence,
-        unanswerable=interchange.abstains(answer),
+        unanswerable=abstains(answer),
         generator="import",
         status="accepted",
         language=language.of_short(text, *languages),
