@@ -1,4 +1,4 @@
-"""`ragviz questions drill`: what a question set notices of faults that are planted into a copy of an index."""
+"""`ragviz questions drill`: what a question set notices of evidence that is left out of an index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import drill, faults, health_sentences, question_verbs
+from ragviz.cli.lazy import drill, health_sentences, question_verbs
 from ragviz.cli.questions_commands import questions_app
 from ragviz.core.configuration import RunConfig
 
@@ -22,16 +22,15 @@ def questions_drill(
     choices: Mapping[str, Any],
     k: Annotated[int, typer.Option("-k", min=1, help="Chunks among which the evidence has to be.")] = 3,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    repetitions: Annotated[int, typer.Option(min=1, help="Plantings of each fault in each strength.")] = 20,
+    repetitions: Annotated[int, typer.Option(min=1, help="Plantings of each size.")] = 20,
     no_worse_than: Annotated[
         float, typer.Option(help="The loss that `check --baseline` allows, as a share of the range.")
     ] = 0.02,
     as_json: Json = False,
 ) -> None:
-    """Plant known faults into a copy of an index, and count what SET and `check --baseline` notice.
+    """Leave evidence out of the rankings of an index, and count what SET and `check --baseline` notice.
 
-    Evidence removed, near copies of another year, chunks shuffled between documents: each in several sizes and often,
-    in memory. Index, documents and runs stay as they are.
+    In several sizes and often, in other places each time. Index, documents and runs stay as they are.
     """
     workspace = console.open_workspace()
     question_set, info = workspace.store.sets.get(set_name), workspace.store.indexes.get(index_name)
@@ -44,21 +43,16 @@ def questions_drill(
 
 
 def _draw(fact: Mapping[str, Any]) -> None:
-    alarms, of = fact["false_alarms"], fact["false_alarms"]["repetitions"]
-    rows: list[Sequence[object]] = [_row(found) for found in fact["faults"]]
-    rows.append(("not altered", "", "", f"0/{of}", f"{alarms['worse']}/{of} (stopped {alarms['stopped']})"))
-    columns = ("fault", "evidence", "change", "called worse", "with noise")
-    console.table(columns, rows, f"{fact['metric']} by {fact['retriever']} on {fact['index']}")
+    rows: list[Sequence[object]] = [_row("nothing", fact["false_alarms"])]
+    rows += [_row(health_sentences.points(found["loss"]), found) for found in fact["losses"]]
+    title = f"{fact['metric']} by {fact['retriever']} on {fact['index']}"
+    console.table(("left out", "planted", "called worse", "stopped"), rows, title)
     console.say(health_sentences.drill(fact))
 
 
-def _row(found: Mapping[str, Any]) -> Sequence[object]:
-    title, size = faults.FAULTS[found["fault"]].title, health_sentences.points(found["strength"])
-    if found["reason"]:
-        return (title, size, f"not planted: {found['reason']}", "", "")
-    of, noisy = found["repetitions"], found["noisy"]
-    counts = (
-        f"{found['worse']}/{of} (stopped {found['stopped']})",
-        f"{noisy['worse']}/{of} (stopped {noisy['stopped']})",
-    )
-    return (title, size, f"{100 * found['change']:+.1f} points", *counts)
+def _row(size: str, found: Mapping[str, Any]) -> Sequence[object]:
+    if found.get("reason"):
+        return (size, f"not planted: {found['reason']}", "", "")
+    of = found["repetitions"]
+    planted = f"{100 * found['planted']:.1f} points" if "planted" in found else ""
+    return (size, planted, f"{found['worse']}/{of}", f"{found['stopped']}/{of}")

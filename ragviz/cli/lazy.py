@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from ragviz.health import drill as drill
     from ragviz.health import effects as effects
     from ragviz.health import examination as examination
-    from ragviz.health import faults as faults
     from ragviz.health import health_sentences as health_sentences
     from ragviz.health import material as material
     from ragviz.health import quarantine as quarantine

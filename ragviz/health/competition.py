@@ -19,11 +19,10 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
-from ragviz.health.altered_index import AlteredIndex, Change, read
+from ragviz.health.left_out import DeepRankings
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions.interchange import documents_of
-from ragviz.retrieval.retrievers import needs
 from ragviz.runs import measurements, running, searched_again
 from ragviz.workspace import Workspace
 
@@ -78,8 +77,8 @@ class Lost:
 class Competition:
     """Two runs of the same questions at `k`, before and after documents were added; `rows` are by earlier document.
 
-    `added` are the names of the new documents, `chunks` counts theirs. `exact`: the index was searched without them;
-    else they were left out of the stored rankings, which is exact for the nearest chunks only.
+    `added` are the names of the new documents, `chunks` counts theirs. `exact`: the nearest chunks were searched
+    without them; else they were left out of rankings of the whole index.
     """
 
     earlier: str
@@ -149,12 +148,15 @@ def competition(
     new = _new_documents(workspace, earlier, info, questions, before.values())
     old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
     exact = info.config.backend == "local" and later.config.reranker == "none"
+    count = sum(map(len, workspace.store.indexes.cuts(info.build, sorted(new)).values()))
     if exact:
-        rankings = _without(workspace, later, info, questions, new, k, progress)
+        rankings = _without(workspace, later, info, questions, new, k, count, progress)
     else:
-        kept = [[i for i in result.ranking.ids if _document(i) not in new] for result in new_results]
-        rankings = [Ranking(tuple(ids), (0.0,) * len(ids)) for ids in kept]
-    without = [replace(result, ranking=each) for result, each in zip(new_results, rankings, strict=True)]
+        rankings = [tuple(i for i in result.ranking.ids if _document(i) not in new) for result in new_results]
+    without = [
+        replace(result, ranking=Ranking(tuple(ids), (0.0,) * len(ids)))
+        for result, ids in zip(new_results, rankings, strict=True)
+    ]
     measured = [_recall(results, depth, k) for results in (old_results, new_results, without)]
     names = measurements.document_names(workspace, later)
     about = [documents_of(question, names) for question in questions]
@@ -165,9 +167,18 @@ def competition(
     ]
     rows.sort(key=lambda row: (-row.lost, row.document))
     added = tuple(sorted(names[document_id] for document_id in new))
-    count = sum(len(cuts) for cuts in workspace.store.indexes.cuts(info.build, sorted(new)).values())
     total = _row("", measured, range(len(questions)))
-    return Competition(earlier.name, later.name, k, added, count, total, tuple(rows), tuple(lost), exact)
+    return Competition(
+        earlier.name,
+        later.name,
+        k,
+        added,
+        count,
+        total,
+        tuple(rows),
+        tuple(lost),
+        exact and later.config.retriever == "knn",
+    )
 
 
 def _new_documents(
@@ -178,16 +189,17 @@ def _new_documents(
     results: Collection[Retrieved],
 ) -> frozenset[str]:
     """Return the ids of the documents of an index that the earlier run's did not hold."""
-    held = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
-    known = None if held is None else frozenset(held)
-    about = {span.document_id for question in questions for group in question.evidence for span in group}
-    listed = workspace.store.documents.all(info.corpus_id, replaced=True)
+    known = workspace.store.sets.fact(earlier.config.questions, f"{INDEXED}{earlier.id}")
+    old = {span.document_id for question in questions for group in question.evidence for span in group}
+    if known is None:
+        old |= {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
     current = set(info.documents)
-    indexed = [document for document in listed if document.id in current]
-    if known is not None:
-        return frozenset(document.id for document in indexed if document.name not in known) - about
-    ranked = {_document(chunk_id) for result in results for chunk_id in result.ranking.ids}
-    return frozenset(document.id for document in indexed if document.added > earlier.created) - about - ranked
+    return frozenset(
+        document.id
+        for document in workspace.store.documents.all(info.corpus_id, replaced=True)
+        if document.id in current - old
+        and (document.added > earlier.created if known is None else document.name not in known)
+    )
 
 
 def _document(chunk_id: str) -> str:
@@ -202,24 +214,22 @@ def _without(
     questions: Sequence[Question],
     new: frozenset[str],
     k: int,
+    count: int,
     progress: Progress,
-) -> list[Ranking]:
-    """Return the rankings to `k` of the index without the new documents."""
-    config, spending, chunks = later.config, workspace.spending(info.id), read(workspace, info)
-    embedder = None
-    if "embedder" in needs(config.retriever):
-        embedder = workspace.embedder(info.config.embedder, spending, progress)
+) -> list[tuple[str, ...]]:
+    """Return the first `k` chunks of each question without those of the new documents, `count` in all."""
+    config, spending = later.config, workspace.spending(info.id)
     queries = [question.query for question in questions]
     try:
-        index = AlteredIndex(
-            info, chunks, config.retriever, queries, k, embedder=embedder, constant=config.rrf_constant,
+        rankings = DeepRankings(
+            workspace, info, config.retriever, queries, k, count, constant=config.rrf_constant, spending=spending,
             progress=progress,
         )  # fmt: skip
-        removed = frozenset(row for row, document_id in enumerate(chunks.documents) if document_id in new)
-        ranked = index.ranked(Change(removed=removed))
     finally:
         spending.settle()
-    return [Ranking(tuple(chunks.ids[row] for row in rows), (0.0,) * len(rows)) for rows in ranked]
+    cuts = workspace.store.indexes.cuts(info.build, sorted(new))
+    removed = {chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)}
+    return [rankings.without(removed, place) for place in range(len(queries))]
 
 
 def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:

@@ -7,49 +7,37 @@ from typing import Any
 
 from ragviz.health.competition import Competition
 from ragviz.health.coverage_map import CoverageMap
-from ragviz.health.faults import POINTS
 from ragviz.text.counts import counted
 
 HEADLINE = 0.05
-"""The size of the regression, in points of recall, of which the sentence of a drill speaks."""
+"""The size of the loss, in points of recall, of which the sentence of a drill speaks."""
 MOSTLY = 0.8
-"""The share of plantings from which on a fault counts as noticed."""
+"""The share of plantings from which on a loss counts as noticed."""
 
 
 def drill(fact: Mapping[str, Any]) -> str:
-    """Say what a drill found: how much of evidence that is removed is noticed, at which rate of false alarms."""
-    found = {each["strength"]: each for each in fact["faults"] if each["fault"] == "removed"}
-    headline, alarms = found[HEADLINE], fact["false_alarms"]
+    """Say what a drill found: how much of evidence that is left out is noticed, at which rate of false alarms."""
+    headline = next(row for row in fact["losses"] if row["loss"] == HEADLINE)
+    alarms, of = fact["false_alarms"], headline["repetitions"]
     if headline["reason"]:
-        return f"No regression of {points(HEADLINE)} can be planted: {headline['reason']}."
-    noisy, of = headline["noisy"], headline["repetitions"]
+        return f"No loss of {points(HEADLINE)} can be planted: {headline['reason']}."
     false = {name: percent(alarms[name], alarms["repetitions"]) for name in ("worse", "stopped")}
-    greatest = points(POINTS[-1])
-    least = least_noticed(fact)
+    missed = [
+        row["loss"] for row in fact["losses"] if not row["repetitions"] or row["worse"] < MOSTLY * row["repetitions"]
+    ]
+    larger = [row["loss"] for row in fact["losses"] if row["loss"] > max(missed, default=0.0)]
     from_on = (
-        f"losses are mostly noticed from {points(least)} on"
-        if least
-        else f"not even losses of {greatest} are mostly noticed, which takes more questions about more documents"
+        f"losses are mostly noticed from {points(larger[0])} on"
+        if larger
+        else f"not even losses of {points(missed[-1])} are mostly noticed, which takes more questions about more "
+        "documents"
     )
     return (
-        f"This set notices {percent(noisy['worse'], of)} of planted losses of {points(HEADLINE)} of {fact['metric']} "
-        f"at a false-alarm rate of {false['worse']}, “ragviz check --baseline” with {fact['no_worse_than']:g} allowed "
-        f"stops {percent(noisy['stopped'], of)} at {false['stopped']}, and {from_on}; what is answered wrongly from "
-        "evidence that is found, no recall can notice."
+        f"This set notices {percent(headline['worse'], of)} of planted losses of {points(HEADLINE)} of "
+        f"{fact['metric']} at a false-alarm rate of {false['worse']}, “ragviz check --baseline” with "
+        f"{fact['no_worse_than']:g} allowed stops {percent(headline['stopped'], of)} at {false['stopped']}, and "
+        f"{from_on}; what is answered wrongly from evidence that is found, no recall can notice."
     )
-
-
-def least_noticed(fact: Mapping[str, Any]) -> float | None:
-    """Return the smallest size of removed evidence from which on every size is mostly noticed, with noise; else None.
-
-    Mostly is in 4 of 5 plantings.
-    """
-    least = None
-    for each in sorted((e for e in fact["faults"] if e["fault"] == "removed"), key=lambda e: -float(e["strength"])):
-        if not each["repetitions"] or each["noisy"]["worse"] < MOSTLY * each["repetitions"]:
-            break
-        least = float(each["strength"])
-    return least
 
 
 def points(share: float) -> str:
@@ -93,7 +81,7 @@ def competition(found: Competition) -> list[str]:
         f"competition of the new chunks, {total.lost - total.to_competition:,} for other reasons."
     )
     if not found.exact:
-        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
+        lines.append("The new chunks were left out of rankings of the whole index: exact for the nearest chunks only.")
     return lines
 
 

@@ -75,7 +75,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
             _plan(question_set)
     if tabs["Drill"].open:
         with tabs["Drill"], notices.errors_shown():
-            drill_view.show(question_set, [index] if index else [])
+            drill_view.show(question_set, index)
     if tabs["New documents"].open:
         with tabs["New documents"], notices.errors_shown():
             competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id))
