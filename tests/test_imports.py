@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ragviz.analysis import diagnose
 from ragviz.core.settings import Settings
 from ragviz.runs import exchanges, exports, imports, judgements, measurements, running
 from ragviz.targets import ragchecker
@@ -62,6 +63,12 @@ def test_passages_that_nobody_judged_are_no_evidence(workspace):
     assert "context_precision" not in judgement.scores, "no recording has a value"
 
 
+def test_no_claim_of_the_reference_is_no_passage_that_is_not_useful():
+    empty = result(gt_answer_claims=[], response2answer=[], retrieved2answer=[])
+    (item,) = ragchecker.read(written(empty), "out.json").items
+    assert item.matrix.useful is None
+
+
 def texts_of(workspace, run) -> set[str]:
     return {chunk.text for case in exports.cases_of(workspace, run) for chunk in case.chunks.values()}
 
@@ -76,6 +83,8 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     assert "not known of an imported run" in measurements.unranked_words(run)
     [case] = exports.cases_of(workspace, run)
     assert (case.outcome, case.rank, case.ranking, case.gold) == ("not ranked", None, {}, frozenset())
+    losses = ["not_answered", "wrong", "judge_failed", "fine"]
+    assert [step.cause for step in diagnose.waterfall(["wrong"], run.knows)[1:]] == losses
     everything = exports.breakdown_of(workspace, run)[0]
     assert {name for name, scored in everything.metrics.items() if scored.estimate.n} == set(
         judgements.judgement_of(workspace, run).metrics

@@ -487,8 +487,9 @@ def waterfall(
 ) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
-    But for an index that was behind its documents: that is a step only where questions were lost to it. Questions
-    without a cause ("") are left out. Titles are as `about` gives them.
+    But for an index that was behind its documents, and for the stages of retrieval in a run that knows no ranking:
+    these are steps only where questions were lost to them. Questions without a cause ("") are left out. Titles are as
+    `about` gives them.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
     [('questions', 3, 3), ('below_k', 1, 2), ('fine', 2, 2)]
@@ -502,7 +503,9 @@ def waterfall(
         raise UsageError(f"There is no cause '{unknown[0]}'; there are {', '.join(CAUSES)}.")
     left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
-    for name in (name for name in CAUSES if name != "not_indexed" or counts[name]):
+    of_retrieval = list(CAUSES)[: list(CAUSES).index("not_answered")]
+    unseen = of_retrieval if knows.closed_book or not knows.ranking else ["not_indexed"]
+    for name in (name for name in CAUSES if name not in unseen or counts[name]):
         left -= counts[name] if name != "fine" else 0
         steps.append(Step(name, about(name, knows, k=k, depth=depth, answered=answered).title, counts[name], left))
     return steps

@@ -113,7 +113,7 @@ def _results_body(
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()))[1:]}
+    body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
     if judgement.statuses or judgement.paid[0]:
         body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
     if judgement.statuses:

@@ -116,7 +116,7 @@ def _item(row: _Result) -> LoggedItem:
 def _matrix(row: _Result) -> Matrix:
     by_chunk = _rows(row.retrieved2answer)
     places = range(len(row.retrieved_context))
-    useful = None if by_chunk is None else tuple(any(v[n].verdict == "supported" for v in by_chunk) for n in places)
+    useful = None if not by_chunk else tuple(any(v[n].verdict == "supported" for v in by_chunk) for n in places)
     return Matrix(
         chunks=tuple(map(str, places)),
         answer_claims=_claims(row.response_claims),
