@@ -16,7 +16,6 @@ from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import pipeline, plan_record
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
@@ -146,7 +145,7 @@ def test_quotas_are_met_and_counted(workspace):
         assert question.source_chunks
         assert len(question.parts) == len(question.evidence)
     record = record_of(workspace)
-    assert sum(row.made for row in record.rows) + sum(row.moved for row in record.rows) == record.planned == 11
+    assert record.usable == record.planned == 11
     assert {name: given.kept for name, given in record.yields.items()} == {"fact": 6, "number": 3, "unanswerable": 2}
 
 
@@ -371,22 +370,6 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
     written = Question("own", "Where does one begin?", "Home", ((Span(menu.id, 0, 4, "Home"),),), "person", "accepted")
     workspace.store.questions.put(info.id, [written])
     assert plan_record.shown(workspace.store, info).nothing == {}, "a person's question has its evidence there"
-
-
-# Records
-
-
-def put(workspace: Workspace, set_id: str, record: PlanRecord) -> None:
-    fact = plan_record.fact_with(workspace.store, set_id, record)
-    workspace.store.sets.put_fact(set_id, plan_record.FACT, fact)
-
-
-def cell(document: str = "d", kind: str = "fact", style: str = "colleague", count: int = 1, section: str = "s") -> Cell:
-    return Cell(document, section, kind, style, count)
-
-
-def fresh(work: str = "w") -> PlanRecord:
-    return PlanRecord("k", work, "i", "m", 0)
 
 
 # The command line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ragviz.workspace import Workspace
 
 LISTED = 40
-"""Cells that are printed at most; `--json` holds all."""
+"""Documents that are printed at most; `--json` holds all."""
 
 
 @options.explained(
@@ -81,7 +81,7 @@ def questions_generate(
 
     console.show(result, as_json, draw)
     if missing := pipeline.shortfall(result):
-        missing += f" Cell by cell: ragviz questions plan {set_name}"
+        missing += f" By document: ragviz questions plan {set_name}"
         console.warn(missing)
     console.warn(*(pipeline.unverified_words(result) if verify else ()))
     console.warn(*pipeline.unasked_words(result))
@@ -100,12 +100,8 @@ def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
     return f"Paid for the questions of '{set_name}' so far: {calls:,} model calls{dollars}." if calls else ""
 
 
-def questions_plan(
-    set_name: str,
-    every_cell: Annotated[bool, typer.Option("--cells", help="List every cell, made or not.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Show planned against made, cell by cell, with why the rest was not made, and what each kind yielded and cost."""
+def questions_plan(set_name: str, as_json: Json = False) -> None:
+    """Show planned against made by document and kind, why the rest was not made, and what each kind cost."""
     workspace = console.open_workspace()
     question_set = workspace.store.sets.get(set_name)
     made = plan_record.shown(workspace.store, question_set)
@@ -113,12 +109,9 @@ def questions_plan(
         raise UsageError(f"Nothing was generated into '{question_set.name}': ragviz questions generate --name it.")
 
     def draw() -> None:
-        if every_cell:
-            _draw_cells(made.cells, "every cell", len(made.cells))
-        else:
-            lacking = [row for row in made.cells if row["missing"] or row["elsewhere"]]
-            _draw_cells(lacking, "not made where planned", LISTED)
-        _draw_by_document(made.cells, question_set.name)
+        _draw_by_document(
+            made.documents, f"{question_set.name}: made/planned", lambda planned, done: f"{done}/{planned}"
+        )
         _draw_yields(made)
         console.say(*pipeline.unasked_words({"nothing": made.nothing}))
 
@@ -128,51 +121,33 @@ def questions_plan(
 
 def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None:
     corpus_id = workspace.store.indexes.get(preview.record.index).corpus_id
-    cells = plan_record.cell_rows([preview.record], {d.id: d.name for d in workspace.store.documents.all(corpus_id)})
+    names = workspace.store.documents.names(corpus_id)
     if as_json:
-        body = asdict(preview.forecast) | {"total": preview.forecast.total, "plan": cells}
-        body |= {"assumed": preview.assumed}
-        console.show(body, as_json, lambda: None)
+        body = asdict(preview.forecast) | {"total": preview.forecast.total, "assumed": preview.assumed}
+        console.show(body | {"plan": plan_record.cell_rows([preview.record], names)}, as_json, lambda: None)
         return
-    _draw_by_document(cells, "planned")
-    _draw_cells(cells, "cell by cell", LISTED, ("document", "section", "type", "style", "planned"))
+    _draw_by_document(plan_record.by_document([preview.record], names, {}), "planned", lambda planned, _: str(planned))
     show_forecast(preview.forecast, as_json, preview.assumed)
 
 
-def _draw_by_document(cells: Sequence[Mapping[str, Any]], title: str) -> None:
-    """Print documents × kinds: "made/planned", those documents first of which most is planned."""
-    table = plan_record.by_document(cells)
+def _draw_by_document(
+    table: Mapping[str, Mapping[str, tuple[int, int]]], title: str, words: Callable[[int, int], str]
+) -> None:
+    """Print documents × kinds, those documents first of which most is planned."""
     kinds = [name for name in question_types.TYPES if any(name in row for row in table.values())]
-    ordered = sorted(table.items(), key=lambda item: -sum(planned for planned, _ in item[1].values()))
-    rows = [
-        (name, *(f"{row[kind][1]}/{row[kind][0]}" if kind in row else "" for kind in kinds))
-        for name, row in ordered[:LISTED]
-    ]
-    console.table(("document", *kinds), rows, f"{title}: made/planned")
-    if len(ordered) > LISTED:
-        console.say(f"and {len(ordered) - LISTED:,} more documents: --json lists all")
-
-
-_OF_CELL = ("document", "section", "type", "style", "planned", "made", "elsewhere", "missing", "where", "reasons")
-
-
-def _draw_cells(rows: Sequence[Mapping[str, Any]], title: str, most: int, names: Sequence[str] = _OF_CELL) -> None:
-    """Print the first cells of a plan, at most so many, with these of their values."""
-    titles = {"made": "made here", "where": "made elsewhere in", "reasons": "why not here"}
-    if rows:
-        columns = [titles.get(name, name) for name in names]
-        console.table(columns, [tuple(row[name] for name in names) for row in rows[:most]], title)
-    if len(rows) > most:
-        console.say(f"and {len(rows) - most:,} more cells: --json lists all")
+    rows = [(name, *(words(*row[kind]) if kind in row else "" for kind in kinds)) for name, row in table.items()]
+    console.table(("document", *kinds), rows[:LISTED], title)
+    if len(rows) > LISTED:
+        console.say(f"and {len(rows) - LISTED:,} more documents: --json lists all")
 
 
 def _draw_yields(made: Shown) -> None:
     """Print what came of all plans, of each kind, what it yielded, and what it cost."""
     console.say(made.words)
-    names = ("type", "planned", "in place", "elsewhere", "other kinds", "missing")
-    written = ("made", "kept", "rejected", "unverified", "calls")
-    drawn = [(*(row[name] for name in (*names, *written)), _cost(row), row["reasons"]) for row in made.yields]
-    console.table((*names, "written", *written[1:], "cost", "rejected because"), drawn)
+    names = ("type", "planned", "missing", "made", "kept", "rejected", "unverified", "calls")
+    last = ("why missing", "reasons")
+    drawn = [(*(row[name] for name in names), _cost(row), *(row[name] for name in last)) for row in made.yields]
+    console.table((*names[:3], "written", *names[4:], "cost", "missing because", "rejected because"), drawn)
 
 
 def _cost(row: Mapping[str, Any]) -> str:

@@ -81,7 +81,7 @@ class Making(SourceSearch):
         if self.record.any_type:
             searches = [*searches[:2], (self.unasked_document, True), *searches[2:], (self.any_type, False)]
         for search, is_bounded in searches:
-            self.unasked = frozenset(self.record.unasked())
+            self.unasked = frozenset(self._unasked())
             tries = Counter[int]()
             while orders := self.orders(search, self.lacking(tries if is_bounded else None)):
                 tries.update(number for number, _ in orders)
@@ -92,17 +92,26 @@ class Making(SourceSearch):
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
         for row in self.record.rows:
-            if (row.missing or row.moved) and (not row.reasons or row.cell.type in self.left_out):
-                row.reasons[self._why_not(row.cell.type)] = row.missing + row.moved
-        unasked = self.record.unasked()
+            if row.missing and (not row.reasons or row.cell.type in self.left_out):
+                row.reasons[self._why_not(row.cell.type)] = row.missing
         self.record.nothing = {
-            i: self._why_nothing(i, rows) for i, rows in unasked.items() if i in self.documents.by_id
+            i: self._why_nothing(i, rows) for i, rows in self._unasked().items() if i in self.documents.by_id
         }
         self.record.state = "done"
 
+    def _unasked(self) -> dict[str, list[Row]]:
+        """Return the rows of each document that questions are planned for and that has none of them, by its id."""
+        kept = (self._known[i] for i in self.record.places if i in self._known)
+        asked = {document_id for question in kept for document_id in plan_record.documents_of(question)}
+        rows: dict[str, list[Row]] = defaultdict(list)
+        for row in self.record.rows:
+            if row.cell.document_id not in asked:
+                rows[row.cell.document_id].append(row)
+        return rows
+
     def _why_nothing(self, document_id: str, rows: Sequence[Row]) -> str:
         """Return why no question is about a document, though the `rows` planned some."""
-        kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows if row.cell.planned))
+        kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows))
         reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
         return f"{self.maker.holds(document_id)}; planned: {kinds}; {reasons}"
 
@@ -137,7 +146,7 @@ class Making(SourceSearch):
         if known.status == "rejected":
             self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
         elif known.id not in self.record.places:
-            self.record.count(known.id, number, order.cell)
+            self.record.count(known.id, number, known.type)
 
     def _take(self, number: int, order: Order[Any], made: Question | Skipped) -> None:
         row = self.record.rows[number]
@@ -151,7 +160,7 @@ class Making(SourceSearch):
         if made.status == "rejected":
             row.reasons[kind_of_reason(made.reason)] += 1
         else:
-            self.record.count(made.id, number, order.cell)
+            self.record.count(made.id, number, made.type)
         if not made.reason.startswith(FAILED):
             self._known[made.id] = made
             self.about[order.source.asked, order.source.group].append(made.text)
@@ -171,7 +180,10 @@ class Making(SourceSearch):
             if (words := rejection.normal(made.query)) in self._rejected_texts:
                 return
             self._rejected_texts.add(words)
-        self.record.yielded(made.type).count(_why_rejected(made))
+        given = self.record.yielded(made.type)
+        given.made += 1
+        if made.status == "rejected":
+            given.rejected[kind_of_reason(made.reason)] += 1
         self.made.append(made)
         self._waiting.append(made)
 
@@ -216,8 +228,6 @@ class Making(SourceSearch):
         if not self._waiting and not at_end:
             return
         started, keys = time.monotonic(), self._workspace.settings.keys
-        if at_end:
-            self.record.count_unverified(self._known)
         store, questions = self._workspace.store, [_without_keys(question, keys) for question in self._waiting]
         fact = plan_record.fact_with(store, self._set.id, self.record)
         if questions:

@@ -274,18 +274,20 @@ def _result(
     return Generated(
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
         record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
-        sum(given.unverified for given in record.yields.values()),
+        plan_record.unverified(record, {question.id: question for question in questions}).total(),
         plan_record.nothing_of([record], names, questions),
-        0 if record.fill else _unplanned(record, documents),
+        0 if record.fill else _unplanned(record, documents, questions),
         len(extractive.unable) if extractive else 0,
         record.fill, "extractive" if extractive else "model",
     )  # fmt: skip
 
 
-def _unplanned(record: PlanRecord, documents: IndexedDocuments) -> int:
+def _unplanned(record: PlanRecord, documents: IndexedDocuments, questions: Iterable[Question]) -> int:
     """Count the documents with text that the plan has no question for, and that no question is about."""
-    reached = {row.cell.document_id for row in record.rows if row.cell.planned or row.made or row.taken}
-    reached |= record.nothing.keys()
+    reached = {row.cell.document_id for row in record.rows} | record.nothing.keys()
+    reached |= {
+        i for question in questions if question.status != "rejected" for i in plan_record.documents_of(question)
+    }
     return sum(outline.document_id not in reached for outline in documents.outlines if outline.characters)
 
 
@@ -386,7 +388,7 @@ def _record(
     fills = sum(record.fill for record in records)
     open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
     if choices.fill and open_fill is not None and extractive is None:
-        cells: Iterable[Cell] = [row.cell for row in open_fill.rows if row.cell.planned]
+        cells: Iterable[Cell] = [row.cell for row in open_fill.rows]
         return plan_record.planned(open_fill, cells, open_fill, kept)
     key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
     earlier = next((record for record in records if record.key == key), None)

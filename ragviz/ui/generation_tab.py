@@ -15,7 +15,7 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
 from ragviz.questions import sets as question_sets
-from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
+from ragviz.questions.question_types import STYLES, TYPE_TITLES, TYPES
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, widgets, wording
@@ -184,14 +184,8 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
             tiles.forecast(forecast)
     if preview.assumed:
         st.caption(preview.assumed)
-    cells = plan_record.cell_rows([record], _names(corpus.id))
-    _by_document(cells, "plan-preview")
-    with st.expander(f"Cell by cell: {wording.counted(len(cells), 'cell')} of documents, sections, kinds and styles"):
-        _table_of_cells(cells, ("Document", "Section", "Kind", "Style", "Planned"), "plan-preview-cells")
-
-
-def _names(corpus_id: str) -> dict[str, str]:
-    return cache.workspace().store.documents.names(corpus_id)
+    names = cache.workspace().store.documents.names(corpus.id)
+    _by_document(plan_record.by_document([record], names, {}), "plan-preview")
 
 
 @st.cache_data(show_spinner=False, max_entries=8)
@@ -201,34 +195,26 @@ def _shown(of: cache.State) -> plan_record.Shown:
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
-    """Draw planned against made of a set, cell by cell with the reasons, and what each kind yielded and cost.
+    """Draw planned against made of a set by document, and what each kind yielded and cost.
 
     Nothing is drawn for a set into which nothing was generated.
     """
     made = _shown(cache.state(question_set.id, question_set.corpus_id))
-    cells = made.cells
-    if not cells:
+    if not made.cells:
         return
     heading.section("Planned and made")
-    planned, missing = sum(row["planned"] for row in cells), sum(row["missing"] for row in cells)
-    here, moved = sum(row["made"] for row in cells), sum(row["elsewhere"] for row in cells)
-    st.markdown(
-        f"{made.words} {planned:,} planned = {here:,} made in their "
-        f"cells + {moved:,} made elsewhere + {missing:,} missing."
-    )
+    st.markdown(made.words)
     if made.nothing:
         have = "has" if len(made.nothing) == 1 else "have"
         count = wording.counted(len(made.nothing), "document")
         with st.expander(f":orange[▲] {count} that questions were planned for {have} none: why"):
             st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words({"nothing": made.nothing})))
     _yields(made.yields)
-    _by_document(cells, "plan-made")
-    _every_cell(cells, question_set.name)
+    _by_document(made.documents, "plan-made")
 
 
-def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
+def _by_document(table: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -> None:
     """Draw documents × kinds, made of planned, the document with the most planned questions first."""
-    table = plan_record.by_document(cells)
     kinds = [name for name in TYPES if any(name in row for row in table.values())]
     is_plan = all(made == 0 for row in table.values() for _, made in row.values())
 
@@ -238,18 +224,17 @@ def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
             return f"{made}, not planned" if made else ""
         return f"{planned}" if is_plan else f"{made} of {planned}"
 
-    ordered = sorted(table.items(), key=lambda item: (-sum(planned for planned, _ in item[1].values()), item[0]))
-    most = max((sum(planned for planned, _ in row.values()) for row in table.values()), default=1)
+    sums = [sum(planned for planned, _ in row.values()) for row in table.values()]
     rows = pd.DataFrame(
         {
-            "Document": [name for name, _ in ordered],
-            "Planned": [sum(planned for planned, _ in row.values()) for _, row in ordered],
-            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for _, row in ordered] for kind in kinds},
+            "Document": list(table),
+            "Planned": sums,
+            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for row in table.values()] for kind in kinds},
         }
     )
     columns: dict[str, Any] = {
         "Document": st.column_config.TextColumn(width=210, pinned=True),
-        "Planned": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max(1, most), width=90),
+        "Planned": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max([1, *sums]), width=90),
     }
     with widgets.above_table(key):
         st.markdown(
@@ -261,59 +246,13 @@ def _by_document(cells: Sequence[Mapping[str, Any]], key: str) -> None:
     )
 
 
-def _every_cell(cells: Sequence[Mapping[str, Any]], name: str) -> None:
-    """Draw every cell of the plan with what came of it, or those alone that did not yield what was planned."""
-    lacking = [row for row in cells if row["missing"] or row["elsewhere"]]
-    heading.section("Cell by cell")
-    choices = {f"Not made where planned ({len(lacking):,})": lacking, f"All cells ({len(cells):,})": cells}
-    chosen = st.segmented_control(
-        "Cells", list(choices), default=list(choices)[0 if lacking else 1], key=f"plan-cells-{len(lacking)}",
-        required=True, label_visibility="collapsed",
-    )  # fmt: skip
-    _table_of_cells(choices[chosen], _CELL_COLUMNS, f"{name}-cells")
-
-
-_CELL_COLUMNS = (
-    "Document", "Section", "Kind", "Style", "Planned", "Made here", "Elsewhere", "Missing", "Why", "Made elsewhere in",
-)  # fmt: skip
-
-
-def _table_of_cells(cells: Sequence[Mapping[str, Any]], columns: Sequence[str], key: str) -> None:
-    """Draw cells of a plan, a row each, with the columns that are named."""
-    values = {
-        "Document": [row["document"] for row in cells],
-        "Section": [row["section"] for row in cells],
-        "Kind": [TYPE_TITLES[row["type"]] for row in cells],
-        "Style": [STYLE_TITLES[row["style"]] for row in cells],
-        "Planned": [row["planned"] for row in cells],
-        "Made here": [row["made"] for row in cells],
-        "Elsewhere": [row["elsewhere"] for row in cells],
-        "Missing": [row["missing"] for row in cells],
-        "Why": [row["reasons"] for row in cells],
-        "Made elsewhere in": [row["where"] for row in cells],
-    }
-    rows = pd.DataFrame({name: values[name] for name in columns})
-    widths: dict[str, Any] = {"Document": 190, "Section": 190, "Kind": 95, "Style": 110, "Why": 300}
-    widths |= dict.fromkeys(("Planned", "Made here", "Elsewhere", "Missing"), 78)
-    config = {name: st.column_config.Column(width=widths.get(name, "large")) for name in columns}
-    with widgets.above_table(key):
-        st.markdown(wording.counted(len(rows), "cell"), width="stretch")
-        saving.button(rows, key, f"{key}-file")
-    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
-    widgets.table(rows, key, columns=config, height=height, row_height=widgets.TWO_LINES, alt="Cells of the plan")
-
-
-_OF_PLAN = ("planned", "in place", "elsewhere", "other kinds", "missing")
-"""What came of the planned questions of a kind: the first is the sum of the others."""
-
-
 def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
     """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
     paid, priced = any(row["calls"] for row in yields), any(row["dollars"] for row in yields)
     rows = pd.DataFrame(
         {
             "Kind": [TYPE_TITLES[row["type"]] for row in yields],
-            **{name.capitalize(): [row[name] for row in yields] for name in _OF_PLAN},
+            **{title: [row[title.lower()] for row in yields] for title in ("Planned", "Missing")},
             **{title: [row[name] for row in yields] for title, name in (("Written", "made"), ("Kept", "kept"))},
             "Rejected": [row["rejected"] for row in yields],
             **({"Not verified": [row["unverified"] for row in yields]} if any(r["unverified"] for r in yields) else {}),
@@ -321,14 +260,13 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
             **({"Calls per kept": [_per_kept(row) for row in yields]} if paid else {}),
             **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
             **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if priced else {}),
+            "Missing because": [row["why missing"] for row in yields],
             "Rejected because": [row["reasons"] for row in yields],
         }
     )
     columns: dict[str, Any] = {
-        "In place": st.column_config.NumberColumn(help="Made in the cell that planned them."),
-        "Elsewhere": st.column_config.NumberColumn(help="Made as the same kind in another section or document."),
-        "Other kinds": st.column_config.NumberColumn(help="Made as another kind, where nobody asked for kinds."),
         "Written": st.column_config.NumberColumn(help="All that were written of the kind, rejected ones too."),
+        "Missing because": st.column_config.TextColumn(width="large"),
         "Rejected because": st.column_config.TextColumn(width="large"),
         "Tokens": st.column_config.NumberColumn(format="localized"),
     }
