@@ -68,7 +68,8 @@ def model(workspace: Workspace) -> str:
 
 def support_words(support: Support) -> str:
     """Say what an endpoint supports."""
-    refused = f"; refuses {', '.join(support.refused)}, which is left out then" if support.refused else ""
+    names = [part.replace("system", "a system message") for part in support.refused]
+    refused = f"; refuses {', '.join(names)}; it is asked without" if names else ""
     return f"{support.model} answers in {support.seconds:.2f} s and {MODES[support.mode]}{refused}"
 
 

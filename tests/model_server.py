@@ -50,7 +50,8 @@ class ModelServer:
     `faults`; `script` lists the faults of the next calls, in order ("ok" for none). `refuse` lists what is answered
     with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` accepts a
     `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
-    `window` is how many tokens prompt and `max_tokens` together may have, else a 400.
+    `window` is how many tokens prompt and `max_tokens` together may have, else a 400. `words` maps a part of a request
+    ("temperature", "system", "" for any) to the status and the body, as it is, that answer a request with it.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class ModelServer:
         window: int | None = None,
     ) -> None:
         self.window = window
+        self.words: dict[str, tuple[int, str]] = {}
         self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
         self.refuse, self.ignore_format, self.capacity, self.key = set(refuse), ignore_format, capacity, key
         self.script: deque[str] = deque()
@@ -133,7 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = self.server.owner.fault() if room else "429"
         answered = False
         try:
-            answered = self.answer(body, fault)
+            words = _words_for(self.server.owner, body)
+            answered = self.send(words[0], words[1].encode(), {}) and False if words else self.answer(body, fault)
         except (BrokenPipeError, ConnectionResetError):
             pass
         finally:
@@ -192,8 +195,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.owner.billed.append(
                 (body.get("model", ""), usage["prompt_tokens"], usage.get("completion_tokens", 0))
             )
+        return self.send(status, data, headers or {})
+
+    def send(self, status: int, data: bytes, headers: dict[str, str]) -> bool:
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+        for name, value in {"Content-Type": "application/json", **headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
@@ -207,6 +213,11 @@ class _Handler(BaseHTTPRequestHandler):
 def _refused(server: ModelServer, body: dict[str, Any]) -> str:
     features = {body.get("response_format", {}).get("type", ""), *body}
     return next(iter(sorted(features & server.refuse)), "")
+
+
+def _words_for(server: ModelServer, body: dict[str, Any]) -> tuple[int, str] | None:
+    parts = {"", *body, *(message["role"] for message in body.get("messages", ()))}
+    return next((words for part, words in server.words.items() if part in parts), None)
 
 
 def _completion(body: dict[str, Any], text: str) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The model seam over real HTTP: the loopback server answers, refuses, stalls and talks nonsense."""
 
+import json
 import logging
 import threading
 import time
@@ -13,7 +14,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from ragviz.core.errors import BudgetReached, ModelError
-from ragviz.models import chat
+from ragviz.models import chat, replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Ledger, Spending
@@ -205,6 +206,94 @@ def test_an_odd_response_is_a_failed_call(server, monkeypatch, odd):
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: odd)
     with pytest.raises(ModelError, match="Try again"):
         client_of(server, attempts=2).complete(say("x"), Verdict)
+
+
+CLAIM = {"reason": "meant", "supported": True, "scores": [1]}
+MEANT = json.dumps(CLAIM)
+DRAFT = json.dumps(CLAIM | {"reason": "a draft"})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"Sure! Here is the JSON:\n\n{MEANT}\n\nLet me know if you need more (e.g. {{more}}).",
+        f"Draft: {DRAFT}\n\nFinal answer:\n{MEANT}",
+        f"My evaluation {{in JSON}}:\n\n```json\n{MEANT}\n```\n\nI used {{reason}} as asked.",
+        f"My evaluation {{in JSON}}:\n\n```json\n{MEANT[:-1]},}}\n```\n\nI used {{reason}} as asked.",
+        json.dumps({"response": CLAIM}),
+        [
+            {"type": "reasoning", "text": DRAFT},
+            {"type": "text", "text": MEANT[:9]},
+            {"type": "text", "text": MEANT[9:]},
+        ],
+    ],
+    ids=["braces around", "after a draft", "fenced", "fenced, to be mended", "wrapped", "in parts"],
+)
+def test_the_object_that_is_meant_is_read(server, monkeypatch, said):
+    real = model_server._completion
+    monkeypatch.setattr("tests.model_server._completion", lambda body, text: real(body, "") | {"choices": [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}]})  # fmt: skip
+    assert client_of(server).complete(say("x"), Verdict).parsed == Verdict(**CLAIM)
+    assert server.counts.calls == 1
+
+
+def test_null_is_an_empty_list_and_a_cut_second_object_is_not_replaced_by_the_first():
+    request = Request(say("x"), Verdict)
+    assert replies.read('{"reason": "r", "supported": true, "scores": null}', request).scores == []
+    with pytest.raises(replies.Malformed, match="supported: Input should be a valid boolean"):
+        replies.read('{"reason": "r", "supported": null, "scores": null}', request)
+    with pytest.raises(replies.Malformed, match="ends in the middle"):
+        replies.read(f"Draft: {DRAFT} Final: {MEANT[:-4]}", request)
+
+
+LITELLM = {"message": "litellm.UnsupportedParamsError: g models don't support temperature=0.0. Only temperature=1 is"
+           " supported.", "type": "None", "param": None, "code": "400"}  # fmt: skip
+VLLM = {"object": "error", "message": "System role not supported", "type": "BadRequestError", "code": 400}
+MISTRAL = {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}
+
+
+@pytest.mark.parametrize(
+    ("part", "status", "body"),
+    [("temperature", 400, {"error": LITELLM}), ("system", 400, VLLM), ("system", 200, VLLM), ("seed", 422, MISTRAL)],
+)
+def test_what_a_server_refuses_in_any_words_is_left_out_from_then_on(server, part, status, body):
+    server.words = {part: (status, json.dumps(body))}
+    client = client_of(server)
+    messages = [{"role": "system", "content": "Judge."}, {"role": "user", "content": "The text."}]
+    for seed in (1, 2):
+        assert client.complete(messages, Verdict, seed=seed).parsed
+    assert server.counts.calls == 3
+    sent = {**server.bodies[-1]}
+    texts = [message["content"] for message in sent["messages"]]
+    assert texts == (["Judge.\n\nThe text."] if part == "system" else ["Judge.", "The text."])
+    assert {"temperature", "seed"} - sent.keys() == {part} - {"system"}
+    tested = client_of(server).test()  # a test's request has the form of real ones
+    assert (tested.refused, tested.mode) == ((part,), "json_schema")
+
+
+@pytest.mark.parametrize(
+    ("body", "said", "outage"),
+    [
+        ('{"error":{"message":"Provider returned error","code":502}}', "an error (Provider returned error). Try", True),
+        ('{"code": 1113, "msg": "No balance left"}', "an error (No balance left). ", False),
+        ("<html><head><title>Sign in</title></head><body>ACME SSO</body></html>",
+         "a web page (Sign in: ACME SSO). Set OPENAI_BASE_URL", True),
+        ('data: {"choices": [{"delta": {"content": "Hi"}}]}\n\ndata: [DONE]\n\n', "a stream of events (data:", True),
+        ("It works!", "text that is no JSON (It works!). Check that OPENAI_BASE_URL", True),
+    ],
+    ids=["error", "other fields", "page", "stream", "text"],
+)  # fmt: skip
+def test_what_is_no_reply_at_status_200_is_named_in_the_servers_words(server, body, said, outage):
+    server.words = {"": (200, body)}
+    client, ledger = client_of(server, attempts=2, prices={"loop": (9.0, 9.0)}), Ledger()
+    with pytest.raises(ModelError) as failed:
+        client.ask(Request(say("x"), Verdict, max_tokens=9, spending=(spending := Spending(ledger, 1.0))))
+    assert f"answered HTTP 200 with {said}" in str(failed.value)
+    assert failed.value.outage is outage
+    with pytest.raises(ModelError, match="answered HTTP 200 with"):
+        embedded(client, ["x"])
+    spending.settle()
+    assert (ledger.dollars, client.usage.calls) == (0.0, 0)
 
 
 def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):

@@ -79,6 +79,6 @@ def _answers(client: ModelClient, spending: Spending) -> bool:
     """Return whether the endpoint answers a test call."""
     try:
         client.test(spending)
-    except ModelError:
-        return False
+    except ModelError as error:
+        return not error.outage
     return True

@@ -10,7 +10,7 @@ import random
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import astuple, replace
@@ -26,24 +26,17 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.reply_cache import Cache
 from ragviz.core.stopping import Stopping, awaited, current, detached, follow
-from ragviz.models import prices, replies, requests, schemas
+from ragviz.models import prices, refusals, replies, requests, schemas, transport
 from ragviz.models.pace import Gate, Pace
 from ragviz.models.prices import Prices
-from ragviz.models.replies import (
-    LONGEST_RETRY_AFTER,
-    MOST_TOKENS,
-    MOST_WORDS,
-    NEXT_STEP,
-    ROOM_REFUSED,
-    UNSUPPORTED,
-    Cut,
-    Malformed,
-)
+from ragviz.models.refusals import LONGEST_RETRY_AFTER, MOST_WORDS
+from ragviz.models.replies import MOST_TOKENS, Cut, Malformed
 from ragviz.models.requests import (
     MODES,
     PROBE,
+    SAMPLE,
     Completion,
-    Greeting,
+    Greetings,
     Message,
     Mode,
     Reply,
@@ -251,29 +244,30 @@ class ModelClient:
             raise failure
 
     def test(self, spending: Spending | None = None) -> Support:
-        """Make a tiny call, never from the cache, and find out in which mode the endpoint gives typed replies.
+        """Make a small call in the form of real ones, never from the cache; find out in which mode typed replies come.
 
         Raises:
-            ModelError: the endpoint does not answer; says why.
+            ModelError: the endpoint does not answer, or not with what was asked for in any mode; says why.
 
         """
         import openai
 
-        messages = [{"role": "user", "content": "Greet the reader in one word."}]
-        request = Request(messages, Greeting, max_tokens=1024, spending=spending)
+        request = replace(SAMPLE, spending=spending)
         for mode in MODES:
             started = time.monotonic()
             try:
                 response, _ = self._post(request.messages, request, mode)
-                text = replies.text(response, whole=False)
-                if mode != "text":
-                    Greeting.model_validate_json(text)
+                text = replies.text(response, whole=True)
+                if mode == "text":
+                    replies.read(text, request)
+                else:
+                    Greetings.model_validate_json(text)
                 break
             except (ValidationError, Malformed) as error:  # it accepted the response_format and ignored it
                 if mode == "text":
-                    raise self._error(self.model, error) from None
+                    raise self._error(self.model, Malformed(str(error))) from None
             except openai.APIError as error:
-                if mode == "text" or not replies.format_refused(error):
+                if mode == "text" or not refusals.format_refused(error):
                     raise self._error(self.model, error) from None
         self._mode = mode
         seconds = time.monotonic() - started
@@ -380,7 +374,7 @@ class ModelClient:
         import openai
 
         complaint, useless = "", 0
-        trouble: Exception = ModelError("no attempt was made")
+        trouble: openai.APIError | Malformed = Malformed("no answer")
         for number in range(self._attempts):
             if number:
                 pause = min(LONGEST_PAUSE, self._backoff * 2 ** (number - 1))
@@ -399,10 +393,10 @@ class ModelClient:
                     break
             except openai.APIError as error:
                 trouble = error
-                after = replies.retry_after(error)
+                after = refusals.retry_after(error)
                 if number >= REPORTED_AFTER:
                     self.trouble = f"Trying again: {self._error(model, error)}"
-                if not replies.worth_retrying(error) or after > LONGEST_RETRY_AFTER:
+                if not refusals.worth_retrying(error) or after > LONGEST_RETRY_AFTER:
                     break
                 if after or getattr(error, "status_code", 0) == 429:
                     self._gate.busy(sent, after)
@@ -419,7 +413,7 @@ class ModelClient:
             try:
                 answer = self._post(messages, request, mode)
             except openai.APIError as error:
-                if mode == "text" or not replies.format_refused(error):
+                if mode == "text" or not refusals.format_refused(error):
                     raise
             else:
                 if request.reply:
@@ -428,12 +422,21 @@ class ModelClient:
                 return answer
         raise AssertionError("the last mode answers or raises")
 
-    def _post(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> tuple[Any, Usage]:
-        """Make an HTTP call; return response and usage. Parameters that the model refuses are omitted from then on."""
+    def _post(
+        self,
+        messages: Sequence[Message],
+        request: Request[Any],
+        mode: Mode,
+        without: frozenset[str] = frozenset(),
+    ) -> tuple[Any, Usage]:
+        """Make an HTTP call; return response and usage.
+
+        What the server refuses (`refusals.PARTS`) is left out, and from then on, when it answers without.
+        """
         import openai
         from openai.types.chat import ChatCompletion
 
-        body = self._body(messages, request, mode)
+        body = self._body(messages, request, mode, without | self._refused)
         try:
             with self._reserved(request, body) as record_cost:
                 started = time.monotonic()
@@ -443,15 +446,14 @@ class ModelClient:
                 )
                 paid = self._account(self.model, response, started, _texts(body), request.max_tokens)
                 record_cost(paid.cost)
-        except openai.BadRequestError as error:
-            if request.max_tokens and ROOM_REFUSED.search(str(error.message)) and error.code not in UNSUPPORTED:
-                # Prompt and bound together exceed the context: without a bound the reply takes what is left.
-                return self._post(messages, replace(request, max_tokens=None), mode)
-            refusable = {"temperature", "seed", "max_tokens"} - self._refused
-            if error.code not in UNSUPPORTED or error.param not in refusable:
+        except openai.APIStatusError as error:
+            parts = refusals.parts_refused(error) if refusals.format_refused(error) else set()
+            refused = parts & _parts_of(body) - without
+            if not refused:
                 raise
-            self._refused.add(str(error.param))
-            return self._post(messages, request, mode)
+            answer = self._post(messages, request, mode, without | refused)
+            self._refused |= refused - {"bound"}
+            return answer
         except (ValueError, RecursionError):
             raise Malformed("a response that is not JSON") from None
         self._learn(paid)
@@ -486,8 +488,11 @@ class ModelClient:
         most = self.price(_most_tokens(_texts(body)), request.max_tokens or UNBOUND) or 0.0
         return _reserved(request.spending, most)
 
-    def _body(self, messages: Sequence[Message], request: Request[Any], mode: Mode) -> dict[str, Any]:
-        sent = [{name: storable(text) for name, text in message.items()} for message in messages]
+    def _body(
+        self, messages: Sequence[Message], request: Request[Any], mode: Mode, without: Collection[str]
+    ) -> dict[str, Any]:
+        kept = requests.without_system(messages) if "system" in without else messages
+        sent = [{name: storable(text) for name, text in message.items()} for message in kept]
         body: dict[str, Any] = {"model": self.model, "messages": sent}
         if request.reply and mode != "json_schema":
             sent[-1]["content"] += "\n\n" + schemas.instruction(request.reply)
@@ -496,9 +501,10 @@ class ModelClient:
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.reply and mode == "json_object":
             body["response_format"] = {"type": "json_object"}
-        limit = "max_completion_tokens" if "max_tokens" in self._refused else "max_tokens"
-        optional = {"temperature": request.temperature, "seed": request.seed, limit: request.max_tokens}
-        return body | {name: v for name, v in optional.items() if v is not None and name not in self._refused}
+        limit = "max_completion_tokens" if "max_tokens" in without else "max_tokens"
+        bound = None if "bound" in without else request.max_tokens
+        optional = {"temperature": request.temperature, "seed": request.seed, limit: bound}
+        return body | {name: v for name, v in optional.items() if v is not None and name not in without}
 
     def _embed_batch(self, model: str, texts: Sequence[str], spending: Spending | None) -> NDArray[np.float32]:
         inputs = [storable(text) for text in texts]
@@ -537,7 +543,7 @@ class ModelClient:
                     import httpx  # noqa: F401
                 # A server without a key gets a placeholder, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                http = replies.bounded_client(self._timeout)
+                http = transport.bounded_client(self._timeout)
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client
 
@@ -565,30 +571,15 @@ class ModelClient:
             self.usage += paid
         return paid
 
-    def _error(self, model: str, trouble: Exception) -> ModelError:
+    def _error(self, model: str, trouble: openai.APIError | Malformed) -> ModelError:
         """Return what went wrong where, and the next step, with the key removed."""
-        error = self._explained(model, trouble)
-        error.args = (self._scrubbed(str(error)),)
-        return error
-
-    def _explained(self, model: str, trouble: Exception) -> ModelError:
         where = f"Model '{model}' at {self.host}"
         if isinstance(trouble, Malformed):
             step = "Try again, or choose a model that follows instructions better."
-            return ModelError(f"{where} gave {trouble}. {step}")
-        status = getattr(trouble, "status_code", None)
-        if status is None:
-            slow = type(trouble).__name__ == "APITimeoutError"
-            what = f"did not answer within {self._timeout:g} s" if slow else "cannot be reached"
-            step = "Check OPENAI_BASE_URL and that the server runs" + (
-                ", or raise RAGVIZ_MODEL_TIMEOUT." if slow else "."
-            )
-            return ModelError(f"{where} {what}. {step}", outage=True, temporary=True)
-        reason = "" if status in (401, 403) else f" ({self._scrubbed(str(getattr(trouble, 'message', '')))[:300]})"
-        step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
-        temporary = status in (408, 502, 503, 504) or (status == 429 and replies.worth_retrying(trouble))
-        outage = temporary or status in NEXT_STEP
-        return ModelError(f"{where} answered HTTP {status}{reason}. {step}", outage=outage, temporary=temporary)
+            return ModelError(self._scrubbed(f"{where} gave {trouble}. {step}"))
+        error = refusals.explained(trouble, where, self._timeout, self._scrubbed)
+        error.args = (self._scrubbed(str(error)),)
+        return error
 
     def _scrubbed(self, text: str) -> str:
         """Return the beginning of a text without the key, on one line."""
@@ -614,7 +605,7 @@ def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[floa
         try:
             yield record_cost
         except openai.APIError as error:
-            if replies.unpaid(error):
+            if refusals.unpaid(error):
                 record_cost(None)
             raise
 
@@ -622,6 +613,13 @@ def _reserved(spending: Spending | None, most: float) -> Iterator[Callable[[floa
 def _texts(body: Mapping[str, Any]) -> list[str]:
     """Return all that a model reads of a request: its messages, and the form of the reply."""
     return [message["content"] for message in body["messages"]] + [str(body.get("response_format", ""))]
+
+
+def _parts_of(body: Mapping[str, Any]) -> set[str]:
+    """Return which parts of a request `refusals.parts_refused` may name."""
+    parts = {"temperature", "seed", "max_tokens"} & body.keys()
+    parts |= {"bound"} if {"max_tokens", "max_completion_tokens"} & body.keys() else set()
+    return parts | {message["role"] for message in body["messages"]} & {"system"}
 
 
 def _most_tokens(texts: Sequence[str]) -> int:

@@ -1,14 +1,12 @@
-"""Reading a model's reply (its text, tokens, JSON), and classifying an endpoint's errors."""
+"""Reading a model's reply: its text, tokens, JSON."""
 
 from __future__ import annotations
 
 import json
 import re
-import time
-import zlib
 from collections.abc import Iterable
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -16,38 +14,8 @@ from ragviz.models import repair
 from ragviz.models.requests import Reply, Request
 from ragviz.text.untrusted import storable
 
-if TYPE_CHECKING:
-    import openai
-
-
-RETRIED = frozenset({408, 409, 429})
-"""Statuses below 500 that are worth a retry."""
-
 MOST_TOKENS = 200_000
 """Tokens of a reply without a bound: a server that reports more is not believed."""
-MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
-"""Bytes that are read of a response, and of one with embeddings. A useful reply has a tenth."""
-
-MOST_WORDS = 20_000
-"""Characters of a server's error message that are searched for the key, and shown."""
-
-LONGEST_RETRY_AFTER = 120.0
-"""Seconds: a call is not retried when the server asks for a longer wait."""
-
-UNSUPPORTED = ("unsupported_parameter", "unsupported_value")
-"""Codes of an HTTP 400 that is about one parameter, named in `param`, whatever its value."""
-ROOM_REFUSED = re.compile(
-    r"max_(?:completion_)?tokens|(?:output|completion) tokens|context (?:length|window|size)", re.I
-)
-"""Wordings of an HTTP 400 about a bound greater than the room left after the prompt."""
-REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
-NEXT_STEP = {
-    **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
-    401: "The key was refused: set OPENAI_API_KEY to a valid one.",
-    403: "The key may not use this: check its rights, or set RAGVIZ_MODEL to a model it may use.",
-    404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
-    429: "Too many requests or no quota left: lower RAGVIZ_MODEL_CONCURRENCY, or try again later.",
-}
 
 
 class Malformed(Exception):
@@ -67,7 +35,7 @@ def text(response: Any, *, whole: bool) -> str:
     """
     try:
         choice = response.choices[0]
-        text, finish = choice.message.content, choice.finish_reason
+        text, finish = _joined(choice.message.content), choice.finish_reason
         calls = getattr(choice.message, "tool_calls", None)
     except (AttributeError, LookupError, TypeError):
         raise Malformed("a response without choices") from None
@@ -83,10 +51,18 @@ def text(response: Any, *, whole: bool) -> str:
 def partial_text(response: Any) -> str:
     """Return the text of a response, "" when it has none."""
     try:
-        text = response.choices[0].message.content
+        text = _joined(response.choices[0].message.content)
     except (AttributeError, LookupError, TypeError):
         return ""
     return str(storable(text)) if isinstance(text, str) else ""
+
+
+def _joined(content: Any) -> Any:
+    """Return content that came in parts (`{"type": "text", "text": …}`) as one text; other parts are left out."""
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return content
+    texts = (part.get("text") for part in content if part.get("type") in ("text", "output_text"))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def tokens_in(texts: Iterable[str]) -> int:
@@ -106,58 +82,6 @@ def count(used: Any, name: str, least: int, most: int, estimate: int) -> tuple[i
     return min(estimate, most), estimate > 0
 
 
-def bounded_client(timeout: float) -> Any:
-    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads."""
-    import openai
-
-    class Bounded(openai.DefaultHttpxClient):
-        """Reads a whole response within limits of bytes and seconds."""
-
-        def send(self, request: Any, **more: Any) -> Any:
-            ends = time.monotonic() + timeout
-            most = MOST_EMBEDDED_BYTES if request.url.path.endswith("/embeddings") else MOST_BYTES
-            request.headers["Accept-Encoding"] = "identity"
-            response = super().send(request, **{**more, "stream": True})
-            try:
-                body = _body_of(response, most, ends)
-            finally:
-                response.close()
-            headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
-            response_type = type(response)
-            return response_type(response.status_code, headers=headers, content=body, request=response.request)
-
-    # No redirect is followed: the prompt and the key go to the configured address only.
-    return Bounded(timeout=timeout, follow_redirects=False)
-
-
-_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
-
-
-def _body_of(response: Any, most: int, ends: float) -> bytes:
-    """Read the body of a response as it arrives.
-
-    Raises:
-        Malformed: it is longer than `most` bytes, or compressed in an unknown way.
-        TimeoutError: it is not complete at `ends`.
-
-    """
-    encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-        raise Malformed("a response that is compressed, which was not asked for")
-    packed = zlib.decompressobj(47) if encoding.endswith(("gzip", "deflate")) else None  # 47: with either header
-    body = bytearray()
-    for part in response.iter_raw():
-        try:
-            body += packed.decompress(part, most + 1 - len(body)) if packed else part
-        except zlib.error:
-            raise Malformed("a response whose compression is broken") from None
-        if len(body) > most:
-            raise Malformed(f"a response of more than {most:,} bytes")
-        if time.monotonic() > ends:
-            raise TimeoutError
-    return bytes(body)
-
-
 def read(text: str, request: Request[Reply]) -> Reply | None:
     """Parse `text` as the requested type, and check it."""
     parsed = _parse(text, request.reply)
@@ -168,21 +92,22 @@ def read(text: str, request: Request[Reply]) -> Reply | None:
 
 
 def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
-    """Parse `text` as a `reply`, repairing nearly valid JSON; a reasoning model's thoughts are skipped."""
+    """Parse `text` as a `reply`: its last whole object that is one, else its JSON mended.
+
+    A reasoning model's thoughts, words around an object, and drafts before it are skipped.
+    """
     if reply is None:
         return None
     body = re.sub(r"\A\s*<think>.*?</think>", "", text, flags=re.DOTALL)
-    for whole in (body, body[body.find("{") : body.rfind("}") + 1]):  # text around an object is ignored
-        try:
-            parsed = reply.model_validate_json(whole)
-        except ValidationError:
-            continue
-        _refuse_contradictions(whole)
-        return parsed
+    for value in reversed(_objects(body)):
+        for candidate in (value, *_wrapped(value)):
+            with suppress(ValidationError):
+                return _validated(candidate, reply)
     if any(body.count(opening) > body.count(closing) for opening, closing in ("{}", "[]")):
         raise Malformed("a reply that ends in the middle of its JSON")  # repaired, it would be another reply
+    fenced = re.findall(r"```\w*\n(.*?)```", body, flags=re.DOTALL)
     try:
-        return reply.model_validate(storable(repair.mended(body)))
+        return _validated(storable(repair.mended(fenced[-1] if fenced else body)), reply)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the whole"
@@ -191,49 +116,62 @@ def _parse(text: str, reply: type[Reply] | None) -> Reply | None:
         raise Malformed(f"a reply that is not JSON ({error})") from None
 
 
-def _refuse_contradictions(text: str) -> None:
-    """Refuse a reply that gives one field two values: which of them counts is unknown."""
+def _objects(text: str) -> list[dict[str, Any]]:
+    """Return the whole JSON objects in a text that are in no other.
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        fields: dict[str, Any] = {}
-        for name, value in pairs:
-            if fields.setdefault(name, value) != value:
-                raise Malformed(f"a reply that gives '{name[:40]}' two values")
-        return fields
+    Raises:
+        Malformed: the text ends within one, or one gives a field two values, or holds numbers or a depth beyond reason.
 
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_unique)
+    found: list[dict[str, Any]] = []
+    start = text.find("{")
+    while start >= 0:
+        try:
+            value, end = decoder.raw_decode(text, start)
+            found.append(storable(value))
+        except json.JSONDecodeError as error:
+            end = max(start + 1, error.pos)  # what is nested in a broken object is no reply
+            if found and (error.msg.startswith("Unterminated") or not text[error.pos :].strip()):
+                raise Malformed("a reply that ends in the middle of its JSON") from None
+        except (ValueError, RecursionError):
+            raise Malformed("a reply with numbers or a depth beyond reason") from None
+        start = text.find("{", end)
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object; refuse one that gives a field two values, for which of them counts is unknown."""
+    fields: dict[str, Any] = {}
+    for name, value in pairs:
+        if fields.setdefault(name, value) != value:
+            raise Malformed(f"a reply that gives '{storable(name[:40])}' two values")
+    return fields
+
+
+def _wrapped(value: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the object that is the only field of `value`, in a list."""
+    [only] = value.values() if len(value) == 1 else [None]
+    return [only] if isinstance(only, dict) else []
+
+
+def _validated(value: Any, reply: type[Reply]) -> Reply:
+    """Return JSON as a `reply`; null where a list is due is an empty one.
+
+    Raises:
+        ValidationError: it is none.
+
+    """
     try:
-        json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
-        raise Malformed("a reply with numbers or a depth beyond reason") from None
-
-
-def worth_retrying(error: Any) -> bool:
-    """Return whether a call that ended in this error may succeed when it is retried."""
-    status = getattr(error, "status_code", None)
-    if getattr(error, "code", None) == "insufficient_quota":
-        return False
-    return status is None or status in RETRIED or status >= 500
-
-
-def format_refused(error: openai.APIError) -> bool:
-    """Return whether the endpoint may have refused the response_format: by status, for the wordings vary too much."""
-    return getattr(error, "status_code", None) in (400, 422, 501)
-
-
-def unpaid(error: openai.APIError) -> bool:
-    """Return whether the server did no work: it reported an error, or could not be reached."""
-    return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
-
-
-def retry_after(error: openai.APIError) -> float:
-    """Return the seconds that the server asks to wait, 0 when it does not."""
-    response = getattr(error, "response", None)
-    value = response.headers.get("retry-after", "") if response is not None else ""
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
-        return 0.0
+        return reply.model_validate(value)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)
+        if any(each["type"] != "list_type" or each["input"] is not None for each in wrong):
+            raise
+        for each in wrong:
+            *path, last = each["loc"]
+            holder: Any = value
+            for key in path:
+                holder = holder[key]
+            holder[last] = []
+        return reply.model_validate(value)

@@ -110,12 +110,30 @@ class Support:
 
 
 class Greeting(BaseModel):
-    """What the probe of an endpoint replies."""
+    """A greeting."""
 
-    greeting: str
+    language: Literal["English", "Chinese"]
+    words: str
 
 
-PROBE: Request[Greeting] = Request(
+class Greetings(BaseModel):
+    """One greeting in each language."""
+
+    greetings: list[Greeting]
+
+
+SAMPLE: Request[Greetings] = Request(
+    [
+        {"role": "system", "content": "You write greetings. The user message holds the names of languages."},
+        {"role": "user", "content": '["English", "Chinese"]'},
+    ],
+    Greetings,
+    max_tokens=4096,
+    seed=1,
+)
+"""Sent to test an endpoint: in the form of real requests, with everything that an endpoint may refuse of them."""
+
+PROBE: Request[Greetings] = Request(
     [{"role": "user", "content": "Write the numbers from one to sixty in words."}], max_tokens=128
 )
 """Sent to learn how long a longer reply takes."""
@@ -125,6 +143,19 @@ def noted(messages: Sequence[Message], note: str) -> list[Message]:
     """Append a note to the last message: many models refuse two messages of a user in a row."""
     *earlier, last = messages
     return [*earlier, {**last, "content": f"{last['content']}\n\n{note}"}]
+
+
+def without_system(messages: Sequence[Message]) -> list[Message]:
+    """Put the text of each message of the system before the one that follows it, for models that refuse that role."""
+    merged: list[Message] = []
+    before = ""
+    for message in messages:
+        if message["role"] == "system":
+            before += f"{message['content']}\n\n"
+        else:
+            merged.append({**message, "content": before + message["content"]})
+            before = ""
+    return merged
 
 
 def with_room(request: Request[Reply], room: int) -> Request[Reply]:

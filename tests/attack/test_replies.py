@@ -162,7 +162,7 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "Python": lambda _, good: str(json.loads(good)),
     "a byte order mark": lambda _, good: "\ufeff" + good,
 }
-USABLE = {"fenced", "thought of", "commas", "Python", "a byte order mark"}
+USABLE = {"fenced", "thought of", "commas", "Python", "a byte order mark", "the same twice"}
 """Kinds that say what was asked for: they may be scored, then as the good reply is."""
 
 
@@ -362,8 +362,7 @@ class _Handler(BaseHTTPRequestHandler):
         owner, good = self.server, model_server.complete(body)
         owner.calls += 1
         response = model_server._completion(body, good)
-        schema = body.get("response_format", {}).get("json_schema", {}).get("schema", {})
-        odd = owner.only in ("", *schema.get("properties", {}))
+        odd = owner.only in ("", *json.loads(good))
         if not odd:
             _sent(self, json.dumps(response).encode())
         elif owner.kind in SAID:

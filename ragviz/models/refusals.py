@@ -1,0 +1,198 @@
+"""What an endpoint sends in place of a reply (errors, pages, streams), in the server's own words, and what to do."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from ragviz.core.errors import ModelError
+from ragviz.text.untrusted import is_deep, parsed
+
+if TYPE_CHECKING:
+    import openai
+
+RETRIED = frozenset({408, 409, 429})
+"""Statuses below 500 that are worth a retry."""
+LONGEST_RETRY_AFTER = 120.0
+"""Seconds: a call is not retried when the server asks for a longer wait."""
+MOST_WORDS = 20_000
+"""Characters of a server's response that are searched for the key, and for its words."""
+SHOWN = 300
+"""Characters of a server's words that are shown."""
+ANSWERED = "x-ragviz-answered"
+"""Header that the HTTP client adds with the status of a response that serves nothing, where it is 200."""
+LONGEST_ERROR = 100_000
+"""Bytes of the longest response with status 200 that is examined for an error."""
+
+UNSUPPORTED = re.compile(
+    r"unsupported|not.{0,9} support|n't support|unrecognized|unknown|unexpected|forbidden|permitted|not allowed", re.I
+)
+"""Wordings of an error about a parameter, whatever its value."""
+ROOM = re.compile(r"max_(?:completion_)?tokens|(?:output|completion) tokens|context (?:length|window|size)", re.I)
+"""Wordings of an error about a bound greater than the room left after the prompt."""
+PARTS = {
+    "temperature": re.compile(r"\btemperature\b", re.I),
+    "seed": re.compile(r"\bseed\b", re.I),
+    "max_tokens": re.compile(r"max_(?:completion_)?tokens", re.I),
+    "system": re.compile(r"\b(?:system|developer)\b|\broles?\b", re.I),
+}
+"""Parts that a request can do without, and how an error names them, in whichever of its fields."""
+
+REDIRECT = "The server redirects, which is not followed with a prompt or a key: set OPENAI_BASE_URL to its new address."
+NEXT_STEP = {
+    **dict.fromkeys((301, 302, 303, 307, 308), REDIRECT),
+    401: "The key was refused: set OPENAI_API_KEY to a valid one.",
+    403: "The key may not use this: check its rights, or set RAGVIZ_MODEL to a model it may use.",
+    404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
+    429: "Too many requests or no quota left: lower RAGVIZ_MODEL_CONCURRENCY, or try again later.",
+}
+PAGE = "a web page"
+STREAM = "a stream of events"
+TEXT = "text that is no JSON"
+STEP_OF = {
+    PAGE: "Set OPENAI_BASE_URL to the address of the API (often ending in /v1), and see that no login page or proxy "
+    "answers in its place.",
+    STREAM: "Have the server, or the proxy before it, answer without streaming, which was not requested.",
+    TEXT: "Check that OPENAI_BASE_URL is the address of an OpenAI-compatible API (often ending in /v1).",
+}
+
+
+def unserved(body: bytes, due: str) -> int:
+    """Return the HTTP status that a response of status 200 stands for, 0 when it may hold the field `due`.
+
+    An error's is the one that it names, else 400; 404 stands for what is no JSON.
+    """
+    if not body.strip():
+        return 0
+    if what_is(body[:100].decode("utf-8", "replace")):
+        return 404
+    if len(body) > LONGEST_ERROR:
+        return 0
+    try:
+        value = parsed(body.decode("utf-8-sig"))
+    except ValueError:  # broken JSON
+        return 0
+    if not isinstance(value, dict):
+        return 0
+    rows = value.get(due)
+    first = rows[0] if isinstance(rows, list) and rows else None
+    error = value.get("error") or (first.get("error") if isinstance(first, dict) else None)
+    if due in value and not error:
+        return 0
+    code = str(error.get("code") if isinstance(error, dict) else value.get("code"))
+    return int(code) if re.fullmatch("[45][0-9][0-9]", code) else 400
+
+
+def what_is(body: str) -> str:
+    """Return what a body is that is no JSON object or list: `PAGE`, `STREAM` or `TEXT`; "" for those two.
+
+    >>> what_is("<!DOCTYPE html>"), what_is("data: {}"), what_is(" [1]"), what_is("It works")
+    ('a web page', 'a stream of events', '', 'text that is no JSON')
+    """
+    start = body.lstrip("\ufeff \t\r\n")
+    if start[:1] in ("", "{", "["):
+        return ""
+    return PAGE if start[0] == "<" else STREAM if re.match("(?:data|event|id|retry)?:", start) else TEXT
+
+
+def words(body: str) -> str:
+    """Return a server's own words: the message of an error, the title and the text of a page, else how it begins.
+
+    >>> words('{"error": {"message": "No such model", "code": 404}}'), words("<title>Sign in</title><p>Welcome</p>")
+    ('No such model', 'Sign in: Welcome')
+    >>> words('{"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}')
+    'body.seed: Extra inputs are not permitted'
+    """
+    kind = what_is(body)
+    body = body[:MOST_WORDS]
+    if kind == PAGE:
+        page = re.sub(r"<(script|style)\b[^<]*(?:<(?!/\1)[^<]*)*</\1[^<>]*>", " ", body[:4000], flags=re.IGNORECASE)
+        title = re.search(r"<title[^<>]*>([^<]*)</title[^<>]*>", page, re.IGNORECASE)
+        rest = re.sub("<[^<>]*>?", " ", page.replace(title[0], " ") if title else page)
+        return html.unescape(": ".join(filter(None, (" ".join(t.split()) for t in (title[1] if title else "", rest)))))
+    try:
+        value = parsed(body.removeprefix("data:"))
+    except ValueError:
+        return body
+    return body if is_deep(value) else _message(value) or body
+
+
+def _message(value: Any) -> str:
+    """Return the message in an error's JSON, whatever its field is called; "" when there is none."""
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_message, value[:3])))
+    if not isinstance(value, dict):
+        return value if isinstance(value, str) else ""
+    names = ("error", "message", "msg", "detail", "error_msg", "error_message", "errors")
+    found = next((message for name in names if (message := _message(value.get(name)))), "")
+    place = value.get("loc")
+    return f"{'.'.join(map(str, place))}: {found}" if found and isinstance(place, list) else found
+
+
+def parts_refused(error: openai.APIStatusError) -> set[str]:
+    """Return which of `PARTS` an error is about; "bound" when its prompt leaves no room for its `max_tokens`.
+
+    A parameter that the server names in `param` with a code that says so is the only one.
+    """
+    text = error.response.text[:MOST_WORDS]
+    unsupported = bool(UNSUPPORTED.search(f"{error.code} {text}"))
+    if unsupported and isinstance(error.param, str) and error.param in PARTS:
+        return {error.param}
+    parts = {part for part, pattern in PARTS.items() if pattern.search(text)}
+    return parts if unsupported or not ROOM.search(text) else parts - {"max_tokens"} | {"bound"}
+
+
+def worth_retrying(error: Any) -> bool:
+    """Return whether a call that ended in this error may succeed when it is retried."""
+    status = getattr(error, "status_code", None)
+    if getattr(error, "code", None) == "insufficient_quota":
+        return False
+    return status is None or status in RETRIED or status >= 500
+
+
+def format_refused(error: openai.APIError) -> bool:
+    """Return whether the endpoint may have refused the form of a request: by status, for the wordings vary too much."""
+    return getattr(error, "status_code", None) in (400, 422, 501)
+
+
+def unpaid(error: openai.APIError) -> bool:
+    """Return whether the server did no work: it reported an error, or could not be reached."""
+    return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
+
+
+def retry_after(error: openai.APIError) -> float:
+    """Return the seconds that the server asks to wait, 0 when it does not."""
+    response = getattr(error, "response", None)
+    value = response.headers.get("retry-after", "") if response is not None else ""
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+
+
+def explained(error: openai.APIError, where: str, timeout: float, shown: Callable[[str], str]) -> ModelError:
+    """Return what went wrong `where`, and the next step; `shown` returns the server's words as they may be shown."""
+    status = getattr(error, "status_code", None)
+    if status is None:
+        slow = type(error).__name__ == "APITimeoutError"
+        what = f"did not answer within {timeout:g} s" if slow else "cannot be reached"
+        step = "Check OPENAI_BASE_URL and that the server runs" + (", or raise RAGVIZ_MODEL_TIMEOUT." if slow else ".")
+        return ModelError(f"{where} {what}. {step}", outage=True, temporary=True)
+    response: Any = getattr(error, "response", None)
+    body = response.text
+    answered, kind = response.headers.get(ANSWERED, ""), what_is(body)
+    what = f" with {kind or 'an error'}" if kind or answered else ""
+    reason = "" if status in (401, 403) and not kind else shown(words(body))[:SHOWN]
+    step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
+    step = STEP_OF[kind] if kind and status in (200, 401, 403, 404) else step
+    temporary = status in (408, 502, 503, 504) or (status == 429 and worth_retrying(error))
+    told = f"{where} answered HTTP {answered or status}{what}{f' ({reason})' if reason else ''}"
+    return ModelError(f"{told}. {step}", outage=temporary or status in NEXT_STEP, temporary=temporary)
