@@ -191,11 +191,8 @@ def test_one_character_more_than_the_chunk_is_split():
 # What was handed over
 
 
-def test_of_a_chunk_that_fitted_in_part_its_text_decides_whether_the_evidence_was_cut():
-    partly = answered(A0, A1, cut=(A1,))
-    assert find(question(INSIDE), [A0, A1], partly, False) == "cut_by_budget"
-    assert find(question(INSIDE), [A0, A1], partly, False, texts={A1: "x" * 79}) == "cut_by_budget"
-    assert find(question(INSIDE), [A0, A1], partly, False, texts={A1: "x" * 80}) == "wrong"
+def test_a_chunk_that_fitted_in_part_was_cut():
+    assert find(question(INSIDE), [A0, A1], answered(A0, A1, cut=(A1,)), False) == "cut_by_budget"
 
 
 def test_a_closed_book_only_answers():
@@ -254,7 +251,6 @@ def test_where_a_run_lost_its_questions():
         "unjudged": question(INSIDE),
         "missed": question(ELSEWHERE),
         "cut": question(INSIDE),
-        "part": question(INSIDE),
         "unanswered": question(INSIDE),
         "中文": question(ACROSS, language="zh"),
     }
@@ -262,21 +258,19 @@ def test_where_a_run_lost_its_questions():
     rankings = {"missed": [A0, A1], "中文": [A1, A0]}
     results = [replace(retrieved(q, *rankings.get(q.id, [A1])), question_id=q.id) for q in questions]
     answers = {q.id: replace(answered(A1), question_id=q.id) for q in questions if q.id != "unanswered"}
-    for name in ("cut", "part"):
-        answers[name] = replace(answers[name], cut=(A1,))
+    answers["cut"] = replace(answers["cut"], cut=(A1,))
     rulings = {name: Ruling(False, "equivalence") for name in by_name} | {
         "right": Ruling(True, "equivalence"),
         "unjudged": Ruling(None, "judge_failed"),
     }
     gone = Retrieved("gone", Ranking((), ()), ())
-    causes = attribute_failures(questions, [*results, gone], K, answers, rulings, texts={"part": {A1: "x" * 80}})
+    causes = attribute_failures(questions, [*results, gone], K, answers, rulings)
     assert list(causes.items()) == [
         ("right", "fine"),
         ("wrong", "wrong"),
         ("unjudged", "judge_failed"),
         ("missed", "not_retrieved"),
         ("cut", "cut_by_budget"),
-        ("part", "wrong"),
         ("unanswered", "fine"),
         ("中文", "split"),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragviz.analysis.compare import Pair
+from ragviz.text.counts import agreed, enumerated
 
 
 def brackets(runs: Sequence[str], pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
@@ -63,13 +64,8 @@ def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
     if not beaten:
         return f"None of the {len(pairs):,} pairs is apart."
     count = sum(map(len, beaten.values()))
-    clauses = "; ".join(f"{run} is better than {_joined(others)}" for run, others in beaten.items())
-    are = "is" if count == 1 else "are"
-    return f"{count:,} of the {len(pairs):,} pairs {are} apart: {clauses}."
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    clauses = "; ".join(f"{run} is better than {enumerated(others)}" for run, others in beaten.items())
+    return f"{count:,} of the {len(pairs):,} pairs {agreed(count, 'is')} apart: {clauses}."
 
 
 def _is_apart(pair: Pair) -> bool:

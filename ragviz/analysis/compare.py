@@ -7,8 +7,9 @@ the means of all runs side by side on those for which every run has one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import Literal, TypeVar
 
@@ -240,7 +241,7 @@ def compare(
     if not 1 <= k <= depth:
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
     rankings = [side.measure(k, depth) for side in sides]
-    clustered = _Clustered(documents or {})
+    clustered = cache(lambda ids: clusters_of([(documents or {}).get(i, ()) for i in ids]))
     scored = AnswerScores(sides, clustered)
     of_all = {name: scored.of(name, range(len(sides))) for name in scored.metrics}
     answers = {name: each for name, each in of_all.items() if each.question_ids}
@@ -249,7 +250,7 @@ def compare(
     if values and primary.endswith(f"@{OWN}"):
         values[primary] = _at_own_k(sides, rows, primary, depth)
     names = [side.name for side in sides]
-    clusters = clustered.of(ids)
+    clusters = clustered(ids)
     paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
     rule = _rule(primary, minimum_effect, k, values, list(answers))
     metrics = _rows(paired | answers, scored, names, rule, seed)
@@ -277,25 +278,11 @@ def compare(
     )
 
 
-class _Clustered:
-    """The clusters of any of the questions; those of the same questions are computed once."""
-
-    def __init__(self, documents: Mapping[str, Collection[str]]) -> None:
-        self._documents = documents
-        self._known: dict[tuple[str, ...], Clusters] = {}
-
-    def of(self, question_ids: tuple[str, ...]) -> Clusters:
-        if question_ids not in self._known:
-            members = [self._documents.get(question_id, ()) for question_id in question_ids]
-            self._known[question_ids] = clusters_of(members)
-        return self._known[question_ids]
-
-
 class AnswerScores:
     """The scores of the metrics of answers that all runs have, measured by one version each; `metrics` names them."""
 
-    def __init__(self, sides: Sequence[RunSide], clustered: _Clustered) -> None:
-        """Keep the scores of the questions that all runs were asked of each metric."""
+    def __init__(self, sides: Sequence[RunSide], clustered: Callable[[tuple[str, ...]], Clusters]) -> None:
+        """Keep the scores of the questions that all runs were asked of each metric; `clustered` joins questions."""
         self._clustered = clustered
         self._columns = {
             name: _scored(sides, name) for name in answer_metrics(sides) if len(versions(sides, name)) == 1
@@ -308,7 +295,7 @@ class AnswerScores:
         some = matrix[list(runs)]
         rows = np.flatnonzero(~np.isnan(some).any(axis=0))
         shared = ids if len(rows) == len(ids) else tuple(ids[row] for row in rows)
-        return Paired(shared, some[:, rows], self._clustered.of(shared))
+        return Paired(shared, some[:, rows], self._clustered(shared))
 
     def missing(self, name: str, run: int, seed: int) -> Missing | None:
         """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
@@ -316,7 +303,7 @@ class AnswerScores:
         rows = np.flatnonzero(applicable[0] | applicable[run])
         baseline, other = matrix[0, rows], matrix[run, rows]
         lacking = np.isnan(baseline).any() or np.isnan(other).any()
-        clusters = self._clustered.of(tuple(ids[row] for row in rows)) if lacking else None
+        clusters = self._clustered(tuple(ids[row] for row in rows)) if lacking else None
         metric = REGISTRY.get(name)
         return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0))
 
@@ -347,7 +334,7 @@ def outcomes(comparison: Comparison, metric: str, run: int = 1) -> Outcomes:
 
     """
     paired = comparison.pair(metric, run)
-    difference = direction(metric) * _difference(paired)
+    difference = direction(metric) * differences(paired.values)
     order = np.argsort(-np.abs(difference), kind="stable")
     won, tied, lost = (
         tuple(paired.question_ids[row] for row in order if np.sign(difference[row]) == sign) for sign in (1, 0, -1)
@@ -371,8 +358,8 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
     measured = {place: _directed(metric, difference) for place, difference, _ in _differences(values, seed)}
     compared = [(delta.run, delta.difference) for delta in of_baseline]
     compared += [(names[second], measured[first, second]) for first, second in places]
-    tests = [_Test(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
-    others = _adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
+    tests = [Test(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
+    others = adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
     return (
         *(Pair(names[0], delta) for delta in of_baseline),
         *(Pair(names[first], delta) for (first, _), delta in zip(places, others, strict=True)),
@@ -463,7 +450,7 @@ def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Float
 
 
 @dataclass(frozen=True, slots=True)
-class _Test:
+class Test:
     """A difference in a metric; those that have the same `number` are one test."""
 
     label: str
@@ -483,7 +470,7 @@ def _rows(
         means |= estimates(columns, paired[metrics[0]].clusters, seed=seed)
     pairs = {(name, run): _pair(paired[name], scored, name, run) for name in paired for run in runs[1:]}
     tests = {
-        (name, run): _Test(name, names[run], _directed(name, difference), number)
+        (name, run): Test(name, names[run], _directed(name, difference), number)
         for (name, run), difference, number in _differences(pairs, seed)
     }
     deltas = _judged([tests[key] for key in pairs], rule)
@@ -495,10 +482,14 @@ def _differences(pairs: Mapping[Key, Paired], seed: int) -> list[tuple[Key, Diff
     found: list[tuple[Key, Difference, int]] = []
     first = 0  # number of the first test over these questions
     for keys in _by_questions(pairs):
-        matrix = np.column_stack([_difference(pairs[key]) for key in keys])
-        differences = paired_differences(matrix, pairs[keys[0]].clusters)
-        numbers = [first + number for number in _tests(matrix)]
-        found += zip(keys, differences, numbers, strict=True)
+        matrix = np.column_stack([differences(pairs[key].values) for key in keys])
+        paired = paired_differences(matrix, pairs[keys[0]].clusters)
+        # Columns that are multiples of each other are one test.
+        greatest = np.abs(matrix).max(axis=0)
+        scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
+        _, test = np.unique(scaled, axis=1, return_inverse=True)
+        numbers = [first + int(number) for number in test.ravel()]
+        found += zip(keys, paired, numbers, strict=True)
         first = max(numbers) + 1
     return found
 
@@ -511,13 +502,13 @@ def _by_questions(paired: Mapping[Key, Paired]) -> list[list[Key]]:
     return list(groups.values())
 
 
-def _judged(tests: Sequence[_Test], rule: Rule) -> dict[str, list[Delta]]:
+def _judged(tests: Sequence[Test], rule: Rule) -> dict[str, list[Delta]]:
     """Return the deltas by metric; the tests of the primary metric are corrected apart from all others."""
     primary = [test for test in tests if test.label == rule.primary]
     others = [test for test in tests if test.label != rule.primary]
     deltas: dict[str, list[Delta]] = {}
     for test, delta in zip(
-        [*primary, *others], [*_adjusted(primary, rule, "holm"), *_adjusted(others, rule, "fdr_bh")], strict=True
+        [*primary, *others], [*adjusted(primary, rule, "holm"), *adjusted(others, rule, "fdr_bh")], strict=True
     ):
         deltas.setdefault(test.label, []).append(delta)
     return deltas
@@ -533,7 +524,7 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
     """
     rule = _rule(primary, minimum_effect, comparison.k, comparison.values, list(comparison.answers))
     tests = [
-        _Test(name, delta.run, delta.difference, delta.test)
+        Test(name, delta.run, delta.difference, delta.test)
         for name, row in comparison.rows.items()
         for delta in row.deltas
     ]
@@ -548,7 +539,7 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
     return replace(comparison, rule=rule, metrics=judged(comparison.metrics), answers=judged(comparison.answers))
 
 
-def _adjusted(tests: Sequence[_Test], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
+def adjusted(tests: Sequence[Test], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
     """Return the deltas of a family of tests, their p-values adjusted for the number of different tests."""
     correct = holm if method == "holm" else benjamini_hochberg
     raw = {test.number: test.difference.p_value or 0.0 for test in tests}  # not None, for n > 0
@@ -589,15 +580,7 @@ def _directed(label: str, difference: Difference) -> Difference:
     return difference if direction(label) > 0 else replace(difference, wins=difference.losses, losses=difference.wins)
 
 
-def _difference(pair: Paired) -> Floats:
-    """Return the second run minus the first, (n,); differences in the last bits are 0."""
-    difference = pair.values[1] - pair.values[0]
+def differences(values: Floats) -> Floats:
+    """Return the second row minus the first, (n,); differences in the last bits are 0."""
+    difference = values[1] - values[0]
     return np.where(np.abs(difference) < 1e-12, 0.0, difference)
-
-
-def _tests(matrix: Floats) -> list[int]:
-    """Count columns that are multiples of each other as one test; return the number of each column's test, from 0."""
-    greatest = np.abs(matrix).max(axis=0)
-    scaled = np.round(matrix / np.where(greatest > 0, greatest, 1.0), 9) + 0.0  # + 0.0: no −0
-    _, test = np.unique(scaled, axis=1, return_inverse=True)
-    return [int(number) for number in test.ravel()]

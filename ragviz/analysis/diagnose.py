@@ -280,7 +280,6 @@ def cause(
     *,
     judge_failed: bool = False,
     knows: Knows = RETRIEVED,
-    texts: Mapping[str, str] | None = None,
     unindexed: Collection[str] = (),
 ) -> str:
     """Return the one cause of a question, a key of `CAUSES`; "" where none can be told.
@@ -294,9 +293,8 @@ def cause(
     (`answer` None) and whose evidence is among the first `k`.
 
     `knows` is of the run: gold chunks that were read are what was retrieved; without contexts only the answer counts.
-    `texts` are passages as they were handed over, by chunk id: with them, a chunk of which only a part fitted is in
-    the context when that part holds the evidence; without them, it was cut. `unindexed` are documents of evidence that
-    the index did not hold when the run was made.
+    A chunk of which only a part fitted was cut. `unindexed` are documents of evidence that the index did not hold when
+    the run was made.
     """
     if question.kind == "unanswerable":
         if answer is None or answer.status == "refused":
@@ -306,7 +304,7 @@ def cause(
         return ""
     if right:
         return "fine"
-    stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows, texts or {}, unindexed)
+    stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows, unindexed)
     if stages:
         return min(stages, key=list(CAUSES).index)
     if answer is None:
@@ -324,7 +322,6 @@ def _stages(
     k: int,
     answer: Recording | None,
     knows: Knows,
-    texts: Mapping[str, str],
     unindexed: Collection[str],
 ) -> list[str]:
     """Return the stage at which each group of evidence was lost; groups that reached the answer are left out."""
@@ -341,7 +338,7 @@ def _stages(
             stages.append("below_k")
         elif _split(spans, gold, first):
             stages.append("split")
-        elif answer is not None and not _handed_over(spans, set(gold) & set(first), answer, texts):
+        elif answer is not None and not set(gold) & set(first) & (set(answer.read) - set(answer.cut)):
             stages.append("cut_by_budget")
     return stages
 
@@ -362,20 +359,6 @@ def _is_whole(span: Span, gold: Sequence[Range], first: Sequence[Range]) -> bool
     inside = all(span.start <= start and end <= span.end for _, start, end in own)
     document = span.start == 0 and len(own) > 1 and inside and _covered(span, own)
     return long or document or any(_covered(span, [chunk]) for chunk in gold) or _covered(span, first)
-
-
-def _handed_over(spans: Sequence[Span], gold: Collection[str], answer: Recording, texts: Mapping[str, str]) -> bool:
-    """Whether a gold chunk is in the context whole, or as much of it as holds the evidence."""
-    whole = set(answer.read) - set(answer.cut)
-    if whole & set(gold):
-        return True
-    cut = [chunk_id for chunk_id in gold if chunk_id in answer.read and chunk_id in texts]
-    parts = [
-        (document_id, start, min(end, start + len(texts[chunk_id])))
-        for chunk_id in cut
-        for document_id, start, end in _places([chunk_id])
-    ]
-    return any(_covered(span, [part]) for span in spans if not span.stale for part in parts)
 
 
 def _covered(span: Span, ranges: Sequence[Range]) -> bool:
@@ -410,13 +393,12 @@ def attribute_failures(
     rulings: Mapping[str, Ruling] | None = None,
     *,
     knows: Knows = RETRIEVED,
-    texts: Mapping[str, Mapping[str, str]] | None = None,
     unindexed: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the cause of every question with a result ("": none, see `cause`), by its id, in the order of `results`.
 
-    `answers`, `rulings` (see `is_right`) and `texts` (see `cause`, as for `unindexed`) are by question id; a missing
-    question was not answered, or not judged. Results of questions that are not among `questions` are left out.
+    `answers` and `rulings` (see `is_right`) are by question id; a missing question was not answered, or not judged;
+    `unindexed` as for `cause`. Results of questions that are not among `questions` are left out.
     """
     by_id = {question.id: question for question in questions}
     causes = {}
@@ -431,7 +413,6 @@ def attribute_failures(
                 ruling.right,
                 judge_failed=ruling.by == "judge_failed",
                 knows=knows,
-                texts=(texts or {}).get(question.id),
                 unindexed=unindexed,
             )
     return causes

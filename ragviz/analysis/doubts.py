@@ -41,7 +41,9 @@ def doubts(evaluated_answers: Iterable[EvaluatedAnswer], scores: Mapping[str, Ma
 
 def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> list[str]:
     values = {name: score.value for name, score in scores.items()}
-    token_f1 = _token_f1(evaluated, scores.get("token_f1"))
+    token_f1 = values.get("token_f1")
+    if "token_f1" not in scores or scores["token_f1"].version != metrics.ANSWER_METRICS["token_f1"].version:
+        token_f1 = metrics.score("token_f1", evaluated).value
     completeness, equivalence = values.get("completeness"), values.get("equivalence")
     faithfulness = values.get("faithfulness")
     contradictions = []
@@ -55,10 +57,3 @@ def _contradictions(evaluated: EvaluatedAnswer, scores: Mapping[str, Score]) -> 
     if faithfulness is not None and faithfulness >= FULL and evaluated.shared_words == 0:
         contradictions.append(f"faithful {faithfulness:.2f}, but no word of the answer occurs in its passages")
     return contradictions
-
-
-def _token_f1(evaluated: EvaluatedAnswer, score: Score | None) -> float | None:
-    """Return the token F1 of answer and reference: the score that the run has of it, else computed."""
-    if score is None or score.version != metrics.ANSWER_METRICS["token_f1"].version:
-        score = metrics.score("token_f1", evaluated)
-    return score.value

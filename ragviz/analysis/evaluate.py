@@ -22,6 +22,7 @@ from ragviz.metrics.registry import label, scores, shown_in
 from ragviz.questions.question_types import STYLE_TITLES, STYLES, TYPE_TITLES, TYPES
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters, clusters_of
+from ragviz.text.counts import counted
 
 Floats = NDArray[np.float64]
 Band = tuple[Floats, Floats, Floats]
@@ -128,20 +129,15 @@ def doubt_words(summary: Summary) -> str:
     if not summary.n:
         return ""
     effect = summary.metrics[label("recall", summary.k)].design_effect
-    about = (
-        ""
-        if effect is None or summary.clusters.independent
-        else f" (design effect of recall@{summary.k}: {effect:.1f})"
-    )
-    return f"{cluster_words(summary.clusters)}{about}."
+    about = f" (design effect of recall@{summary.k}: {effect:.1f})" if effect is not None else ""
+    return f"{cluster_words(summary.clusters)}{'' if summary.clusters.independent else about}."
 
 
 def reference_only_words(summary: Summary) -> str:
     """Say how many questions are not ranked because only their reference is known; "" when none."""
     n = summary.reference_only
-    questions = "1 question is" if n == 1 else f"{n:,} questions are"
-    ranked = "it is not ranked" if n == 1 else "they are not ranked"
-    return f"{questions} reference only: no evidence known, so {ranked}." if n else ""
+    they = "it is" if n == 1 else "they are"
+    return f"{counted(n, 'question', 'is')} reference only: no evidence known, so {they} not ranked." if n else ""
 
 
 def to_json(summary: Summary) -> dict[str, Any]:
@@ -275,7 +271,8 @@ def breakdown(
     the mean of recall, the worst first, then by name.
     """
     values, statuses = _values(summary, scores, questions)
-    recall = _column(values, list(statuses), label("recall", summary.k))
+    at, unknown = list(statuses), np.full(len(questions), np.nan)
+    recall = values[:, at.index(by_recall)] if (by_recall := label("recall", summary.k)) in at else unknown
     kept = [column for column, name in enumerate(statuses) if names is None or name in names]
     statuses = {name: column for name, column in statuses.items() if names is None or name in names}
     values = values[:, kept]
@@ -292,12 +289,13 @@ def breakdown(
         }
         return Slice(by, name, len(ids), sum(question_id in missed for question_id in ids), metrics)
 
-    named: dict[Part, dict[str, list[str]]] = {
-        "kind": _grouped(KINDS, [(question.kind, question.id) for question in questions]),
-        "type": _grouped(TYPES, [(question.type, question.id) for question in questions]),
-        "style": _grouped(STYLES, [(question.style, question.id) for question in questions]),
+    declared: dict[Part, Iterable[str]] = {"kind": KINDS, "type": TYPES, "style": STYLES}
+    named = {
+        part: _grouped(of, [(getattr(question, part), question.id) for question in questions])
+        for part, of in declared.items()
     }
-    by_name = _by_document(questions, documents)
+    held = [(name, q.id) for q in questions for name in dict.fromkeys(documents.get(q.id, ()))]
+    by_name = _grouped([name for name, _ in held], held)
 
     def worst_first(name: str) -> tuple[float, str]:
         found = recall[[rows[question_id] for question_id in by_name[name]]]
@@ -309,11 +307,6 @@ def breakdown(
     return [slice_of(*part) for part in parts if part[0] in by]
 
 
-def _column(values: Floats, names: Sequence[str], name: str) -> Floats:
-    """Return one metric's values, (questions,); all NaN when it was not measured."""
-    return values[:, names.index(name)] if name in names else np.full(len(values), np.nan)
-
-
 def _grouped(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the ids of (name, id) by name, in the order of `names`; those of other names are left out."""
     groups: dict[str, list[str]] = {name: [] for name in names}
@@ -321,15 +314,6 @@ def _grouped(names: Iterable[str], pairs: Sequence[tuple[str, str]]) -> dict[str
         if name in groups:
             groups[name].append(question_id)
     return groups
-
-
-def _by_document(questions: Sequence[Question], documents: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the ids of the questions with evidence in each document, by its name."""
-    by_name: dict[str, list[str]] = {}
-    for question in questions:
-        for name in dict.fromkeys(documents.get(question.id, ())):
-            by_name.setdefault(name, []).append(question.id)
-    return by_name
 
 
 def _values(

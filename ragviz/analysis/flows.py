@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ragviz.analysis.diagnose import CAUSES
+from ragviz.text.counts import agreed, counted
 
 Effect = Literal["rescued", "broken", "moved", "stayed"]
 """Lost before and no longer; lost only now; lost elsewhere; of the same cause in both."""
@@ -110,15 +111,17 @@ def words(of: Flow, titles: Mapping[str, str]) -> str:
         if n := of.counted(effect):
             ends = [(s, titles[s.source] if effect == "rescued" else titles[s.target]) for s in of.of(effect)]
             preposition = "from" if effect == "rescued" else "to"
-            parts.append(f"{n:,} {_is(n)} {what} ({_greatest([(s, f'{preposition} {end}') for s, end in ends])})")
+            parts.append(
+                f"{n:,} {agreed(n, 'is')} {what} ({_greatest([(s, f'{preposition} {end}') for s, end in ends])})"
+            )
     if n := of.counted("moved"):
         ways = [(s, f"from {titles[s.source]} to {titles[s.target]}") for s in of.of("moved")]
-        parts.append(f"{n:,} {_is(n)} lost at another stage ({_greatest(ways)})")
+        parts.append(f"{n:,} {agreed(n, 'is')} lost at another stage ({_greatest(ways)})")
     stayed = of.counted("stayed")
-    questions = f"{of.total:,} question{'s' * (of.total != 1)}"
+    questions = counted(of.total, "question")
     if not parts:
         return f"None of {questions} moved."
-    rest = f"{stayed:,} {_is(stayed)} where {'it was' if stayed == 1 else 'they were'}"
+    rest = f"{stayed:,} {agreed(stayed, 'is')} where {'it was' if stayed == 1 else 'they were'}"
     return f"Of {questions}, {', '.join(parts)}; {rest}."
 
 
@@ -128,7 +131,3 @@ def _greatest(ways: list[tuple[Stream, str]]) -> str:
     named = [f"{stream.count:,} {way}" for stream, way in ways[:GREATEST]]
     left = sum(stream.count for stream, _ in ways[GREATEST:])
     return ", ".join([*named, *([f"{left:,} in other streams"] if left else [])])
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ragviz.analysis.diagnose import CAUSES
 from ragviz.core.recording import RETRIEVED, Knows
+from ragviz.text.counts import agreed
 
 STAGES = {
     "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
@@ -88,9 +89,9 @@ class Losses:
         of = [self.evidence[cause], self.unanswerable[cause], self.reference[cause]]
         if not of[0] or not any(of[1:]):
             return ""
-        words = [f"{of[0]:,} {_of(of[0], 'has')} evidence"]
+        words = [f"{of[0]:,} {agreed(of[0], 'has')} evidence"]
         named = zip(of[1:], ("unanswerable", "reference only"), strict=True)
-        words += [f"{n:,} {_of(n, 'is')} {name}" for n, name in named if n]
+        words += [f"{n:,} {agreed(n, 'is')} {name}" for n, name in named if n]
         return f"Of these {sum(of):,}, {', '.join(words)}."
 
 
@@ -126,8 +127,3 @@ def abstained_words(abstained: Iterable[tuple[str, str]], knows: Knows = RETRIEV
     parts += [(reference, "reference only")]
     said = ", ".join(f"{n:,} {words}" for n, words in parts if n)
     return f"{counts.total():,} abstained{f': {said}' if said else ''}"
-
-
-def _of(count: int, verb: str) -> str:
-    """Return a verb for one or several."""
-    return verb if count == 1 else {"has": "have", "is": "are"}[verb]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.ranking import Ranking
+from ragviz.text.counts import agreed
 from ragviz.text.counts import first as first_of
 
 HALF = 0.5
@@ -83,8 +84,7 @@ def words(of: Sequence[Move], back: Sequence[Move], k: int, names: tuple[str, st
     lower, higher = sum(move.other > 0 for move in gone), sum(move.other > 0 for move in come)
     sunk = _some(lower, len(gone), "to a lower rank")
     risen = _some(higher, len(come), "from a lower rank")
-    is_or_are = "is" if len(kept) == 1 else "are"
-    both = f"{len(kept)} {is_or_are} in both"
+    both = f"{len(kept)} {agreed(len(kept), 'is')} in both"
     if (stayed := len(first) - len(gone)) != len(kept):  # cut differently: one may share its text with several
         both = f"{stayed} of {names[0]} and {len(kept)} of {names[1]} share their text"
     went, came = f"{len(gone)} of {names[0]} went{sunk}", f"{len(come)} of {names[1]} came{risen}"

@@ -15,6 +15,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ragviz.text.counts import agreed, counted
+
 Outcome = Literal["found", "below k", "missed", "reference only", "unanswerable", "not ranked"]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 RANKED: tuple[Outcome, ...] = OUTCOMES[:3]
@@ -83,8 +85,7 @@ def sum_words(counts: Counts, k: int, depth: int) -> str:
     '90 questions with evidence = 66 found at 3 + 20 ranked below 3 + 4 not in top 50'
     """
     parts = [f"{n:,} {title(outcome, k, depth).lower()}" for outcome, n in counts.by_outcome.items()]
-    questions = f"{counts.total:,} question{'' if counts.total == 1 else 's'} with evidence"
-    return f"{questions} = {' + '.join(parts)}"
+    return f"{counted(counts.total, 'question')} with evidence = {' + '.join(parts)}"
 
 
 def not_ranked_words(unanswerable: int, reference_only: int) -> str:
@@ -94,8 +95,7 @@ def not_ranked_words(unanswerable: int, reference_only: int) -> str:
     ('10 unanswerable are not ranked', '1 unanswerable and 2 reference only are not ranked', '')
     """
     parts = [f"{n:,} {words}" for n, words in ((unanswerable, "unanswerable"), (reference_only, "reference only")) if n]
-    verb = "is" if unanswerable + reference_only == 1 else "are"
-    return f"{' and '.join(parts)} {verb} not ranked" if parts else ""
+    return f"{' and '.join(parts)} {agreed(unanswerable + reference_only, 'is')} not ranked" if parts else ""
 
 
 def beyond(outcome_by_id: Mapping[str, str], causes: Mapping[str, str], answered: bool) -> str:
@@ -112,15 +112,15 @@ def beyond(outcome_by_id: Mapping[str, str], causes: Mapping[str, str], answered
     others = [i for i, outcome in outcome_by_id.items() if outcome in ("below k", "missed")]
     if not answered:
         split = _counted(causes, found, "split")
-        return f"Of the {len(found):,} found, {split:,} {_is(split)} split by chunking." if split else ""
+        return f"Of the {len(found):,} found, {split:,} {agreed(split, 'is')} split by chunking." if split else ""
     right, lucky = _counted(causes, found, "fine"), _counted(causes, others, "fine")
-    more = f"; so {_is(lucky)} {lucky:,} whose evidence was not found, not counted as lost" if lucky else ""
-    return f"Of the {len(found):,} found, {right:,} {_is(right)} answered correctly{more}." if found or lucky else ""
+    more = f"; so {agreed(lucky, 'is')} {lucky:,} whose evidence was not found, not counted as lost" if lucky else ""
+    return (
+        f"Of the {len(found):,} found, {right:,} {agreed(right, 'is')} answered correctly{more}."
+        if found or lucky
+        else ""
+    )
 
 
 def _counted(causes: Mapping[str, str], ids: Iterable[str], cause: str) -> int:
     return sum(causes.get(question_id) == cause for question_id in ids)
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from ragviz.text.counts import counted, enumerated
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +45,14 @@ def words(of: Front) -> str:
     >>> words(front({"a": (300, 0.7), "b": (600, 0.6)}))
     'On the front: a alone. Dominated: b (by a).'
     """
-    on = f"{of.runs[0]} alone" if len(of.runs) == 1 else _listed(of.runs)
-    worse = "; ".join(f"{run} (by {_first(by)})" for run, by in of.dominated.items())
-    return f"On the front: {on}. {f'Dominated: {worse}' if worse else 'No run is dominated'}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _first(names: Sequence[str]) -> str:
-    others = len(names) - 1
-    return f"{names[0]} and {others} other{'s' * (others != 1)}" if others else names[0]
+    on = f"{of.runs[0]} alone" if len(of.runs) == 1 else enumerated(of.runs)
+    worse = []
+    for run, by in of.dominated.items():
+        others = [counted(len(by) - 1, "other")] if len(by) > 1 else []
+        worse.append(f"{run} (by {enumerated([by[0], *others])})")
+    return (
+        f"On the front: {on}. Dominated: {'; '.join(worse)}." if worse else f"On the front: {on}. No run is dominated."
+    )
 
 
 def _dominates(one: tuple[float, float], other: tuple[float, float]) -> bool:

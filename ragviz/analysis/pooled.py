@@ -12,7 +12,7 @@ nothing, and as if it said all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragviz.core.call import Estimate
@@ -20,7 +20,7 @@ from ragviz.core.ranking import Retrieved
 from ragviz.metrics import grounding
 from ragviz.stats import intervals
 from ragviz.stats.clusters import Clusters
-from ragviz.text.counts import counted, first
+from ragviz.text.counts import agreed, counted, first
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,10 @@ class Pooled:
         """What the verdicts say of the misses."""
         if not self.missed:
             return f"No question with evidence is missed at k = {self.k}."
-        count = f"{len(self.found):,} of {counted(self.missed, 'question')} missed"
-        some = "is" if len(self.found) == 1 else "are"
+        found = len(self.found)
         return (
-            f"{count} at k = {self.k} {some} answered by a chunk that is not gold but supports the whole reference, "
+            f"{found:,} of {counted(self.missed, 'question')} missed at k = {self.k} {agreed(found, 'is')} answered by "
+            "a chunk that is not gold but supports the whole reference, "
             f"according to {self.judge}; {self.share.mean or 0:.0%} of {first(self.k, 'chunk')} is judged."
         )
 
@@ -141,27 +141,20 @@ def measure(
     gold_places = [n for n, each in enumerate(results) if each.gold]
     ranked, with_gold = [results[n] for n in ranked_places], [results[n] for n in gold_places]
     nothing = Verdicts(0)
-    shares = [_share(result.ranking.ids[:k], verdicts[result.question_id]) for result in ranked]
+    contexts = [(result.ranking.ids[:k], verdicts[result.question_id]) for result in ranked]
+    shares = [sum(i in each.chunks for i in ids) / len(ids) for ids, each in contexts]
     rows = [_corrected(result, verdicts.get(result.question_id, nothing), k) for result in with_gold]
     recall, mrr = (
         Corrected(*(estimate([row[kind][n] for row in rows], gold_places) for n in range(3))) for kind in (0, 1)
     )
     missed = [(result, row) for result, row in zip(with_gold, rows, strict=True) if row[0][0] < 1]
     found = [_found(result, verdicts[result.question_id], k) for result, row in missed if row[0][1] == 1]
-    contexts = [(result.ranking.ids[:k], verdicts[result.question_id]) for result in ranked]
     precision = [precision_bounds([_useful(each, i) for i in ids]) for ids, each in contexts]
     claims = [n for n, (_, each) in enumerate(contexts) if each.claims]
     recalls = [recall_bounds(*contexts[n]) for n in claims]
     share = estimate(shares, ranked_places)
-    bounds = (
-        _bounds(precision, ranked_places, estimate),
-        _bounds(recalls, [ranked_places[n] for n in claims], estimate),
-    )
+    bounds = _bounds(precision, ranked_places, estimate), _bounds(recalls, [ranked_places[n] for n in claims], estimate)
     return Pooled(judge, k, share, len(missed), tuple(found), recall, mrr, *bounds)
-
-
-def _share(ids: Sequence[str], verdicts: Verdicts) -> float:
-    return sum(i in verdicts.chunks for i in ids) / len(ids)
 
 
 def _useful(verdicts: Verdicts, chunk_id: str) -> bool | None:
@@ -260,9 +253,7 @@ def to_json(pooled: Pooled | None) -> dict[str, Any] | None:
         "k": pooled.k,
         "judged": _mean(pooled.share),
         "missed": pooled.missed,
-        "answered_by_others": [
-            {"question_id": each.question_id, "chunk_id": each.chunk_id, "rank": each.rank} for each in pooled.found
-        ],
+        "answered_by_others": [asdict(each) for each in pooled.found],
         **{
             name: {"raw": _mean(each.raw), "corrected": _mean(each.corrected), "most": _mean(each.most)}
             for name, each in ((f"recall@{pooled.k}", pooled.recall), ("mrr", pooled.mrr))

@@ -14,6 +14,7 @@ from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.metrics.registry import METRICS, REGISTRY, label, title_of
 from ragviz.stats.clusters import FEW
 from ragviz.stats.differences import ALPHA, Difference
+from ragviz.text.counts import counted
 
 Undecided = Literal["estimate", "pass", "fail"]
 """How an interval that holds the limit counts: by the estimate alone, as passed, or as failed."""
@@ -219,4 +220,4 @@ def _clustered(of: Estimate | Difference) -> str:
     if not 0 < of.clusters < of.n:
         return ""
     scope = "" if of.clusters >= FEW else ", for further questions on these documents only"
-    return f" in {of.clusters:,} cluster{'s' * (of.clusters != 1)} of documents{scope}"
+    return f" in {counted(of.clusters, 'cluster')} of documents{scope}"

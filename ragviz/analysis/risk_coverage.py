@@ -81,13 +81,8 @@ def confidence_of(rankings: Sequence[Ranking], by: Confidence) -> Floats:
     """
     if by == "top":
         return np.array([each.scores[0] if each.scores else -np.inf for each in rankings], dtype=np.float64)
-    return np.array([_margin(each.scores) for each in rankings], dtype=np.float64)
-
-
-def _margin(scores: Sequence[float]) -> float:
-    if len(scores) < 2:
-        return np.inf if scores else -np.inf
-    return scores[0] - scores[1]
+    pairs = [(*each.scores, -np.inf, -np.inf)[:2] for each in rankings]
+    return np.array([first - second if first > -np.inf else first for first, second in pairs], dtype=np.float64)
 
 
 def steps(cases: Cases) -> tuple[Floats, Floats, Floats]:

@@ -13,6 +13,7 @@ from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.losses import PATTERN, STAGES, Losses
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RunConfig
+from ragviz.text.counts import agreed, counted, enumerated, first
 
 FEW = 20
 """With fewer questions their numbers are given instead of a rounded share, and the doubt is said."""
@@ -118,10 +119,9 @@ def _found_words(measured: Measured) -> str:
         return ""
     count = outcomes.count(measured.ranks, measured.k).found
     verb = "finds its" if n == 1 else "find their"
-    where = "first chunk" if measured.k == 1 else f"first {measured.k:,} chunks"
     interval = f" [{found.low:.2f}, {found.high:.2f}]"
     doubt = f", an interval as wide as {n} questions make it" if 1 < n < FEW else ""
-    return f"{share_words(count, n)} {verb} evidence in the {where}{interval}{doubt}"
+    return f"{share_words(count, n)} {verb} evidence in {first(measured.k, 'chunk')}{interval}{doubt}"
 
 
 def _answered_words(measured: Measured) -> str:
@@ -158,13 +158,13 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
         unjudged = measured.answers is not None and measured.answers.unjudged
         return "" if unjudged else f"No question{others} was lost." if others else "Nothing was lost.", ""
     if total < PATTERN:
-        are = f"question{others} is" if total == 1 else f"questions{others} are"
-        return f"Only {total:,} {are} lost, too few to blame one stage: look at each.", ""
+        lost = f"{counted(total, 'question')}{others} {agreed(total, 'is')} lost"
+        return f"Only {lost}, too few to blame one stage: look at each.", ""
     cause = worst[0]
     most, advice = losses.blamed[cause], _advice(cause, measured, config)
     loss = "" if measured.answered or measured.answers is None else " in retrieval"
     if len(worst) > 1:
-        names = f"{', '.join(STAGES[c] for c in worst[:-1])} and {STAGES[worst[-1]]}"
+        names = enumerated([STAGES[each] for each in worst])
         return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{others}: {advice}.", cause
     lead = "All" if most == total else "Most" if most > total / 2 else ""
     stage = f"{lead} of the loss{loss} is {STAGES[cause]}" if lead else f"The greatest loss{loss} is {STAGES[cause]}"
@@ -208,5 +208,5 @@ def _larger_k(measured: Measured, config: RunConfig) -> str:
     truncated = measured.losses.blamed["cut_by_budget"] if measured.answered else 0
     if not truncated:
         return words
-    exceed = "1 question exceeds" if truncated == 1 else f"{truncated:,} questions exceed"
+    exceed = counted(truncated, "question", "exceeds")
     return f"{words} (with more than {config.context_tokens:,} tokens of context, which {exceed} already)"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ragviz.metrics.registry import title_of
 from ragviz.stats.clusters import FEW, Clusters
+from ragviz.text.counts import counted
 
 
 def cluster_words(clusters: Clusters) -> str:
@@ -17,9 +18,9 @@ def cluster_words(clusters: Clusters) -> str:
     >>> cluster_words(clusters_of([{name} for name in "abcdefga"]))
     '8 questions on 7 documents: intervals are for documents like these'
     """
-    words = _counted(clusters.n, "question")
+    words = counted(clusters.n, "question")
     if clusters.documents:
-        words += f" on {_counted(clusters.documents, 'document')}"
+        words += f" on {counted(clusters.documents, 'document')}"
     if clusters.independent:
         return f"{words}, each a cluster of its own: intervals are for questions like these"
     scope = "documents like these" if clusters.generalise else "further questions on these documents, not for others"
@@ -37,11 +38,7 @@ def few_notes(of: Mapping[str, Clusters], primary: str) -> Iterator[str]:
         clusters = of[metric]
         documents = clusters.count if clusters.documents is None else clusters.documents
         yield (
-            f"The {_counted(clusters.n, 'question')} with {title_of(metric)} rest on "
-            f"{_counted(documents, 'document')}: below {FEW}, or where one is in every question, nothing can be said "
+            f"The {counted(clusters.n, 'question')} with {title_of(metric)} rest on "
+            f"{counted(documents, 'document')}: below {FEW}, or where one is in every question, nothing can be said "
             "about others. Intervals and tests are for further questions on these."
         )
-
-
-def _counted(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'s' * (n != 1)}"

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.compare import Paired
+from ragviz.analysis.compare import Paired, Test, adjusted, differences
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.analysis.rules import Rule, Verdict, verdict_of
+from ragviz.analysis.rules import Rule, Verdict
 from ragviz.core.question import Question
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.stats.clusters import FEW
-from ragviz.stats.corrections import benjamini_hochberg
-from ragviz.stats.differences import ALPHA, Difference, corrected, paired_differences
+from ragviz.stats.differences import ALPHA, Difference, paired_differences
 from ragviz.text import language
+from ragviz.text.counts import agreed, counted
 from ragviz.text.word_changes import word_count
 
 SMALL = 6
@@ -128,7 +128,9 @@ def judged(parts: Sequence[Part], pair: Paired, rule: Rule, metric: str) -> Slic
     measured.sort(key=lambda each: (each.difference is None, order[each.part.by]))
     large = [each for each in measured if each.difference is not None]
     small = [each for each in measured if each.difference is None]
-    return Slices(metric, (*_adjusted(large, rule, metric), *small), _several(parts))
+    rows = [part.rows for part in parts if part.by == "document"]
+    several = int((np.bincount(np.concatenate(rows)) > 1).sum()) if rows else 0
+    return Slices(metric, (*_adjusted(large, rule, metric), *small), several)
 
 
 def evidence_length(question: Question) -> int | None:
@@ -152,10 +154,10 @@ def multiplicity_words(slices: Slices) -> str:
     raw = sum((each.difference.p_value or 0.0) <= ALPHA for each in slices.judged if each.difference)
     apart = sum(each.p_adjusted is not None and each.p_adjusted <= ALPHA for each in slices.judged)
     small = len(slices.slices) - count
-    listed = f" {small:,} {'is' if small == 1 else 'are'} too small to be judged (fewer than {SMALL} questions)."
+    listed = f" {small:,} {agreed(small, 'is')} too small to be judged (fewer than {SMALL} questions)."
     return (
-        f"{count:,} slice{'s' * (count != 1)} looked at: at 5 % {about} would differ by chance alone. "
-        f"{raw:,} {'does' if raw == 1 else 'do'}; {apart:,} after the correction for their number "
+        f"{counted(count, 'slice')} looked at: at 5 % {about} would differ by chance alone. "
+        f"{raw:,} {agreed(raw, 'does')}; {apart:,} after the correction for their number "
         f"(Benjamini-Hochberg).{listed if small else ''}"
     )
 
@@ -164,9 +166,8 @@ def several_words(slices: Slices) -> str:
     """Say what becomes of questions with evidence in several documents; "" without any."""
     if not slices.several:
         return ""
-    if slices.several == 1:
-        return "1 question has evidence in several documents: it counts in each of them."
-    return f"{slices.several:,} questions have evidence in several documents: each counts in every one of them."
+    counts = "it counts in each of them" if slices.several == 1 else "each counts in every one of them"
+    return f"{counted(slices.several, 'question', 'has')} evidence in several documents: {counts}."
 
 
 def clusters_words(slices: Slices) -> str:
@@ -174,11 +175,6 @@ def clusters_words(slices: Slices) -> str:
     if all(each.difference.generalises for each in slices.judged if each.difference):
         return ""
     return f"A slice of fewer than {FEW} documents speaks of further questions on these documents, not of others."
-
-
-def _several(parts: Sequence[Part]) -> int:
-    rows = [part.rows for part in parts if part.by == "document"]
-    return int((np.bincount(np.concatenate(rows)) > 1).sum()) if rows else 0
 
 
 def _named(by: str, names: Sequence[Sequence[str]]) -> list[Part]:
@@ -215,20 +211,14 @@ def _measured(part: Part, pair: Paired) -> Slice:
     found = Slice(part, len(part.rows), clusters.count, float(means[0]), float(means[1]))
     if len(part.rows) < SMALL:
         return found
-    difference = values[1] - values[0]
-    [measured] = paired_differences(np.where(np.abs(difference) < 1e-12, 0.0, difference)[:, None], clusters)
+    [measured] = paired_differences(differences(values)[:, None], clusters)
     return replace(found, difference=measured)
 
 
 def _adjusted(slices: Sequence[Slice], rule: Rule, metric: str) -> list[Slice]:
     """Return the judged parts with their adjusted p-values and verdicts."""
-    differences = [each.difference for each in slices if each.difference is not None]
-    p_values = benjamini_hochberg([difference.p_value or 0.0 for difference in differences])
-    equivalent = [difference.equivalent(rule.margin(metric)) for difference in differences]
-    equivalences = iter(benjamini_hochberg([p for p in equivalent if p is not None]))
-    adjusted = []
-    for each, difference, p, p_equal in zip(slices, differences, p_values, equivalent, strict=True):
-        verdict = verdict_of(metric, difference, p, None if p_equal is None else next(equivalences))
-        shown = corrected(difference, p, len(differences), rule.margin(metric) / rule.minimum_effect)
-        adjusted.append(replace(each, difference=shown, p_adjusted=p, verdict=verdict))
-    return adjusted
+    tests = [Test(metric, "", each.difference, place) for place, each in enumerate(slices) if each.difference]
+    return [
+        replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
+        for each, delta in zip(slices, adjusted(tests, rule, "fdr_bh"), strict=True)
+    ]

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from ragviz.text.counts import enumerated
+
 By = Literal["tokens", "dollars", "seconds"]
 
 TITLES: Mapping[By, str] = {
@@ -84,8 +86,7 @@ def words(tied: Collection[str], choice: Choice) -> str:
     'a, b and c cannot be told apart. Tokens read, cost and latency, as far as they are known, do not break the tie.'
     """
     names = list(tied)
-    joined = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) <= _NAMED else f"{len(names)} runs"
-    tie = f"{joined} cannot be told apart."
+    tie = f"{enumerated(names) if len(names) <= _NAMED else f'{len(names)} runs'} cannot be told apart."
     if choice.by is None:
         return f"{tie} Tokens read, cost and latency, as far as they are known, do not break the tie."
     least, other = (amount_words(choice.by, amount) for amount in (choice.amount, choice.next))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _VERBS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 
 
@@ -14,8 +16,21 @@ def counted(count: int, noun: str, verb: str = "") -> str:
     ('1 row was', '2 rows were', '3 places stand')
     """
     words = f"{count:,} {noun if count == 1 else _plural(noun)}"
-    agreed = verb if count == 1 else _VERBS.get(verb, verb.removesuffix("s"))
-    return f"{words} {agreed}" if verb else words
+    return f"{words} {agreed(count, verb)}" if verb else words
+
+
+def agreed(count: int, verb: str) -> str:
+    """Return a verb, given in the singular, as it agrees with a number."""
+    return verb if count == 1 else _VERBS.get(verb, verb.removesuffix("s"))
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them.
+
+    >>> enumerated(["a"]), enumerated(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def first(count: int, noun: str) -> str:
