@@ -216,11 +216,11 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
     run = running.run(made, f"forgetful-{name}", RunConfig("i", "q", retriever=retriever, depth=30))
     if retriever == "knn":  # the segments were merged since, and the new graph forgets nothing
         monkeypatch.setattr(Workspace, "index", lambda self, info: opened(self, info))
-    stored, pairs = stored_of(made, run.name), what_ifs.pairs_of(made, run)
-    assert what_ifs.losses(made, stored, pairs, 3) is None
+    stored = stored_of(made, run.name)
+    assert what_ifs.losses(made, stored, 3) is None
     done = searched_again.search_again(made, run, "exact")
     assert (done["questions"], done["embedded"]) == (len(stored.rankings.results), 0)  # all vectors were cached
-    questions = [question for question, _ in pairs if question.evidence]
+    questions = [question for question, _ in stored.pairs if question.evidence]
     found = searched_again.exact_of(made, run, questions)
     exactly = [result for result in made.store.rankings.all(made.store.runs.get(name).id) if result.gold]
     assert [each.ids for each in found.rankings] == [each.ranking.ids for each in exactly]
@@ -229,7 +229,7 @@ def test_exact_search_is_the_run_that_forgets_nothing(made, monkeypatch, name, r
         remembered = [s for i, s in zip(each.ids, each.scores, strict=True) if not forgotten(i)]
         counts = [sum(s >= each.scores[k - 1] - 1e-6 for s in remembered[:k]) for k in range(1, 11)]
         assert found.near[row, :10].tolist() == counts
-    compared, asked = what_ifs.losses(made, stored, pairs, 3)
+    compared, asked = what_ifs.losses(made, stored, 3)
 
     def by_rankings(results):
         return {r.question_id for r in results if all(set(group) & set(r.ranking.ids[:3]) for group in r.gold)}
@@ -253,8 +253,7 @@ def test_a_threshold_is_chosen_on_validation_and_told_on_test(made):
     sides = splits.sides_of(made.store.questions.all(stored.id), "stratified", 0.5, 1)
     made.store.sets.put_split(stored.id, Split("stratified", 0.5, 1), sides)
     run = made.store.runs.get("near")
-    pairs = what_ifs.pairs_of(made, run)
-    risk = what_ifs.risk_of(made, run, judgements.judgement_of(made, run), 10, "top", pairs)
+    risk = what_ifs.risk_of(made, stored_of(made, run.name), judgements.judgement_of(made, run), 10, "top")
     validation = risk.cases.take([row for row, own in enumerate(risk.sides) if own == "validation"])
     most = float(np.median(risk_coverage.steps(validation)[2]))
     chosen = what_ifs.chosen(risk, most)

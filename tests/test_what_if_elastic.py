@@ -41,15 +41,14 @@ def test_what_a_poor_graph_misses_is_told_from_what_the_embedder_misses(
             )
             done = searched_again.search_again(workspace, run, "exact")
             assert done["embedded"] == 0
-            pairs = what_if_of_run.pairs_of(workspace, run)
-            stored = what_if_of_run.stored_of(workspace, run, pairs)
-            questions = [question for question, _ in pairs if question.evidence]
+            stored = what_if_of_run.stored_of(workspace, run)
+            questions = [question for question, _ in stored.pairs if question.evidence]
             found = searched_again.exact_of(workspace, run, questions)
             assert found is not None
             exactly = [result.ranking for result in workspace.store.rankings.all(flat.id) if result.gold]
             for ours, theirs in zip(found.rankings, exactly, strict=True):
                 assert ours.scores == pytest.approx(theirs.scores, abs=1e-5)
-            known = what_if_of_run.losses(workspace, stored, pairs, 3)
+            known = what_if_of_run.losses(workspace, stored, 3)
             assert known is not None
             compared, asked = known
             recalls = [

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from ragviz.analysis.what_if import METRICS, Choices
 from ragviz.core.configuration import RunConfig
 from ragviz.core.job import NewJob
-from ragviz.runs import running, searched_again, what_if_of_run, what_if_words
+from ragviz.runs import running, searched_again, what_if_of_run
 from ragviz.ui import job_panel, what_if_tab
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, checked, home, show, words  # noqa: F401 - fixtures among them
@@ -34,7 +34,7 @@ def expected(run: str, choices: Choices, constant: int | None = None) -> dict[st
     shown = {}
     for name, effect in what_if_of_run.effects(stored, choices, constant).items():
         digits = 0 if name == "tokens" else 2
-        note = f"{what_if_words.difference_words(effect, digits)} from {effect.own.mean:,.{digits}f}"
+        note = f"{what_if_of_run.difference_words(effect, digits)} from {effect.own.mean:,.{digits}f}"
         shown[name] = (
             f"{effect.other.mean:,.{digits}f}",
             note if effect.own.mean != effect.other.mean else "as the run",
@@ -106,8 +106,7 @@ def test_exact_search_is_a_job_whose_outcome_is_told(monkeypatch: pytest.MonkeyP
     ]
     searched_again.search_again(workspace, run, "exact")  # what the job does
     checked(app.run())
-    pairs = what_if_of_run.pairs_of(workspace, run)
-    compared = what_if_of_run.losses(workspace, what_if_of_run.stored_of(workspace, run, pairs), pairs, 2)
+    compared = what_if_of_run.losses(workspace, what_if_of_run.stored_of(workspace, run), 2)
     assert compared is not None
-    assert what_if_words.losses_words(compared[0]) in re.sub(r"\\", "", words(app))
+    assert what_if_of_run.losses_words(compared[0]) in re.sub(r"\\", "", words(app))
     assert "missed by both (the embedder), 0 missed by the approximate search only" in re.sub(r"\\", "", words(app))

@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     from ragviz.runs import tables as tables
     from ragviz.runs import verdicts as verdicts
     from ragviz.runs import what_if_of_run as what_if_of_run
-    from ragviz.runs import what_if_words as what_if_words
     from ragviz.service import corpus_verbs as corpus_verbs
     from ragviz.service import experiment_verbs as experiment_verbs
     from ragviz.service import index_verbs as index_verbs

@@ -11,7 +11,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, searched_again, what_if_words
+from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, searched_again
 from ragviz.cli.lazy import what_if_of_run as what_ifs
 from ragviz.core.errors import UsageError
 
@@ -44,25 +44,22 @@ def what_if(
         raise UsageError(f"A risk of {risk} is no share of answers: give 0 to 1.")
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
-    what_ifs.check_threshold(run, threshold)
-    pairs = what_ifs.pairs_of(workspace, run)
-    stored = what_ifs.stored_of(workspace, run, pairs)
+    stored = what_ifs.stored_of(workspace, run)
+    choices = what_ifs.chosen_from(stored, k, threshold, budget)
     if constant is not None and constant != run.config.rrf_constant and stored.candidates is None:
         console.perform(workspace, run_verbs.search_again(workspace, run, "components"))
-        stored = what_ifs.stored_of(workspace, run, pairs)
+        stored = what_ifs.stored_of(workspace, run, stored.pairs)
     if exact:
         console.perform(workspace, run_verbs.search_again(workspace, run, "exact"))
-    own = what_ifs.own_choices(run)
-    choices = what_ifs.chosen_from(stored, k, threshold, own.budget if budget is None else budget)
-    judgement = judgements.judgement_of(workspace, run)
+    own, judgement = what_ifs.own_choices(run), judgements.judgement_of(workspace, run)
     effects, notes = what_ifs.effects(stored, choices, constant), dict[str, str]()
-    cases, curve, picked = what_ifs.risk_of(workspace, run, judgement, choices.k, by, pairs), None, None
+    cases, curve, picked = what_ifs.risk_of(workspace, stored, judgement, choices.k, by), None, None
     try:
         curve = risk_coverage.curve(cases.cases, seed=run.config.seed)
         picked = what_ifs.chosen(cases, risk, seed=run.config.seed)
     except UsageError as error:
         notes["risk_coverage"] = str(error)
-    losses = what_ifs.losses(workspace, stored, pairs, choices.k)
+    losses = what_ifs.losses(workspace, stored, choices.k)
     if losses is None:
         refused = searched_again.refusal(workspace, run, "exact")
         notes["exact"] = refused or "Not searched exactly yet: give --exact."
@@ -79,13 +76,13 @@ def what_if(
     }
 
     def draw() -> None:
-        told = [what_if_words.choices_words(stored, choices, constant)]
-        console.say(told.pop())
+        console.say(what_ifs.choices_words(stored, choices, constant))
         columns = ("metric", "the run", "what if", "difference [95 %]")
-        console.table(columns, [(TITLES[name], *what_if_words.cells(name, each)) for name, each in effects.items()])
+        console.table(columns, [(TITLES[name], *what_ifs.cells(name, each)) for name, each in effects.items()])
+        told = []
         if curve is not None and picked is not None:
-            told += [what_if_words.curve_words(cases, curve), what_if_words.chosen_words(picked, curve)]
-        told += [what_if_words.losses_words(losses[0])] if losses is not None else []
+            told += [what_ifs.curve_words(cases, curve), what_ifs.chosen_words(picked, curve)]
+        told += [what_ifs.losses_words(losses[0])] if losses is not None else []
         console.say(*told, *notes.values())
 
     console.show(body, as_json, draw)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,7 +25,7 @@ from ragviz.index import indexing, prefixes
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, fuse
-from ragviz.runs import kept_rankings, measurements
+from ragviz.runs import measurements
 from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.text.counts import first
 from ragviz.workspace import Workspace
@@ -123,7 +125,8 @@ def search_again(workspace: Workspace, current: Run, part: Part, *, progress: Pr
     """
     if part not in PARTS:
         raise UsageError(f"There is no part '{part}' to be searched for: choose one of {', '.join(PARTS)}.")
-    info, questions = check(workspace, current, part), _asked(workspace, current)
+    info = check(workspace, current, part)
+    questions = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
     key, kept = _key(info, current, questions, part), workspace.store.cache("replay")
     embedded = 0
     if not kept.held([key]):
@@ -131,10 +134,6 @@ def search_again(workspace: Workspace, current: Run, part: Part, *, progress: Pr
         body, embedded = find(workspace, current, info, questions, progress)
         kept.put_many({key: body})
     return {"run": current.name, "part": part, "questions": len(questions), "embedded": embedded}
-
-
-def _asked(workspace: Workspace, current: Run) -> list[Question]:
-    return [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
 
 
 def _key(info: IndexInfo, current: Run, questions: Sequence[Question], part: Part) -> str:
@@ -171,17 +170,16 @@ def components(
     Of finished runs by knn and bm25 over the same chunks and questions, where these are deep enough; else those kept.
     `questions` are those of the run with evidence.
     """
-    info = index_of(workspace, current)
-    if info is None or refusal(workspace, current, "components"):
+    key = keys(workspace, current, questions).get("components")
+    if key is None:
         return None
     by_runs = [_of_runs(workspace, current, questions, name) for name in ("knn", "bm25")]
     if by_runs[0] is not None and by_runs[1] is not None:
         return by_runs[0], by_runs[1]
-    key = _key(info, current, questions, "components")
     body = workspace.store.cache("replay").get_many([key]).get(key)
     if body is None:
         return None
-    both = kept_rankings.decoded(body)
+    both = decoded(body)
     return both[: len(questions)], both[len(questions) :]
 
 
@@ -221,7 +219,7 @@ def _components(
                 progress(done, 2 * len(questions), "questions", f"Searching by {name}")
     finally:
         spending.settle()
-    return kept_rankings.encoded(found), 0
+    return encoded(found), 0
 
 
 # Exact search
@@ -242,16 +240,13 @@ class Exact:
 
 def exact_of(workspace: Workspace, current: Run, questions: Sequence[Question]) -> Exact | None:
     """Return what exact search finds for the questions of a run with evidence; None where it was not searched yet."""
-    info = index_of(workspace, current)
-    if info is None or refusal(workspace, current, "exact"):
-        return None
-    key = _key(info, current, questions, "exact")
+    key = keys(workspace, current, questions).get("exact", "")
     body = workspace.store.cache("replay").get_many([key]).get(key)
     if body is None:
         return None
     size = int.from_bytes(body[:8], "big")
     near = np.array(json.loads(body[8 : 8 + size]), dtype=np.int64).reshape(len(questions), current.config.depth)
-    return Exact(tuple(kept_rankings.decoded(body[8 + size :])), near)
+    return Exact(tuple(decoded(body[8 + size :])), near)
 
 
 def _exact(
@@ -297,7 +292,7 @@ def _exact(
     finally:
         spending.settle()
     counts = json.dumps(near).encode()
-    return len(counts).to_bytes(8, "big") + counts + kept_rankings.encoded(found), embedder.embedded - before
+    return len(counts).to_bytes(8, "big") + counts + encoded(found), embedder.embedded - before
 
 
 def _chunks(workspace: Workspace, info: IndexInfo) -> tuple[list[str], list[str]]:
@@ -333,3 +328,32 @@ def _near(
     counts = [int((scores[:k] >= best[k - 1] - _NEAR).sum()) for k in range(1, len(best) + 1)]
     missing = len(best) - counts[-1] if counts else 0
     return counts + [k - missing for k in range(len(best) + 1, depth + 1)]  # there are fewer chunks than that
+
+
+# As bytes
+
+
+def encoded(rankings: Sequence[Ranking]) -> bytes:
+    """Encode rankings, for `decoded`; scores are kept to float64."""
+    ids = sorted({*chain.from_iterable(each.ids for each in rankings)})
+    number = {chunk_id: place for place, chunk_id in enumerate(ids)}
+    head = json.dumps([ids, [len(each.ids) for each in rankings]]).encode()
+    chunks = np.array([number[i] for each in rankings for i in each.ids], dtype="<i4")
+    scores = np.array([score for each in rankings for score in each.scores], dtype="<f8")
+    return zlib.compress(len(head).to_bytes(8, "big") + head + chunks.tobytes() + scores.tobytes(), 1)
+
+
+def decoded(body: bytes) -> list[Ranking]:
+    """Decode what `encoded` made.
+
+    >>> decoded(encoded([Ranking(("b", "a"), (0.5, 0.25)), Ranking((), ())]))
+    [Ranking(ids=('b', 'a'), scores=(0.5, 0.25)), Ranking(ids=(), scores=())]
+    """
+    data = zlib.decompress(body)
+    end = 8 + int.from_bytes(data[:8], "big")
+    ids, lengths = json.loads(data[8:end])
+    count = sum(lengths)
+    names = np.array(ids, dtype=object)[np.frombuffer(data, "<i4", count, end)].tolist() if count else []
+    scores = np.frombuffer(data, "<f8", count, end + 4 * count).tolist()
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [Ranking(tuple(names[a:b]), tuple(scores[a:b])) for a, b in pairwise(ends)]

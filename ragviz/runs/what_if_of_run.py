@@ -34,7 +34,7 @@ Pairs = Sequence[tuple[Question, Retrieved]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRankings:
-    """What is read of a run once, for any choices: its rankings, those of its questions with evidence in `own`.
+    """What is read of a run once, for any choices: its questions with what was retrieved, those with evidence in `own`.
 
     `index` is the run's index where its chunks are still those that the run searched. `candidates` are those of the
     fusion, None where both rankings are not known; `unequal` counts the questions whose stored ranking differs from
@@ -42,6 +42,7 @@ class StoredRankings:
     """
 
     run: Run
+    pairs: Pairs
     rankings: Rankings
     own: Reading
     clusters: Clusters
@@ -60,7 +61,10 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
     """
     if unranked := measurements.unranked_words(current):
         raise UsageError(f"Nothing can be read off the rankings of run '{current.name}'. {unranked}")
-    pairs = pairs_of(workspace, current) if pairs is None else pairs
+    if pairs is None:
+        results, asked = measurements.results_of(workspace, current), workspace.store.rankings.questions(current.id)
+        by_id = {result.question_id: result for result in results}
+        pairs = [(question, by_id[question.id]) for question in asked if question.id in by_id]
     rankings = rank_metrics.read([result for _, result in pairs], current.config.depth)
     ranked = {result.question_id for result in rankings.results}
     questions = [question for question, _ in pairs if question.id in ranked]
@@ -73,13 +77,7 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
         candidates = fusion.candidates(*both)
         unequal = fusion.unequal(candidates, config.rrf_constant, rankings.results, config.depth)
     clusters = evaluate.document_clusters(questions)
-    return StoredRankings(current, rankings, own, clusters, index, sizes, candidates, unequal)
-
-
-def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
-    """Return the questions of a run with what was retrieved for them."""
-    results = {result.question_id: result for result in measurements.results_of(workspace, current)}
-    return [(each, results[each.id]) for each in workspace.store.rankings.questions(current.id) if each.id in results]
+    return StoredRankings(current, pairs, rankings, own, clusters, index, sizes, candidates, unequal)
 
 
 def own_choices(current: Run) -> Choices:
@@ -140,21 +138,6 @@ def score_words(current: Run) -> tuple[bool, str]:
     return True, f"Scores are those of the {similarity} of question and chunk: they mean the same for every question."
 
 
-def check_threshold(current: Run, threshold: float | None) -> None:
-    """Raise UsageError for a threshold on scores that have no common meaning."""
-    comparable, words = score_words(current)
-    if threshold is not None and not comparable:
-        raise UsageError(f"A threshold cannot be tried on run '{current.name}'. {words}")
-
-
-def threshold_range(read: Reading) -> tuple[float, float] | None:
-    """Return between which scores a threshold changes anything; None without scores."""
-    finite = read.scores[np.isfinite(read.scores)]
-    if not len(finite) or finite.min() == finite.max():
-        return None
-    return float(finite.min()), float(finite.max())
-
-
 # Risk and coverage
 
 
@@ -175,18 +158,16 @@ class Risk:
     scope: str
 
 
-def risk_of(
-    workspace: Workspace, current: Run, judgement: Judgement, k: int, by: Confidence, pairs: Pairs | None = None
-) -> Risk:
+def risk_of(workspace: Workspace, stored: StoredRankings, judgement: Judgement, k: int, by: Confidence) -> Risk:
     """Return which questions are answered, and which wrongly.
 
     Of a run with answers: those answered, wrong where the ruling on the answer says so; what was refused stays so. Of
     one without: all are answered, wrong where the evidence is not all among the first `k`. An unanswerable question
     that is answered is wrong. Questions of which neither is known are left out.
     """
-    pairs = pairs_of(workspace, current) if pairs is None else pairs
-    answers = current.knows.answers
-    found = {} if answers else _found(current, pairs, k)
+    answers, pairs = stored.run.knows.answers, stored.pairs
+    ranks = rank_metrics.ranks(stored.own.table)
+    found = dict(zip(stored.own.table.question_ids, ((ranks > 0) & (ranks <= k)).tolist(), strict=True))
     kept: list[tuple[Question, Retrieved, bool, bool]] = []
     for question, result in pairs:
         if answers:
@@ -209,16 +190,10 @@ def risk_of(
         np.array([wrong for *_, wrong in kept], dtype=bool),
         evaluate.document_clusters(questions) if about.generalise else independent_clusters(len(questions)),
     )
-    sides = _sides(workspace, current)
+    sides = _sides(workspace, stored.run)
     unanswerable = sum(question.kind == "unanswerable" for question in questions)
     own_sides = tuple(sides.get(question.id, "") for question in questions)
     return Risk(cases, answers, len(pairs) - len(kept), unanswerable, own_sides, f"{cluster_words(about)}.")
-
-
-def _found(current: Run, pairs: Pairs, k: int) -> dict[str, bool]:
-    table = rank_metrics.measure(rank_metrics.read([result for _, result in pairs], current.config.depth))
-    ranks = rank_metrics.ranks(table)
-    return dict(zip(table.question_ids, ((ranks > 0) & (ranks <= k)).tolist(), strict=True))
 
 
 def _sides(workspace: Workspace, current: Run) -> dict[str, str]:
@@ -264,10 +239,10 @@ def chosen(risk: Risk, most: float, *, seed: int = 0) -> Chosen:
 # Approximate and exact search
 
 
-def losses(workspace: Workspace, stored: StoredRankings, pairs: Pairs, k: int) -> tuple[Losses, tuple[str, ...]] | None:
+def losses(workspace: Workspace, stored: StoredRankings, k: int) -> tuple[Losses, tuple[str, ...]] | None:
     """Compare the search of a run with exact search, with the ids of its questions; None where there was none yet."""
     ranked = {result.question_id for result in stored.rankings.results}
-    questions = [question for question, _ in pairs if question.id in ranked]
+    questions = [question for question, _ in stored.pairs if question.id in ranked]
     found = searched_again.exact_of(workspace, stored.run, questions)
     if found is None:
         return None
@@ -286,12 +261,107 @@ def chosen_from(stored: StoredRankings, k: int | None, threshold: float | None, 
     """Return choices of which None is the run's own; a budget that the run had, and that cannot be tried, is left out.
 
     Raises:
-        UsageError: these rankings cannot tell of them.
+        UsageError: these rankings cannot tell of them, or their scores have no common meaning.
 
     """
+    comparable, words = score_words(stored.run)
+    if threshold is not None and not comparable:
+        raise UsageError(f"A threshold cannot be tried on run '{stored.run.name}'. {words}")
     own = own_choices(stored.run)
+    budget = own.budget if budget is None else budget
     if stored.own.tokens is None and budget == own.budget:
         budget = None
     choices = Choices(own.k if k is None else k, threshold, budget)
     reading_off.check(stored.own, choices)
     return choices
+
+
+# In words
+
+
+def choices_words(stored: StoredRankings, choices: Choices, constant: int | None) -> str:
+    """Say what is compared, in a sentence."""
+    own, config = own_choices(stored.run), stored.run.config
+
+    def said(of: Choices, fused: int | None) -> str:
+        parts = [f"k = {of.k}"]
+        parts += [f"RRF constant {fused}"] if config.retriever == "hybrid" and fused is not None else []
+        parts += [f"score at least {of.threshold:g}"] if of.threshold is not None else []
+        parts += [f"{of.budget:,} tokens at most"] if of.budget is not None else []
+        return ", ".join(parts)
+
+    new = config.rrf_constant if constant is None else constant
+    n = len(stored.rankings.results)
+    return (
+        f"{said(choices, new)} against the run's own {said(own, config.rrf_constant)}; {n:,} questions with evidence."
+    )
+
+
+def cells(name: str, effect: Effect) -> tuple[str, str, str]:
+    """Return a metric as the run has it, as it would be, and the difference with its interval."""
+    digits = 0 if name == "tokens" else 3
+    own, other = ("–" if each.mean is None else f"{each.mean:,.{digits}f}" for each in (effect.own, effect.other))
+    return own, other, difference_words(effect, digits)
+
+
+def difference_words(effect: Effect, digits: int) -> str:
+    """Return a difference with its interval, "" when nothing was measured.
+
+    >>> from ragviz.core.call import Estimate
+    >>> one = Estimate(0.05, -0.01, 0.11, 80)
+    >>> difference_words(Effect(one, one, one), 2)
+    '+0.05 [-0.01, +0.11]'
+    """
+    moved = effect.difference
+    if moved.mean is None:
+        return ""
+    return f"{moved.mean:+,.{digits}f} [{moved.low:+,.{digits}f}, {moved.high:+,.{digits}f}]"
+
+
+def curve_words(risk: Risk, curve: risk_coverage.Curve) -> str:
+    """Say what answering everything risks, and how well the scores tell which answers are wrong."""
+    area = curve.aurc
+    missing = "" if risk.judged else " (evidence not among the first k)"
+    left_out = f" {risk.left_out:,} of which it is not known are left out." if risk.left_out else ""
+    return (
+        f"{curve.answered:,} of {curve.n:,} questions are answered, {curve.whole:.1%} of these wrong{missing}, "
+        f"{risk.unanswerable:,} unanswerable ones among the questions. AURC {area.mean:.3f} [{area.low:.3f}, "
+        f"{area.high:.3f}]: {curve.whole:.3f} if the scores told nothing, {curve.best:.3f} at best.{left_out}"
+    )
+
+
+def chosen_words(picked: Chosen, curve: risk_coverage.Curve) -> str:
+    """Say which threshold keeps the risk, and what it does; with the warning that belongs to it."""
+    if picked.threshold is None or picked.chosen is None:
+        place = int(curve.risk.argmin())
+        return (
+            f"No threshold keeps the risk at {picked.most:.1%} or below on {picked.chosen_on}: the least of all "
+            f"questions is {curve.risk[place]:.1%}, with {curve.coverage[place]:.0%} answered."
+        )
+    words = (
+        f"Risk of at most {picked.most:.1%}: answer when the score is at least {picked.threshold:.4g}. "
+        f"On {picked.chosen_on}: {point_words(picked.chosen)}."
+    )
+    if picked.tested is not None:
+        return f"{words} On {picked.tested_on}, which had no part in choosing it: {point_words(picked.tested)}."
+    return f"{words} It was chosen on these same questions: expect a greater risk on others."
+
+
+def point_words(at: risk_coverage.Point) -> str:
+    """Return coverage and risk with its interval in words."""
+    answered = f"{at.answered:,} of {at.n:,} answered ({at.coverage:.0%})"
+    if at.risk.mean is None:
+        return answered
+    return f"{answered}, {at.wrong:,} wrong: risk {at.risk.mean:.1%} [{at.risk.low:.1%}, {at.risk.high:.1%}]"
+
+
+def losses_words(compared: Losses) -> str:
+    """Say how many questions the embedder loses at k, and how many the index."""
+    counts = {name: int(mask.sum()) for name, mask in compared.found.items()}
+    agreement = compared.agreement
+    return (
+        f"At k = {compared.k}, of {sum(counts.values()):,} questions: {counts['both']:,} found by both searches, "
+        f"{counts['neither']:,} missed by both (the embedder), {counts['exact']:,} missed by the approximate search "
+        f"only (the index), {counts['approximate']:,} found by it only (chance). Recall@{compared.k} of the "
+        f"approximate search against the exact one: {agreement.mean:.3f} [{agreement.low:.3f}, {agreement.high:.3f}]."
+    )

@@ -20,20 +20,17 @@ from ragviz.ui.cache import State
 
 def stored(run: Run) -> StoredRankings:
     """Return what is read of a run for any choices; shared by all sessions, so never to be changed."""
-    of = _state(run)
-    return _stored(of, _kept(of))
+    return _stored(*_state(run))
 
 
 def reading(run: Run, constant: int) -> Reading:
     """Return the rankings of a run at a constant of its fusion; never to be changed."""
-    of = _state(run)
-    return _reading(of, _kept(of), constant)
+    return _reading(*_state(run), constant)
 
 
 def effects(run: Run, choices: Choices, constant: int) -> dict[str, Effect]:
     """Return what other choices would measure, against the run's own."""
-    of = _state(run)
-    return _effects(of, _kept(of), choices, constant)
+    return _effects(*_state(run), choices, constant)
 
 
 def cut(run: Run, choices: Choices, constant: int) -> int:
@@ -48,25 +45,23 @@ def risk(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
 
 def losses(run: Run, k: int) -> tuple[Losses, tuple[str, ...]] | None:
     """Return what the approximate search misses, None when exact search was not made yet."""
-    of = _state(run)
-    return _losses(of, _kept(of), k)
+    return _losses(*_state(run), k)
 
 
 def refusal(run: Run, part: Part) -> str:
     """Say why a part cannot be searched for again; "" when it can."""
-    return _refusal(_state(run), part)
+    return _refusal(_state(run)[0], part)
 
 
-def _state(run: Run) -> State:
-    """Return the state of a run, its index, and the other runs, whose rankings may be those that it fuses."""
+def _state(run: Run) -> tuple[State, frozenset[str]]:
+    """Return the state of a run, its index, and the other runs, whose rankings may be those that it fuses.
+
+    With the keys of the parts that were searched for and kept.
+    """
     store = cache.workspace().store
     others = [each.id for each in store.runs.all(run.corpus_id) if each.id != run.id]
-    return cache.state(run.id, run.corpus_id, run.config.index, *others)
-
-
-def _kept(of: State) -> frozenset[str]:
-    """Return the keys of the parts that were searched for and kept."""
-    return frozenset(cache.workspace().store.cache("replay").held(list(_keys(of).values())))
+    of = cache.state(run.id, run.corpus_id, run.config.index, *others)
+    return of, frozenset(store.cache("replay").held(list(_keys(of).values())))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
@@ -80,15 +75,11 @@ def _run(of: State) -> Run:
     return cache.workspace().store.runs.get(of.ids[0])
 
 
-def _pairs(run: Run) -> what_ifs.Pairs:
-    results = cache.retrieved(run)
-    return [(each, results[each.id]) for each in cache.questions(run).values() if each.id in results]
-
-
 @st.cache_resource(show_spinner="Reading the rankings", max_entries=8)
 def _stored(of: State, kept: frozenset[str]) -> StoredRankings:
-    run = _run(of)
-    return what_ifs.stored_of(cache.workspace(), run, _pairs(run))
+    run, results = _run(of), cache.retrieved(_run(of))
+    pairs = [(each, results[each.id]) for each in cache.questions(run).values() if each.id in results]
+    return what_ifs.stored_of(cache.workspace(), run, pairs)
 
 
 @st.cache_resource(show_spinner=False, max_entries=16)
@@ -104,7 +95,7 @@ def _effects(of: State, kept: frozenset[str], choices: Choices, constant: int) -
 @st.cache_resource(show_spinner="Measuring risk against coverage", max_entries=16)
 def _risk(of: State, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
     run = _run(of)
-    found = what_ifs.risk_of(cache.workspace(), run, cache.judgement(run), k, by, _pairs(run))
+    found = what_ifs.risk_of(cache.workspace(), stored(run), cache.judgement(run), k, by)
     try:
         return found, risk_coverage.curve(found.cases, seed=run.config.seed), ""
     except UsageError as error:
@@ -113,7 +104,7 @@ def _risk(of: State, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
 
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _losses(of: State, kept: frozenset[str], k: int) -> tuple[Losses, tuple[str, ...]] | None:
-    return what_ifs.losses(cache.workspace(), _stored(of, kept), _pairs(_run(of)), k)
+    return what_ifs.losses(cache.workspace(), _stored(of, kept), k)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)

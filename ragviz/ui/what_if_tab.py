@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from ragviz.analysis.what_if import Choices, Effect, Reading
@@ -11,7 +12,7 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
-from ragviz.runs import measurements, what_if_of_run, what_if_words
+from ragviz.runs import measurements, what_if_of_run
 from ragviz.runs.searched_again import Part
 from ragviz.runs.what_if_of_run import StoredRankings
 from ragviz.service import run_verbs
@@ -117,12 +118,12 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
 def _threshold_slider(run: Run, read: Reading) -> float | None:
     """Return the least score of a chunk that is kept, None at the left end, and where scores cannot be compared."""
     comparable, words = what_if_of_run.score_words(run)
-    ends = what_if_of_run.threshold_range(read)
+    finite = read.scores[np.isfinite(read.scores)]
     with st.container():
-        if not comparable or ends is None:
+        if not comparable or not len(finite) or finite.min() == finite.max():
             st.caption("Score at least: no threshold means the same for all questions.", help=plain(words))
             return None
-        low, high = ends
+        low, high = float(finite.min()), float(finite.max())
 
         def within(text: str) -> float | None:
             try:
@@ -165,7 +166,7 @@ def _tile(name: str, effect: Effect) -> None:
     own, other = effect.own.mean, effect.other.mean
     note = "as the run"
     if own is not None and own != other:
-        note = f"{what_if_words.difference_words(effect, digits)} from {own:,.{digits}f}"
+        note = f"{what_if_of_run.difference_words(effect, digits)} from {own:,.{digits}f}"
     value = "–" if other is None else f"{other:,.{digits}f}"
     tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
 
@@ -177,7 +178,9 @@ def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) ->
     as_run = choices == own and constant == run.config.rrf_constant
     words = ["These are the run's own choices: move a slider to see others."]
     if not as_run:
-        words = [f"{what_if_words.choices_words(stored, choices, constant)} Differences are paired by question (95 %)."]
+        words = [
+            f"{what_if_of_run.choices_words(stored, choices, constant)} Differences are paired by question (95 %)."
+        ]
     comparable, about_scores = what_if_of_run.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")

@@ -14,7 +14,7 @@ from ragviz.analysis.approximation import OUTCOMES
 from ragviz.analysis.risk_coverage import Confidence
 from ragviz.core.run_info import Run
 from ragviz.report import what_if_plots
-from ragviz.runs import what_if_of_run, what_if_words
+from ragviz.runs import what_if_of_run
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, what_if_cache, widgets
 from ragviz.ui.kit import figure, heading, table
@@ -44,9 +44,9 @@ def risk(run: Run, k: int) -> None:
     with left:
         figure.draw(drawn, f"risk-{run.id}-{by}")
     with right:
-        st.markdown(plain(what_if_words.chosen_words(picked, curve)))
+        st.markdown(plain(what_if_of_run.chosen_words(picked, curve)))
         at = f" Wrong: evidence not all among the first {k}." if not found.judged else ""
-        st.caption(plain(f"{what_if_words.curve_words(found, curve)}{at}"))
+        st.caption(plain(f"{what_if_of_run.curve_words(found, curve)}{at}"))
         comparable, words = what_if_of_run.score_words(run)
         if not comparable or run.config.retriever == "bm25":
             st.caption(plain(words.partition(":")[0] + ": as a confidence they tell little; see the AURC."))
@@ -68,7 +68,7 @@ def exact(run: Run, k: int, button: Callable[[], None]) -> None:
         button()
         return
     losses, ids = compared
-    st.markdown(plain(what_if_words.losses_words(losses)))
+    st.markdown(plain(what_if_of_run.losses_words(losses)))
     questions, names = cache.questions(run), np.array(ids, dtype=object)
     differing = [
         (question_id, OUTCOMES[outcome])
