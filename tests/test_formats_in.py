@@ -254,6 +254,66 @@ def test_a_test_set_of_ragas_is_found_in_the_documents(workspace, corpus):
     assert (again.problems, [q.evidence for q in same.values()]) == (0, [q.evidence for q in questions.values()])
 
 
+# DeepEval, LlamaIndex, AutoRAG
+
+PASSAGES = ["The ferry leaves at nine.", "It leaves from pier two."]
+GOLDEN = {"input": "When?", "expected_output": "At nine.", "context": PASSAGES, "actual_output": None}
+EXAMPLE = {"query": "When?", "reference_answer": "At nine.", "reference_contexts": PASSAGES}
+QA = {"qid": "a", "query": "When?", "generation_gt": ["At nine.", "nine"], "retrieval_gt": [["p1", "p0"], ["p2"]]}
+CONTENTS = [{"doc_id": "p1", "contents": PASSAGES[0]}, {"doc_id": "p2", "contents": PASSAGES[1]}]
+
+
+def csv_of(*rows):
+    return "\n".join(",".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in rows).encode()
+
+
+@pytest.mark.parametrize(
+    ("expected", "members"),
+    [
+        ("deepeval", {"g.json": json.dumps([GOLDEN], indent=1)}),
+        ("deepeval", {"g.csv": csv_of(list(GOLDEN)[:3], ["When?", "At nine.", "|".join(PASSAGES)])}),
+        ("deepeval", {"langfuse.csv": csv_of(["input", "expected_output", "context"], [
+            '{"question": "When?"}', '{"answer": "At nine."}', json.dumps(PASSAGES)])}),
+        ("llamaindex", {"rag.json": json.dumps({"examples": [EXAMPLE]}, indent=4)}),
+        ("autorag", {"qa.jsonl": lines([QA]), "corpus.jsonl": lines(CONTENTS)}),
+        ("autorag", {"qa.jsonl": lines([QA | {"retrieval_gt_contents": [[each] for each in PASSAGES]}])}),
+    ],
+)  # fmt: skip
+def test_passages_that_other_programs_quote_become_the_evidence(workspace, corpus, expected, members):
+    add(workspace, corpus, "ferry.md", f"# Ferry\n\n{FERRY}\n")
+    outcome, questions = bring(workspace, corpus, zipped(members))
+    [question] = questions.values()
+    assert (outcome.format, outcome.problems, outcome.repaired) == (expected, 0, 0)
+    assert (question.text, question.answer) == ("When?", "At nine.")
+    assert [[span.text for span in group] for group in question.evidence] == [[each] for each in PASSAGES]
+
+
+def test_relevant_documents_of_llamaindex_are_alternatives(workspace, corpus):
+    add(workspace, corpus, "ferry.md", FERRY)
+    data = {
+        "queries": {"q7": "When?"},
+        "corpus": dict(zip("ab", PASSAGES, strict=True)),
+        "relevant_docs": {"q7": ["a", "b"]},
+    }
+    _, questions = bring(workspace, corpus, json.dumps(data).encode(), "qa.json")
+    assert [[span.text for span in group] for group in questions["q7"].evidence] == [PASSAGES]
+
+
+def test_passages_named_by_ids_alone_leave_a_question_with_its_reference(workspace, corpus):
+    outcome, questions = bring(workspace, corpus, lines([QA]), "qa.jsonl")
+    assert (questions["a"].kind, questions["a"].answer) == ("reference", "At nine.")
+    assert [note.split(":")[0] for note in outcome.notes] == [
+        "1 question has several reference answers",
+        "`retrieval_gt` names the evidence by ids",
+    ]
+    with pytest.raises(InputError, match="has no column 'query'"):
+        bring(workspace, corpus, lines(CONTENTS), "corpus.jsonl", file_format="autorag")
+    outcome, _ = bring(workspace, corpus, zipped({"q.jsonl": lines([QA]), "c.jsonl": lines(CONTENTS[:1])}), into="t")
+    assert told(workspace, outcome) == [
+        ("q.jsonl", 1, "names the passage 'p2', which the corpus beside it does not hold")
+    ]
+
+
 def document(name, text):
     return Document(Document.make_id(name, text), name, text, (), "en", "text/plain", "h", len(text))
 
@@ -394,6 +454,13 @@ def test_formats_are_recognised():
     assert look("t.json", json.dumps(squad(row(1, "When?", "nine", 20)))) == "squad"
     assert look("z.zip", zipped(beir("deep/er/"))) == "beir"
     assert look("topics.txt", TOPICS) == "trec"
+    for named, text in (
+        ("InspectorRAGet", '{"models": [], "tasks": [], "evaluations": []}'),
+        ("RAGChecker", '{"results": [{"query_id": 1, "retrieved_context": []}]}'),
+        ("promptfoo", "question,__expected\nA?,contains: B\n"),
+    ):
+        with pytest.raises(InputError, match=named):
+            look("f", text)
     with pytest.raises(InputError, match="no BEIR folder"):
         look("z.zip", zipped({"a.csv": "question\n", "b.csv": "question\n"}))
     with pytest.raises(InputError, match="no file"):

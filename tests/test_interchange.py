@@ -30,6 +30,7 @@ def document(name, text):
 
 
 DOCUMENTS = {d.name: d for d in (document("rules/desk.md", DESK), document("garage.txt", GARAGE))}
+DOCUMENTS |= {name: document(name, "An apple.") for name in ("one/a.md", "two/a.md")}
 NAMES = {d.id: d.name for d in DOCUMENTS.values()}
 DESK_ID, GARAGE_ID = DOCUMENTS["rules/desk.md"].id, DOCUMENTS["garage.txt"].id
 
@@ -75,6 +76,8 @@ CHUNK_ID = Chunk.make_id(DESK_ID, LENT.start, LENT.end)
         {"document": DESK_ID, "quote": "maps for 21 days"},
         {"document": "desk.md", "quote": "maps for 21 days"},
         {"document": "desk", "quote": "maps for 21 days"},
+        {"document": "Desk.MD", "quote": "maps for 21 days"},
+        {"document": "rules\\desk.md", "quote": "maps for 21 days"},
         {"corpus_id": "desk", "quote": "maps for 21 days"},
         {"Document ": "desk", "QUOTE": "maps for 21 days"},
         {"chunk_id": CHUNK_ID},
@@ -165,7 +168,9 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
         ({"evidence": [[]]}, "not a list of objects"),
         ({"status": "perhaps"}, "status 'perhaps'"),
         ({"id": "x" * 65}, "id of 65 characters"),
-        ({"answer": ["a"]}, "has an answer that is not text"),
+        ({"answer": [["a"]]}, "has an answer that is not text"),
+        ({"answer": "red", "reference": "green"}, "two reference answers, answer “red” and reference “green”"),
+        ({"document": "a.md", "quote": "a"}, "may be 'one/a.md', 'two/a.md': give its full name"),
         ({"history": "no list"}, "has something as its history that is not JSON"),
         ({"parts": {"a": 1}}, "has something as its parts that is not a list"),
     ],
@@ -309,6 +314,22 @@ def test_the_delimiter_may_be_named_in_the_first_line(delimiter):
 def test_what_programs_write_for_nothing_is_no_reference(said):
     assert one(answer=said, document="desk", quote="Maps are red").answer == ""
     assert "neither a reference answer nor evidence" in one(answer=said)
+
+
+@pytest.mark.parametrize("said", [["red", "crimson"], "['red', 'crimson']"])
+def test_of_several_reference_answers_the_first_is_kept(said):
+    read = read_questions(json.dumps({"question": "Q?", "answer": said}).encode(), "q.jsonl", DOCUMENTS)
+    assert [question.answer for question in read.questions] == ["red"]
+    assert "1 question has several reference answers: the first was kept." in read.notes
+    assert one(answer="[1, 2]").answer == "[1, 2]"
+    assert one(ground_truth="", expected_answer="red", answer="what a system said").answer == "red"
+
+
+def test_answers_beside_what_a_system_retrieved_are_not_taken_as_references():
+    with pytest.raises(InputError, match=r"'answer' beside 'contexts'.*'reference_answer'"):
+        read_questions(b"question,answer,contexts\nA?,B,C\n", "log.csv", DOCUMENTS)
+    read = read_questions(b"question,answer,contexts,ground_truth\nA?,B,C,D\n", "log.csv", DOCUMENTS)
+    assert read.questions[0].answer == "D"
 
 
 @pytest.mark.parametrize("said", ["I don't know.", "The answer is not present in the context", "文中没有提到。"])

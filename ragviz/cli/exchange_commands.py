@@ -15,12 +15,15 @@ from ragviz.questions.formats import set_formats
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace
 
-_FORMATS = ", ".join(set_formats.FORMATS)
+_FORMATS, _WRITTEN = ", ".join(set_formats.FORMATS), ", ".join(set_formats.WRITTEN)
 
 
 def questions_import(
     corpus: str,
-    file: Annotated[list[Path], typer.Argument(help="A file, a folder or .zip of BEIR, topics and qrels of TREC.")],
+    file: Annotated[
+        list[Path],
+        typer.Argument(help="A file, a folder or .zip of BEIR, files that belong together."),
+    ],
     set_name: Annotated[str, typer.Option("--name")],
     file_format: Annotated[str, typer.Option("--format", help=f"{set_formats.AUTO}, {_FORMATS}.")] = set_formats.AUTO,
     split: Annotated[
@@ -69,7 +72,7 @@ def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
 def questions_export(
     set_name: str,
     file: Path,
-    file_format: Annotated[str, typer.Option("--format", help=f"{_FORMATS} (default: by the endings of FILE).")] = "",
+    file_format: Annotated[str, typer.Option("--format", help=f"{_WRITTEN} (default: by the endings of FILE).")] = "",
     as_json: Json = False,
 ) -> None:
     """Write a question set to FILE, and say what of it the format cannot carry."""

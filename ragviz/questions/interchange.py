@@ -23,8 +23,9 @@ A row with none of them, or with a document only, and with an answer, is "refere
 only": where its answer stands is not known. One with neither evidence nor answer is refused, unless it says that it is
 unanswerable: in a column of `MARKS`, as its `kind`, or by an answer that is one of `NO_ANSWERS` or abstains.
 
-The reference answer is in one of the columns `ANSWERS`. Beside a column that can only be the reference, `answer` is
-read as a system's answer. Columns of other names are reported, and not kept.
+The reference answer is in one of the columns `ANSWERS`; a row with two that differ is refused. Beside one of
+`REFERENCES`, `answer` is a system's answer; beside one of `LOGGED` alone it may be one, and the file is refused.
+Columns of other names are reported, and not kept.
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
 from ragviz.core.document import Document
-from ragviz.core.errors import InputError, UnreadableFile, UsageError
+from ragviz.core.errors import InputError, UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
-from ragviz.documents import encoding
+from ragviz.questions.formats import tables_in
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
-from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
+from ragviz.text.untrusted import NESTED, is_deep, parsed
 
 COLUMNS = (
     *("question", "answer", "status", "kind", "type", "style", "document", "evidence", "parts", "history"),
@@ -65,8 +66,11 @@ COLUMNS = (
 FORMAT = 2
 """Version of our JSONL, which each row names as `format`; rows of a later one are refused, not half understood. 2 has
 type, style, parts, history, verified_by and weight; rows of 1, which name no version, are read as they are."""
-ANSWERS = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer", "answer", "reference")
-"""Columns that hold the reference answer; the first of them that a row has is read."""
+REFERENCES = ("ground_truth_answer", "ground_truth", "expected_answer", "reference_answer")
+ANSWERS = (*REFERENCES, "answer", "reference")
+"""Columns that hold the reference answer, and those of them that can hold nothing else."""
+LOGGED = ("contexts", "retrieved_contexts", "retrieval_context", "retrieved_context")
+"""Columns that hold what a system retrieved: `answer` beside one of them may be what it answered."""
 PASSAGES = ("quote", "content", "context", "passage")
 """Columns that hold the text of the evidence; the first of them that a row has is read."""
 _SURROUNDINGS = ("context", "passage")  # beside another place they are not evidence, but what is around it
@@ -98,8 +102,6 @@ _PLACES = (
     "relevance",
 )
 _KNOWN = {*COLUMNS, *_PLACES, *PASSAGES, *ANSWERS, *MARKS, "question_type", "format"}
-MOST_LINES = 10_000
-"""Lines of one row of a CSV file, at most."""
 _LISTED = 20  # names of columns in one sentence
 _REPORTED = 500  # rows between two reports of progress
 
@@ -110,13 +112,6 @@ COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks
 _OFFSETS = ("start", "start_index", "end", "end_index")
 _PLACES_IN_IT = (*_OFFSETS, "quote", "content")
 _AROUND = " \t\r\n<>《》[]()（）.。!！\"'“”"
-_BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
-_DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
-"""Beginning of a cell that some spreadsheet reads as a formula: blanks before the sign are skipped, and full-width
-signs count as the narrow ones."""
-_REFUSED, _SHORT = "refused: ", "short: "  # no column of a file ends in a blank
-_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32"}
-_BYTE_ORDER_MARKS |= {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,7 @@ class Imported:
         return counted(len(self.questions), "question")
 
 
-class _Refused(Exception):
+class Refused(ValueError):
     """A row that cannot be read; the message says why."""
 
 
@@ -194,48 +189,60 @@ def read_questions(data: bytes, name: str, documents: Mapping[str, Document], pr
         InputError: the file as a whole cannot be read, or it has no column "question".
 
     """
-    text = _decoded(data, name)
-    is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
-    questions: list[Question] = []
+    read: list[tuple[Mapping[str, Any], Question]] = []
     problems: dict[int, str] = {}
     repaired: dict[int, str] = {}
     rows_of: dict[str, int] = {}
     languages = {document.id: document.language for document in documents.values()}
-    columns: dict[str, None] = {}
-    answers: dict[str, None] = {}
-    no_sides: dict[str, None] = {}
-    read: dict[str, None] = {}
-    several = 0
-    rows = list(_json_rows(text) if is_json else _csv_rows(text, name))
+    rows = list(tables_in.rows(data, name))
+    columns = dict.fromkeys(column for _, row in rows for column in row if column not in tables_in.TOLD)
+    _check_columns(columns, name)
     there = located({row[column] for _, row in rows if (column := _looked_up(row))}, documents.values(), progress)
     for number, row in rows:
         if number % _REPORTED == 0:
             progress(number, None, "rows", "Reading questions")
-        columns |= dict.fromkeys(row)
-        answers |= dict.fromkeys(_answer_columns(row)[:1])
         try:
             question = _question(row, documents, languages, there)
             if question.id in rows_of:
-                raise _Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
-        except _Refused as refusal:
+                raise Refused(f"the same question as row {rows_of[question.id]}: give it another id, or remove one")
+        except Refused as refusal:
             problems[number] = str(refusal)
-        else:
-            rows_of[question.id] = number
-            questions.append(question)
-            if reason := "; ".join(_otherwise(row, question, there)):
-                repaired[number] = reason
-            read |= dict.fromkeys([_passage(row)])
-            several += any(len(group) > 1 for group in question.evidence) and bool(_looked_up(row))
-            if (word := _side_word(row)) not in SIDE_WORDS:
-                no_sides[word] = None
-    notes = [*_notes(columns, answers, read)]
-    if several:
-        stand = counted(several, "passage", "stands")
-        notes.append(f"{stand} more than once in the documents: any of these places is evidence.")
-    if no_sides:
-        words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
-        notes.append(f"Column 'split' says {words}: these are on neither side of a split, validation or test.")
-    return Imported(tuple(questions), problems, tuple(notes), repaired)
+            continue
+        rows_of[question.id] = number
+        read.append((row, question))
+        if reason := "; ".join(_otherwise(row, question, there)):
+            repaired[number] = reason
+    answers = dict.fromkeys(column for _, row in rows if (column := _answer_column(row)) in row)
+    notes = (*_notes(columns, answers, {_passage(row) for row, _ in read}), *_notes_on_rows(read))
+    return Imported(tuple(question for _, question in read), problems, notes, repaired)
+
+
+def _check_columns(columns: Collection[str], name: str) -> None:
+    """Raise InputError when the answers of a file may be a system's: beside what it retrieved, without a reference."""
+    logged = next((each for each in LOGGED if each in columns), "")
+    if logged and "kind" not in columns and [each for each in ANSWERS if each in columns] == ["answer"]:
+        raise InputError(
+            f"'{name}' has 'answer' beside '{logged}', as a log of what a system answered has: call the column "
+            "'reference_answer' where it holds the right answers, and leave it out otherwise."
+        )
+
+
+def _answer(row: Mapping[str, Any]) -> str:
+    """Return the reference answer of a row.
+
+    Raises:
+        Refused: it has two that differ.
+
+    """
+    column = _answer_column(row)
+    if "kind" in row:  # our own export writes what it means
+        return _string(row, column)
+    answers = references_in(row.get(column))
+    for other in _references_of(row):
+        if (said := references_in(row[other])) and said != answers:
+            pair = f"{column} “{shortened(answers[0], 40)}” and {other} “{shortened(said[0], 40)}”"
+            raise Refused(f"has two reference answers, {pair}: keep one of these columns")
+    return next(iter(answers), "")
 
 
 def _side_word(row: Mapping[str, Any]) -> str:
@@ -243,9 +250,30 @@ def _side_word(row: Mapping[str, Any]) -> str:
     return _string(row, "split").strip().casefold()
 
 
-def _answer_columns(row: Mapping[str, Any]) -> list[str]:
-    """Return the columns of a row that hold an answer, the reference's first."""
-    return [column for column in ANSWERS if column in row]
+def _answer_column(row: Mapping[str, Any]) -> str:
+    """Return the column that holds the reference answer, the first that is filled."""
+    columns, nothing = _references_of(row), ("", *NOTHING)
+    return next(
+        (each for each in columns if str(row[each] or "").strip().casefold() not in nothing),
+        next(iter(columns), "answer"),
+    )
+
+
+def _references_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the columns of a row that hold the reference answer: beside one of `REFERENCES`, `answer` does not."""
+    return [each for each in REFERENCES if each in row] or [each for each in ("answer", "reference") if each in row]
+
+
+def _notes_on_rows(read: Sequence[tuple[Mapping[str, Any], Question]]) -> Iterator[str]:
+    """Yield what was read of several rows otherwise than it may be meant."""
+    if several := sum("kind" not in row and len(references_in(row.get(_answer_column(row)))) > 1 for row, _ in read):
+        yield several_references(several)
+    if places := sum(any(len(g) > 1 for g in question.evidence) and bool(_looked_up(row)) for row, question in read):
+        stand = counted(places, "passage", "stands")
+        yield f"{stand} more than once in the documents: any of these places is evidence."
+    if no_sides := dict.fromkeys(word for row, _ in read if (word := _side_word(row)) not in SIDE_WORDS):
+        words = ", ".join(f"'{word[:60]}'" for word in list(no_sides)[:_LISTED])
+        yield f"Column 'split' says {words}: these are on neither side of a split, validation or test."
 
 
 def _notes(columns: Collection[str], answers: Collection[str], passages: Collection[str]) -> Iterator[str]:
@@ -253,14 +281,14 @@ def _notes(columns: Collection[str], answers: Collection[str], passages: Collect
     others = [column for column in answers if column != "answer"]
     if others:
         yield f"{_named(others)} read as the answer."
-    beside = [column for column in _answer_columns(dict.fromkeys(columns)) if column not in answers]
+    beside = [column for column in ANSWERS if column in columns and column not in answers]
     if beside:
         answer = "it" if others else "'answer'"
         yield f"{_named(beside)} not kept beside {answer}."
     around = [column for column in _SURROUNDINGS if column in columns and column not in passages]
     if around:
         yield f"{_named(around)} not kept: no row takes its evidence from there."
-    unknown = [column for column in columns if column not in _KNOWN and column not in (_REFUSED, _SHORT)]
+    unknown = [column for column in columns if column not in _KNOWN]
     if unknown:
         yield f"{_named(unknown)} not kept: questions have no such column."
 
@@ -288,123 +316,6 @@ def write_questions(questions: Iterable[Question], names: Mapping[str, str], fil
     raise UsageError(f"Questions are written as csv or jsonl, not '{file_format}'.")
 
 
-# From a file to rows
-
-
-def _decoded(data: bytes, name: str) -> str:
-    """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
-    marked = next((codec for mark, codec in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), "utf-8")
-    try:
-        return data.decode(marked)
-    except UnicodeDecodeError:
-        pass
-    try:
-        return encoding.decode(data)[0]  # as documents are, so that their names are the same in both
-    except UnreadableFile:
-        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.") from None
-
-
-def _csv_rows(text: str, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield rows by column name, skipping empty ones. The delimiter is that with which there is a column "question"."""
-    for delimiter in ",;\t|":
-        rows = enumerate(csv_records(text, delimiter), start=1)
-        header = [column.strip().lower() for column in next(rows, (1, []))[1]]
-        if "question" in header:
-            break
-    else:
-        columns = ", ".join(next(csv_records(text), [])) or "none"
-        raise InputError(
-            f"'{name}' has no column 'question' (its columns: {columns[:200]}). Name the columns in row 1."
-        )
-    for number, cells in rows:
-        if isinstance(cells, str):
-            yield number, {_REFUSED: cells}
-        elif any(cell.strip() for cell in cells):
-            values = [cell[1:] if cell[:1] == "'" and _DANGEROUS.match(cell) else cell for cell in cells]
-            yield number, _cells(header, values)
-
-
-def csv_records(text: str, delimiter: str = ",") -> Iterator[list[str] | str]:
-    r"""Yield the cells of each row of CSV; of a row whose quotation mark is not closed what is wrong with it.
-
-    Such a row ends with its line, whatever follows. So does one over several lines that has other cells than the first.
-    A first line "sep=;" names the delimiter.
-
-    >>> list(csv_records('a,b\n"x\ny",1\n"z,2\nw,3\n'))[1:]
-    [['x\ny', '1'], 'has a quotation mark that is not closed: “"z,2”', ['w', '3']]
-    """
-    csv.field_size_limit(2**31 - 1)
-    lines = text.split("\n")
-    at, width = 0, 0
-    if named := re.fullmatch(r"sep=(.)\r?", lines[0]):
-        at, delimiter = 1, named[1]
-    while at < len(lines):
-        cells, end = _record(lines, at, delimiter)
-        if cells is None or (width and end > at + 1 and len(cells) != width):
-            yield f"has a quotation mark that is not closed: “{shortened(lines[at].strip(), 60)}”"
-            end = at + 1
-        elif end < len(lines) or cells:  # no row after the last line's end
-            width = width or len(cells)
-            yield cells
-        at = end
-
-
-def _record(lines: Sequence[str], at: int, delimiter: str) -> tuple[list[str] | None, int]:
-    """Return the cells of the row that begins at a line, None where a quotation mark is not closed, and its end."""
-    end = at + 1
-    while True:
-        try:
-            rows = list(csv.reader(["\n".join(lines[at:end])], delimiter=delimiter, strict=True))
-            return (rows[0] if rows else []), end
-        except csv.Error as error:
-            if "end of data" not in str(error):
-                return None, end
-        following = next((n for n in range(end, min(len(lines), at + MOST_LINES)) if '"' in lines[n]), None)
-        if following is None:
-            return None, end
-        end = following + 1
-
-
-def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
-    """Return cells by column; a row with more cells than columns is refused, because its end would be lost.
-
-    What one with fewer cells lacks stands under `_SHORT`.
-    """
-    has = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}"
-    if any(value.strip() for value in values[len(header) :]):
-        return {_REFUSED: f"{has}: put text with a delimiter in quotes"}
-    cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
-    missing = ", ".join(f"'{column[:60]}'" for column in header[len(values) :] if column)
-    return cells | ({_SHORT: f"{has}: nothing was read for {missing}"} if missing else {})
-
-
-def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield objects by line number, or by place in one JSON list; what is no object is refused as a row."""
-    if text.lstrip().startswith("["):
-        try:
-            rows = parsed(text)
-        except ValueError as error:
-            raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
-        yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
-        return
-    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
-        if line.strip():
-            try:
-                row = _object(parsed(line))
-            except ValueError as error:
-                row = {_REFUSED: f"is not JSON that can be read: {error}"}
-            yield number, row
-
-
-def _object(row: Any) -> Mapping[str, Any]:
-    """Return `row` with its keys as column names; what is no object becomes a row that is refused."""
-    if not isinstance(row, dict):
-        return {_REFUSED: "is not a JSON object"}
-    if is_deep(row):
-        return {_REFUSED: f"has lists or objects nested more than {NESTED} deep"}
-    return {str(key).strip().lower(): value for key, value in storable(row).items()}
-
-
 # From a row to a question
 
 
@@ -418,15 +329,14 @@ def _question(
 
     `there` are the places of the passages that were looked up.
     """
-    if _REFUSED in row:
-        raise _Refused(row[_REFUSED])
+    if tables_in.REFUSED in row:
+        raise Refused(row[tables_in.REFUSED])
     if isinstance(version := row.get("format"), int) and version > FORMAT:
-        raise _Refused(f"is of version {version} of this format, and this ragviz reads {FORMAT}: upgrade it")
-    text, answer = _string(row, "question"), _string(row, next(iter(_answer_columns(row)), "answer"))
-    answer = answer if "kind" in row else reference_in(answer)  # our own export writes what it means
+        raise Refused(f"is of version {version} of this format, and this ragviz reads {FORMAT}: upgrade it")
+    text, answer = _string(row, "question"), _answer(row)
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
-        raise _Refused("has no question")
+        raise Refused("has no question")
     chunk_ids, is_marked = _string(row, "chunk_id").split(), _is_marked(row, answer)
     made_from, needs_place = chunk_ids, not is_marked and not answer.strip()
     if is_marked and (column := _passage(row)) in _SURROUNDINGS:
@@ -435,9 +345,9 @@ def _question(
     else:
         evidence = _evidence(row, chunk_ids, documents, there, needs_place=needs_place)
     if is_marked and evidence:
-        raise _Refused("is marked unanswerable and names evidence: remove the one or the other")
+        raise Refused("is marked unanswerable and names evidence: remove the one or the other")
     if status not in get_args(QuestionStatus):
-        raise _Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
+        raise Refused(f"has the status '{status}': give {', '.join(get_args(QuestionStatus))}, or none")
     places = [f"{s.document_id}:{s.start}:{s.end}" for group in evidence for s in group]
     places = [row[column]] if (column := _looked_up(row)) else places  # the same before and after its document is added
     languages_of_evidence = [
@@ -445,7 +355,7 @@ def _question(
     ]
     made_id = _string(row, "id").strip() or digest("import", text, answer, *places)
     if len(made_id) > LONGEST_ID:
-        raise _Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
+        raise Refused(f"has an id of {len(made_id)} characters: at most {LONGEST_ID} can be kept")
     question = Question(
         id=made_id,
         text=text,
@@ -466,7 +376,7 @@ def _question(
         verified_by=_string(row, "verified_by").strip(),
     )
     if question.kind == "unanswerable" and not is_marked and status != "rejected":
-        raise _Refused(
+        raise Refused(
             "has neither a reference answer nor evidence: give one of them, or mark it in a column 'unanswerable'"
         )
     return question
@@ -481,7 +391,7 @@ def _type(row: Mapping[str, Any]) -> QuestionType:
 
 def _otherwise(row: Mapping[str, Any], question: Question, there: Mapping[str, Sequence[Span]]) -> Iterator[str]:
     """Yield in what a question differs from what its row says: what was not read, and a kind that is another."""
-    if short := row.get(_SHORT):
+    if short := row.get(tables_in.SHORT):
         yield short
     if (column := _looked_up(row)) and not there[row[column]]:
         yield (
@@ -519,12 +429,12 @@ def _parts(row: Mapping[str, Any], groups: int) -> tuple[str, ...]:
     """Return what each group of a row's evidence says, or nothing.
 
     Raises:
-        _Refused: it is no list of strings, one for each group.
+        Refused: it is no list of strings, one for each group.
 
     """
     parts = _listed_value(row, "parts")
     if not all(isinstance(part, str) for part in parts) or len(parts) not in (0, groups):
-        raise _Refused(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
+        raise Refused(f"has parts that are not a list of {counted(groups, 'text')}, one for each piece of evidence")
     return tuple(parts)
 
 
@@ -532,12 +442,12 @@ def _history(row: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the earlier turns of a row's conversation: a list of [question, answer].
 
     Raises:
-        _Refused: it is no such list.
+        Refused: it is no such list.
 
     """
     turns = _listed_value(row, "history")
     if not all(isinstance(turn, list) and len(turn) == 2 and all(isinstance(t, str) for t in turn) for turn in turns):
-        raise _Refused("has a history that is not a list of [question, answer]")
+        raise Refused("has a history that is not a list of [question, answer]")
     return tuple((asked, answered) for asked, answered in turns)
 
 
@@ -548,9 +458,9 @@ def _listed_value(row: Mapping[str, Any], column: str) -> list[Any]:
         try:
             value = parsed(value)
         except ValueError as error:
-            raise _Refused(f"has something as its {column} that is not JSON that can be read: {error}") from None
+            raise Refused(f"has something as its {column} that is not JSON that can be read: {error}") from None
     if not isinstance(value, list):
-        raise _Refused(f"has something as its {column} that is not a list")
+        raise Refused(f"has something as its {column} that is not a list")
     return value
 
 
@@ -558,7 +468,7 @@ def _weight(row: Mapping[str, Any]) -> float:
     """Return how often a question is asked, 1 where the row does not say.
 
     Raises:
-        _Refused: it is no number above 0.
+        Refused: it is no number above 0.
 
     """
     said = _string(row, "weight").strip()
@@ -567,7 +477,7 @@ def _weight(row: Mapping[str, Any]) -> float:
     except ValueError:
         weight = 0.0
     if not 0 < weight < float("inf"):
-        raise _Refused(f"has the weight '{said[:60]}': give a number above 0, or none")
+        raise Refused(f"has the weight '{said[:60]}': give a number above 0, or none")
     return weight
 
 
@@ -575,7 +485,7 @@ def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
     """Return whether a row says that the documents do not answer its question.
 
     Raises:
-        _Refused: a column of `MARKS` says neither yes nor no.
+        Refused: a column of `MARKS` says neither yes nor no.
 
     """
     kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
@@ -585,20 +495,34 @@ def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
     return is_named or any(_says(row, column) is value for column, value in MARKS.items())
 
 
-def reference_in(said: str) -> str:
-    """Return a reference answer; "" for what programs write where there is none.
+def references_in(said: Any) -> list[str]:
+    """Return the reference answers in a value, the first of which is kept; what programs write for nothing is none.
 
-    >>> reference_in("nan"), reference_in(" None "), reference_in("At seven.")
-    ('', '', 'At seven.')
+    >>> references_in("nan"), references_in("At seven."), references_in(2.4), references_in("['Ada', 'A. Kern']")
+    ([], ['At seven.'], ['2.4'], ['Ada', 'A. Kern'])
+
+    Raises:
+        ValueError: it is no text, number or list of them.
+
     """
-    return "" if said.strip().casefold() in NOTHING else said
+    cell = tables_in.listed(said) if isinstance(said, str) else None
+    listed = cell if cell and all(isinstance(each, str) for each in cell) else said  # "[1, 2]" is an answer
+    texts = listed if isinstance(listed, list) else [listed]
+    if any(isinstance(each, dict | list) for each in texts):
+        raise Refused("has an answer that is not text")
+    return [str(each) for each in texts if each is not None and str(each).strip().casefold() not in ("", *NOTHING)]
+
+
+def several_references(count: int) -> str:
+    """Say how many questions have several reference answers, and what becomes of them."""
+    return f"{counted(count, 'question', 'has')} several reference answers: the first was kept."
 
 
 def _says(row: Mapping[str, Any], column: str) -> bool | None:
     """Return what a column of yes and no says; None when it is not there, or empty."""
     said = _string(row, column).strip().lower().removesuffix(".0")
     if said not in ("", *_YES, *_NO):
-        raise _Refused(f"has '{said[:60]}' as {column}: write true or false")
+        raise Refused(f"has '{said[:60]}' as {column}: write true or false")
     return said in _YES if said else None
 
 
@@ -607,7 +531,7 @@ def _string(row: Mapping[str, Any], column: str) -> str:
     if value is None:
         return ""
     if isinstance(value, (dict, list)):
-        raise _Refused(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
+        raise Refused(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
     return str(value)
 
 
@@ -629,13 +553,13 @@ def _places_of(column: str, text: str, spans: Sequence[Span], *, needs_place: bo
     """Return the places of a passage that was looked up, any of which suffices; without one, no evidence.
 
     Raises:
-        _Refused: it stands everywhere; or nowhere, and `needs_place`.
+        Refused: it stands everywhere; or nowhere, and `needs_place`.
 
     """
     if len(spans) >= PLACES:
-        raise _Refused(f"has a {column} that stands {PLACES} times or more in the documents: it tells no place")
+        raise Refused(f"has a {column} that stands {PLACES} times or more in the documents: it tells no place")
     if needs_place and not spans:
-        raise _Refused(
+        raise Refused(
             f"has a {column} that stands in no document (“{shortened(text, 60)}”), and no answer: add the documents "
             "that it is from, and import again"
         )
@@ -668,13 +592,13 @@ def _listed(listed: Any, row: Mapping[str, Any], documents: Mapping[str, Documen
         try:
             listed = parsed(listed)
         except ValueError as error:
-            raise _Refused(f"has evidence that is not JSON that can be read: {error}") from None
+            raise Refused(f"has evidence that is not JSON that can be read: {error}") from None
     entries = listed if isinstance(listed, list) else [listed]
     groups = [entry if isinstance(entry, list) else [entry] for entry in entries]
     if is_deep(groups):
-        raise _Refused(f"has evidence nested more than {NESTED} deep")
+        raise Refused(f"has evidence nested more than {NESTED} deep")
     if not all(group and all(isinstance(member, dict) for member in group) for group in groups):
-        raise _Refused("has evidence that is not a list of objects, or of lists of objects")
+        raise Refused("has evidence that is not a list of objects, or of lists of objects")
     document = {"document": row.get("document") or row.get("corpus_id")}
     return tuple(
         tuple(_span(member if member.keys() & _NAMED else member | document, documents) for member in group)
@@ -686,14 +610,14 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
     """Return the place in a document that `values` name.
 
     Raises:
-        _Refused: they name no document, no place in it, or one that does not exist.
+        Refused: they name no document, no place in it, or one that does not exist.
 
     """
     try:
         member = _Member.model_validate({key: value for key, value in values.items() if value not in (None, "")})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise _Refused(
+        raise Refused(
             f"has a {first['loc'][0]} that cannot be used ('{str(first['input'])[:60]}'): {first['msg']}"
         ) from None
     if member.chunk_id and not member.quote:
@@ -706,7 +630,7 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
         start, end = _only_place(quote, document)
     elif not 0 <= member.start < member.end <= len(document.text):
         length = len(document.text)
-        raise _Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
+        raise Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
     elif quote and document.text[member.start : member.end] != quote:
         start, end = _only_place(quote, document)  # offsets of another parse: the quote decides
     else:
@@ -718,41 +642,44 @@ def _member_of_chunk(chunk_id: str, grade: float) -> _Member:
     """Return the document and place in a chunk's id."""
     parts = Chunk.parse_id(chunk_id)
     if parts is None or not _DOCUMENT_ID.fullmatch(parts[0]):
-        raise _Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
+        raise Refused(f"names the chunk '{chunk_id}', which is not an id of ragviz: give document and quote instead")
     return _Member.model_validate({"document": parts[0], "start": parts[1], "end": parts[2], "grade": grade})
 
 
 def _document(name: str, documents: Mapping[str, Document]) -> Document:
-    """Return the document of that name or id; else the only one of that file name, with or without its suffix."""
+    """Return the document of that name or id; else the only one of that file name, in any case or without suffix."""
     if not name:
-        raise _Refused("names a place but no document")
+        raise Refused("names a place but no document")
+    name = name.replace("\\", "/")
     if name in documents:
         return documents[name]
     for is_match in (
         lambda document: document.id == name,
         lambda document: PurePosixPath(document.name).name == PurePosixPath(name).name,
         lambda document: PurePosixPath(document.name).stem == name,
+        lambda document: PurePosixPath(document.name).name.casefold() == PurePosixPath(name).name.casefold(),
     ):
         matches = [document for document in documents.values() if is_match(document)]
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise _Refused(f"names the document '{name}', which matches {len(matches)}: give its full name")
-    raise _Refused(f"names the document '{name}', which is not in the corpus")
+            names = ", ".join(f"'{document.name[:60]}'" for document in matches[:_LISTED])
+            raise Refused(f"names the document '{name}', which may be {names}: give its full name")
+    raise Refused(f"names the document '{name}', which is not in the corpus")
 
 
 def _only_place(quote: str, document: Document) -> tuple[int, int]:
     """Return the only place of `quote` in the document; what does not count is in `quotes.places`."""
     if not quote.strip():
-        raise _Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
+        raise Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
     spots = quotes.places(quote, document.text)
     if len(spots) == 1:
         return spots[0]
     if spots:
         at = ", ".join(str(start) for start, _ in spots[:3])
         where = f"{len(spots)} times in '{document.name}' (at {at})"
-        raise _Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
-    raise _Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {COPY_IT}")
+        raise Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
+    raise Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {COPY_IT}")
 
 
 # From a question to a row
@@ -811,4 +738,4 @@ def csv_of(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def _inert(cell: Any) -> Any:
-    return f"'{cell}" if isinstance(cell, str) and _DANGEROUS.match(cell) else cell
+    return f"'{cell}" if isinstance(cell, str) and tables_in.DANGEROUS.match(cell) else cell

@@ -215,7 +215,7 @@ def _rows(key: str) -> pd.DataFrame:
 def export(question_set: QuestionSet) -> None:
     """Draw the popover that exports a set in every format, and says what each cannot carry."""
     with st.popover("Export…"):
-        for name, each in set_formats.FORMATS.items():
+        for name, each in set_formats.WRITTEN.items():
             lacks = "importing the file restores the same questions" if _is_whole(each) else f"lacks {each.lacks}"
             one, two = st.columns([1, 4], vertical_alignment="center")
             one.download_button(

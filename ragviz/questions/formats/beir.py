@@ -230,7 +230,7 @@ def _notes(queries: _Queries, qrels: Sequence[Judged], others: Sequence[InputFil
             "unanswerable: left out."
         )
     if queries.more_answers:
-        yield f"{counted(queries.more_answers, 'query', 'has')} several reference answers: the first was kept."
+        yield interchange.several_references(queries.more_answers)
 
 
 # Out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -19,15 +20,17 @@ class Format:
     """A format: the module whose `read` and `write` handle it, its title, and the extension of what is written.
 
     `brings_documents` says that its files hold documents beside the questions. `holds` tells what is read, `lacks` what
-    an export in this format cannot carry.
+    an export in this format cannot carry; one without an extension is only read. A file is in this format when its
+    columns, or the keys of its JSON, are all of one of `shown_by`.
     """
 
     module: str
     title: str
     extension: str
     holds: str
-    lacks: str
+    lacks: str = ""
     brings_documents: bool = False
+    shown_by: tuple[tuple[str, ...], ...] = ()
 
 
 _HERE = "ragviz.questions.formats"
@@ -62,6 +65,7 @@ FORMATS: Mapping[str, Format] = {
         "jsonl",
         "JSONL, JSON or CSV with user_input, reference and reference_contexts, which are found in the documents",
         "documents and offsets of the evidence (only its text), alternatives, grades, reviews, sides and weights.",
+        shown_by=(("user_input",), ("evolution_type",)),
     ),
     "squad": Format(
         f"{_HERE}.squad",
@@ -70,6 +74,7 @@ FORMATS: Mapping[str, Format] = {
         "JSON of SQuAD 1.1 or 2: paragraphs that stand in no document become documents, answers are the evidence",
         "questions that need several pieces of evidence or name none, grades, types, styles, reviews and weights.",
         brings_documents=True,
+        shown_by=(("paragraphs",), ("qas",)),
     ),
     "trec": Format(
         f"{_HERE}.trec",
@@ -78,8 +83,34 @@ FORMATS: Mapping[str, Format] = {
         "topics (<top>, XML, TSV or JSONL) and qrels about documents of the corpus, by name",
         "answers, places within documents, which pieces of evidence are needed together, and all that is ours.",
     ),
+    "deepeval": Format(
+        f"{_HERE}.deepeval",
+        "DeepEval",
+        "",
+        "goldens in JSON, JSONL or CSV with input, expected_output and context, which is found in the documents; "
+        "exports of Langfuse",
+        shown_by=(("input", "expected_output"), ("input", "expectedoutput")),
+    ),
+    "llamaindex": Format(
+        f"{_HERE}.llamaindex",
+        "LlamaIndex",
+        "",
+        "JSON of a RAG data set (examples) or an embedding data set (queries, corpus, relevant_docs), whose passages "
+        "are found in the documents",
+        shown_by=(("examples", "query"), ("queries",)),
+    ),
+    "autorag": Format(
+        f"{_HERE}.autorag",
+        "AutoRAG",
+        "",
+        "QA data (query, generation_gt), with its corpus beside it the passages of retrieval_gt, which are found in "
+        "the documents",
+        shown_by=(("query", "generation_gt"), ("query", "retrieval_gt")),
+    ),
 }
 """Format by name: a new one is a module, and its entry here."""
+WRITTEN = {name: each for name, each in FORMATS.items() if each.extension}
+"""Those in which a set is exported."""
 
 
 def file_name(set_name: str, name: str) -> str:
@@ -103,12 +134,12 @@ def format_named(file: str) -> str:
 
     """
     *_, before, ending = ["", "", *file.lower().split(".")]
-    if before in FORMATS and FORMATS[before].extension == ending:
+    if before in WRITTEN and WRITTEN[before].extension == ending:
         return before
-    able = [ending] if ending in FORMATS else [name for name, each in FORMATS.items() if each.extension == ending]
+    able = [ending] if ending in WRITTEN else [name for name, each in WRITTEN.items() if each.extension == ending]
     if len(able) == 1:
         return able[0]
-    told = f"can be any of {', '.join(able)}" if able else f"tells none of the formats {', '.join(FORMATS)}"
+    told = f"can be any of {', '.join(able)}" if able else f"tells none of the formats {', '.join(WRITTEN)}"
     raise UsageError(f"The name '{file}' {told}: name one with --format.")
 
 
@@ -183,17 +214,17 @@ Writer = Callable[[Outgoing, str], Written]
 
 def reader(name: str) -> Reader:
     """Return what reads the files of a format; UsageError for one that does not exist."""
-    return cast(Reader, _module(name).read)
+    return cast(Reader, _module(name, FORMATS).read)
 
 
 def writer(name: str) -> Writer:
     """Return what writes a format; UsageError for one that does not exist."""
-    return cast(Writer, _module(name).write)
+    return cast(Writer, _module(name, WRITTEN).write)
 
 
-def _module(name: str) -> Any:
-    if name not in FORMATS:
-        raise UsageError(f"There is no format '{name}': choose one of {', '.join(FORMATS)}.")
+def _module(name: str, formats: Mapping[str, Format]) -> Any:
+    if name not in formats:
+        raise UsageError(f"There is no format '{name}': choose one of {', '.join(formats)}.")
     return import_module(FORMATS[name].module)
 
 
@@ -209,17 +240,19 @@ def recognised(files: Sequence[InputFile]) -> str:
     names = [file.name.lower().rpartition("/")[2] for file in files]
     if "corpus.jsonl" in names and "queries.jsonl" in names:
         return "beir"
-    heads = [file.head() for file in files]
+    heads = [file.head().lstrip("\ufeff \t\r\n") for file in files]
     for file, head in zip(files, heads, strict=True):
-        if other := next((each for each in OTHERS if all(f'"{key}"' in head for key in each.keys)), None):
+        if other := next((each for each in OTHERS if _is_shown(head, each.keys)), None):
             raise InputError(f"'{file.name}' is {other.title}: {other.instead}")
     looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
     if "topics" in looks or "qrels" in looks:
         return "trec"
+    if "autorag" in looks:
+        return "autorag"
     if len(files) > 1:
         raise InputError(
             f"{len(files)} files ({', '.join(names[:5])}) are no BEIR folder (corpus.jsonl, queries.jsonl, qrels/) and "
-            "no TREC topics with qrels: import other files one by one."
+            "no TREC topics with qrels, nor QA data of AutoRAG with its corpus: import other files one by one."
         )
     return looks[0]
 
@@ -233,51 +266,42 @@ class Other:
     instead: str
 
 
-_RUN = "it holds what a system answered. Import it as a run: ragviz runs import."
+_LOGGED = "it holds what systems answered, and not a question set."
 OTHERS = (
+    Other(("models", "tasks", "evaluations"), "a file of InspectorRAGet", _LOGGED),
     Other(
-        ("queries", "corpus", "relevant_docs"),
-        "an embedding data set of LlamaIndex",
-        "write `queries` and `relevant_docs` as rows of question, quote (the text in `corpus`).",
+        ("results", "query_id", "retrieved_context"),
+        "a file of RAGChecker",
+        f"{_LOGGED} Import it as a run: ragviz runs import.",
     ),
     Other(
-        ("examples", "reference_contexts", "query"),
-        "a RAG data set of LlamaIndex",
-        "write each of `examples` as user_input (`query`), reference (`reference_answer`) and reference_contexts.",
+        ("question", "__expected"),
+        "a file of tests of promptfoo",
+        "write each answer without its assertion (`contains:` …) in a column `answer`, in place of `__expected`.",
     ),
-    Other(
-        ("input", "expected_output", "actual_output"),
-        "a data set of DeepEval",
-        "rename `input` to user_input, `expected_output` to reference and `context` to reference_contexts.",
-    ),
-    Other(
-        ("query", "retrieval_gt", "generation_gt"),
-        "QA data of AutoRAG",
-        "rename `query` to question and `generation_gt` to answer; the text of `retrieval_gt` is the quote.",
-    ),
-    Other(("models", "tasks", "evaluations"), "a file of InspectorRAGet", _RUN),
-    Other(("results", "query_id", "retrieved_context"), "a file of RAGChecker", _RUN),
 )
 """What is refused by its name."""
 
 
+def _is_shown(head: str, keys: Sequence[str]) -> bool:
+    """Return whether the beginning of a file has all these keys, or columns in its first row."""
+    if head.startswith(("{", "[")):
+        return all(re.search(rf'"{key}"\s*:', head, re.IGNORECASE) for key in keys)
+    return {*keys} <= {cell.strip(' "\r') for cell in re.split(r"[,;\t|]", head.partition("\n")[0].lower())}
+
+
 def _look(name: str, head: str) -> str:
     """Return what one file looks like: a format of a single file, or "topics" or "qrels"."""
-    start = head.lstrip("\ufeff \t\r\n")
-    lowered = start[:4000].lower()
-    if lowered.startswith(("<top", "<?xml", "<!--")):
+    if head[:4000].lower().startswith(("<top", "<?xml", "<!--")):
         return "topics"
-    if any(f'"{key}"' in start or key in start.partition("\n")[0].lower() for key in ("user_input", "evolution_type")):
-        return "ragas"
-    if start.startswith("{") and ('"paragraphs"' in start or '"qas"' in start):
-        return "squad"
-    first = start.partition("\n")[0].split()
-    if not start.startswith(("{", "[")) and len(first) == 4 and first[3].lstrip("-").isdigit():
-        return "qrels"
-    if name.endswith((".jsonl", ".ndjson", ".json")) or start.startswith(("{", "[")):
-        is_line = start.startswith("{") and start.partition("\n")[0].rstrip().endswith("}")
-        query = is_line and '"question"' not in start and ('"query"' in start or '"title"' in start)
+    if shown := next((n for n, each in FORMATS.items() if any(_is_shown(head, keys) for keys in each.shown_by)), ""):
+        return shown
+    header = head.partition("\n")[0]
+    first = header.split()
+    if head.startswith(("{", "[")) or name.endswith((".jsonl", ".ndjson", ".json")):
+        is_line = head.startswith("{") and header.rstrip().endswith("}")
+        query = is_line and '"question"' not in head and ('"query"' in head or '"title"' in head)
         return "topics" if query else "jsonl"
-    header = start.partition("\n")[0].lower()
-    cells = start.partition("\n")[0].split("\t")
-    return "topics" if "question" not in header and len(cells) == 2 else "csv"
+    if len(first) == 4 and first[3].lstrip("-").isdigit():
+        return "qrels"
+    return "topics" if "question" not in header.lower() and len(header.split("\t")) == 2 else "csv"

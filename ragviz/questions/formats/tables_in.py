@@ -1,16 +1,34 @@
-"""Tables that are no text, of Excel and Parquet, as lines of JSON: a row as the object of its columns."""
+"""Tables as rows by column: of CSV, JSON and JSON Lines; Excel and Parquet are lines of JSON first (`as_lines`)."""
 
 from __future__ import annotations
 
+import ast
+import csv
 import io
 import json
+import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any
 
-from ragviz.core.errors import InputError
+from ragviz.core.errors import InputError, UnreadableFile
+from ragviz.documents import encoding
+from ragviz.questions.formats.input_file import encoding_by_mark
+from ragviz.text.counts import counted
+from ragviz.text.markup import shortened
+from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+REFUSED, SHORT = TOLD = "refused: ", "short: "
+"""Columns of a row that cannot be read, and of one with too few cells, that say so; no column of a file has such a
+name, because blanks at its end are taken off."""
+MOST_LINES = 10_000
+"""Lines of one row of a CSV file, at most."""
+_BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
+DANGEROUS = re.compile(rf"'*(?:[\t\r\n]|{_BLANK}*[=+\-@＝＋－＠﹦﹢﹣﹫])")
+"""Beginning of a cell that some spreadsheet reads as a formula: blanks before the sign are skipped, and full-width
+signs count as the narrow ones."""
 
 
 def kind_of(head: bytes, name: str) -> str:
@@ -30,13 +48,13 @@ def as_lines(data: bytes, kind: str, name: str) -> bytes:
 
     """
     try:
-        rows = _of_parquet(data) if kind == "parquet" else _of_excel(data)
+        table = _of_parquet(data) if kind == "parquet" else _of_excel(data)
     except Exception as error:  # any error of a reader concerns this file only
         reason = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise InputError(
             f"'{name}' is a damaged {kind.capitalize()} file ({reason[0][:200]}): save it again."
         ) from None
-    lines = "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in rows)
+    lines = "\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in table)
     if not lines:
         raise InputError(f"'{name}' is {'an Excel' if kind == 'excel' else 'a Parquet'} file without a row.")
     return f"\n{lines}\n".encode("utf-8", "replace")
@@ -58,3 +76,165 @@ def _of_excel(data: bytes) -> Iterable[Mapping[str, Any]]:
         if rows:
             return [dict(zip(map(str.strip, titles), row, strict=False)) for row in rows]
     return []
+
+
+def rows(data: bytes, name: str, needed: Collection[str] = ("question",)) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield the rows of the file `name` by column, each with its number as an editor or a spreadsheet shows it.
+
+    The header of a CSV file is row 1; a row of JSON Lines has the number of its line, one of a JSON list its place.
+    What is wrong with a row stands in its column `REFUSED`.
+
+    Raises:
+        InputError: the file as a whole cannot be read, or is a CSV file without any of the columns `needed`.
+
+    """
+    text = _decoded(data, name)
+    is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
+    if text.lstrip()[:1] == "{" and (keys := _keys_of_one_object(text)):
+        raise InputError(f"'{name}' is one JSON object, of {', '.join(keys)[:200]}, and no list of questions.")
+    return _json_rows(text) if is_json else _csv_rows(text, name, needed)
+
+
+def without(name: str, needed: Iterable[str], columns: Iterable[str]) -> InputError:
+    """Return the error of a file that has none of the columns `needed`."""
+    wanted, there = " or ".join(f"'{column}'" for column in needed), ", ".join(columns)[:200] or "none"
+    return InputError(f"'{name}' has no column {wanted} (its columns: {there}). Name the columns in row 1.")
+
+
+def listed(cell: str) -> list[Any] | None:
+    """Return the list that a cell holds: as JSON, or as Python prints one, as pandas writes it; else None.
+
+    >>> listed('["a"]'), listed("['a', None]"), listed("5"), listed("[1] a")
+    (['a'], ['a', None], None, None)
+    """
+    if cell.strip()[:1] != "[":
+        return None
+    for read in (parsed, ast.literal_eval):
+        try:
+            found = read(cell.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+        return found if isinstance(found, list) else None
+    return None
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
+    try:
+        return data.decode(encoding_by_mark(data))
+    except UnicodeDecodeError:
+        pass
+    try:
+        return encoding.decode(data)[0]  # as documents are, so that their names are the same in both
+    except UnreadableFile:
+        raise InputError(f"'{name}' is not text in any known encoding: save it as CSV or JSONL in UTF-8.") from None
+
+
+def _csv_rows(text: str, name: str, needed: Collection[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield rows by column name, skipping empty ones. The delimiter is that with which there is a column `needed`."""
+    for delimiter in ",;\t|":
+        records = enumerate(_csv_records(text, delimiter), start=1)
+        header = [column.strip().lower() for column in next(records, (1, []))[1]]
+        if not set(header).isdisjoint(needed):
+            break
+    else:
+        raise without(name, needed, next(_csv_records(text), []))
+    for number, cells in records:
+        if isinstance(cells, str):
+            yield number, {REFUSED: cells}
+        elif any(cell.strip() for cell in cells):
+            values = [cell[1:] if cell[:1] == "'" and DANGEROUS.match(cell) else cell for cell in cells]
+            yield number, _cells(header, values)
+
+
+def _csv_records(text: str, delimiter: str = ",") -> Iterator[list[str] | str]:
+    r"""Yield the cells of each row of CSV; of a row whose quotation mark is not closed what is wrong with it.
+
+    Such a row ends with its line, whatever follows. So does one over several lines that has other cells than the first.
+    A first line "sep=;" names the delimiter.
+
+    >>> list(_csv_records('a,b\n"x\ny",1\n"z,2\nw,3\n'))[1:]
+    [['x\ny', '1'], 'has a quotation mark that is not closed: “"z,2”', ['w', '3']]
+    """
+    csv.field_size_limit(2**31 - 1)
+    lines = text.split("\n")
+    at, width = 0, 0
+    if named := re.fullmatch(r"sep=(.)\r?", lines[0]):
+        at, delimiter = 1, named[1]
+    while at < len(lines):
+        cells, end = _record(lines, at, delimiter)
+        if cells is None or (width and end > at + 1 and len(cells) != width):
+            yield f"has a quotation mark that is not closed: “{shortened(lines[at].strip(), 60)}”"
+            end = at + 1
+        elif end < len(lines) or cells:  # no row after the last line's end
+            width = width or len(cells)
+            yield cells
+        at = end
+
+
+def _record(lines: Sequence[str], at: int, delimiter: str) -> tuple[list[str] | None, int]:
+    """Return the cells of the row that begins at a line, None where a quotation mark is not closed, and its end."""
+    end = at + 1
+    while True:
+        try:
+            rows = list(csv.reader(["\n".join(lines[at:end])], delimiter=delimiter, strict=True))
+            return (rows[0] if rows else []), end
+        except csv.Error as error:
+            if "end of data" not in str(error):
+                return None, end
+        following = next((n for n in range(end, min(len(lines), at + MOST_LINES)) if '"' in lines[n]), None)
+        if following is None:
+            return None, end
+        end = following + 1
+
+
+def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
+    """Return cells by column; a row with more cells than columns is refused, because its end would be lost.
+
+    What one with fewer cells lacks stands under `SHORT`.
+    """
+    has = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}"
+    if any(value.strip() for value in values[len(header) :]):
+        return {REFUSED: f"{has}: put text with a delimiter in quotes"}
+    cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
+    missing = ", ".join(f"'{column[:60]}'" for column in header[len(values) :] if column)
+    return cells | ({SHORT: f"{has}: nothing was read for {missing}"} if missing else {})
+
+
+def _json_rows(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield objects by line number, or by place in one JSON list; what is no object is refused as a row."""
+    if text.lstrip().startswith("["):
+        try:
+            rows = parsed(text)
+        except ValueError as error:
+            raise InputError(f"This is not a JSON list: {error}. Write one object a line.") from None
+        yield from ((number, _object(row)) for number, row in enumerate(rows, start=1))
+        return
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
+        if line.strip():
+            try:
+                row = _object(parsed(line))
+            except ValueError as error:
+                row = {REFUSED: f"is not JSON that can be read: {error}"}
+            yield number, row
+
+
+def _keys_of_one_object(text: str) -> list[str]:
+    """Return the keys of JSON that is one object over several lines; none of what is an object a line."""
+    try:
+        parsed(text.strip().partition("\n")[0])
+    except ValueError:
+        try:
+            return list(parsed(text))
+        except ValueError:
+            pass
+    return []
+
+
+def _object(row: Any) -> Mapping[str, Any]:
+    """Return `row` with its keys as column names; what is no object becomes a row that is refused."""
+    if not isinstance(row, dict):
+        return {REFUSED: "is not a JSON object"}
+    if is_deep(row):
+        return {REFUSED: f"has lists or objects nested more than {NESTED} deep"}
+    return {str(key).strip().lower(): value for key, value in storable(row).items()}
