@@ -20,10 +20,10 @@ from ragviz.questions import authoring, staleness
 from ragviz.service import corpus_verbs
 from ragviz.text import language, markup
 from ragviz.text.markup import plain, without_middle
-from ragviz.ui import address, cache, frame, job_panel, person, presses, widgets, wording
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui import address, cache, frame, job_panel, person, presses, wording
+from ragviz.ui.kit import heading, notices, table
 
-COUNT = st.column_config.NumberColumn(format="localized")
+COUNT = table.number(written="localized")
 PART = 20_000  # characters of a document that are drawn at once
 MARKS = {"added": "✓", "replaced": "✓", "same": "=", "exists": "?", "password": "✗", "unreadable": "✗"}
 
@@ -118,9 +118,8 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
             evidence_outcome(corpus, ids_of(replaced), "replaced")
         with st.expander("Show all files", expanded=False):
             rows = pd.DataFrame([line(outcome) for _, outcome in files])
-            columns = {"": st.column_config.TextColumn(width=40), "Characters": COUNT, "Pages": COUNT}
-            height = widgets.height_of(len(rows), 10)
-            widgets.table(rows, f"files-{job.id}", columns=columns, height=height, alt="Files of the upload")
+            columns = {"": 40, "Characters": COUNT, "Pages": COUNT}
+            table.draw(rows, f"files-{job.id}", columns=columns, most=10, alt="Files of the upload")
         if st.button("Close", key=f"close-{job.id}"):
             job_panel.dismiss(job)
             corpora.discard_staged(workspace, Path(job.arguments["folder"]))
@@ -163,7 +162,7 @@ def ids_of(names: Collection[str]) -> list[str]:
 
 def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
     """Say how many questions have evidence in documents that a file is to replace, and what becomes of it."""
-    sets = anchored(corpus, ids_of(names))
+    sets = anchored(corpus, frozenset(ids_of(names)))
     if not sets:
         return "No question has its evidence there."
     number = sum(each.found + each.stale for each in sets)
@@ -174,20 +173,15 @@ def evidence_at_stake(corpus: Corpus, names: Collection[str]) -> str:
     )
 
 
-def anchored(corpus: Corpus, ids: Sequence[str]) -> list[authoring.Anchored]:
+@cache.kept(32, also=lambda corpus, _: [each.id for each in store.sets.all(corpus.id)])
+def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
     """Return the questions with evidence in documents, which may be deleted, counted by set."""
-    sets = store.sets.all(corpus.id)
-    return anchored_in(cache.state(corpus.id, *(each.id for each in sets)), tuple(sorted(ids)))
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def anchored_in(of: cache.State, ids: tuple[str, ...]) -> list[authoring.Anchored]:
-    return authoring.anchored(cache.workspace().store, of.ids[0], ids)
+    return authoring.anchored(store, corpus.id, sorted(ids))
 
 
 def evidence_outcome(corpus: Corpus, ids: Sequence[str], done: str) -> None:
     """Draw what became of the evidence in documents that were replaced or deleted (`done`), with links to mend it."""
-    sets = anchored(corpus, ids)
+    sets = anchored(corpus, frozenset(ids))
     if not sets:
         st.caption(f"No question has its evidence in what was {done}.")
         return
@@ -274,31 +268,23 @@ def documents_table(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         }
     )
     shown = rows if rows["Notes"].any() else rows.drop(columns="Notes")
-    with widgets.above_table("documents"):
-        parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
-        parts.append(f"{warned} with warnings" * bool(warned))
-        st.markdown(" · ".join(part for part in parts if part), width="stretch")
-        saving.button(rows, f"{corpus.name}-documents", "documents-csv")
-        delete_popover(corpus, documents)
-
-    def opened() -> None:
-        address.put(document=table.selected(st.session_state["documents"], [d.name for d in documents]), part=None)
-
-    columns = {
-        "Document": st.column_config.TextColumn(width=260),
-        "Pages": COUNT,
-        "Characters": COUNT,
-        "Notes": st.column_config.TextColumn(width=300),
-        "Id": st.column_config.TextColumn(width=150),
-    }
-    widgets.table(
+    parts = [wording.counted(len(documents), "document"), f"{unread} not read" * bool(unread)]
+    parts.append(f"{warned} with warnings" * bool(warned))
+    above = table.row_above("documents", " · ".join(filter(None, parts)))
+    table.draw(
         shown,
         "documents",
-        columns=columns,
-        on_select=opened,
-        height=widgets.height_of(len(rows), 12),
         alt=f"Documents of {corpus.name}",
+        above=above,
+        file=f"{corpus.name}-documents",
+        saved=lambda: rows,
+        columns={"Document": 260, "Pages": COUNT, "Characters": COUNT, "Notes": 300, "Id": 150},
+        among=[d.name for d in documents],
+        opened=lambda name: address.put(document=name, part=None),
+        most=12,
     )
+    with above:
+        delete_popover(corpus, documents)
 
 
 def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
@@ -306,7 +292,7 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
         names = st.multiselect("Documents", [d.name for d in documents], key="to-delete", format_func=markup.visible)
         if st.button(f"Delete {wording.counted(len(names), 'document')}", disabled=not names):
             ids = ids_of(names)
-            number = sum(each.found + each.stale for each in anchored(corpus, ids))
+            number = sum(each.found + each.stale for each in anchored(corpus, frozenset(ids)))
             stake = f"The evidence of {wording.counted(number, 'question')} there becomes stale" if number else ""
             notices.confirm(
                 f"This deletes {wording.counted(len(ids), 'document')}, the parsed text included. "

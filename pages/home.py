@@ -12,7 +12,7 @@ from ragviz.metrics.registry import METRICS
 from ragviz.runs import summaries
 from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, job_panel, presentation, presses, widgets, wording
+from ragviz.ui import address, cache, frame, job_panel, presentation, presses, wording
 from ragviz.ui.kit import heading, notices, table, tiles
 
 workspace = frame.begin()
@@ -151,29 +151,29 @@ def recent() -> None:
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }
         rows.append(row)
-    columns = {
-        "Run": st.column_config.TextColumn(width=130),
-        "Corpus": st.column_config.TextColumn(width=112),
-        "Recall@k": st.column_config.ProgressColumn(
-            width=96, help=METRICS["recall"].explanation, min_value=0, max_value=1, format="%.2f"
-        ),
-        "k": st.column_config.NumberColumn(width=34),
-        "n": st.column_config.NumberColumn(width=44),
-        "Retriever": st.column_config.TextColumn(width=70),
-        "Answers": st.column_config.TextColumn(width=82),
-        "When": st.column_config.TextColumn(width=66),
-    }
-    height = widgets.height_of(len(rows), SHOWN, widgets.TWO_LINES)  # a name may need two lines
 
-    def opened() -> None:
-        run = table.selected(st.session_state["recent"], newest)
-        if run is not None:
-            st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
+    def opened(run: Run) -> None:
+        st.session_state["open-run"] = (names.get(run.corpus_id), run.name, run.config.k)
 
-    widgets.table(
-        pd.DataFrame(rows), "recent", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+    table.draw(
+        pd.DataFrame(rows),
+        "recent",
         alt="Recent runs",
-    )  # fmt: skip
+        columns={
+            "Run": 130,
+            "Corpus": 112,
+            "Recall@k": table.bar(96, help=METRICS["recall"].explanation),
+            "k": 34,
+            "n": 44,
+            "Retriever": 70,
+            "Answers": 82,
+            "When": 66,
+        },
+        among=newest,
+        opened=opened,
+        most=SHOWN,
+        lines=2,  # a name may need two
+    )
     if len(runs) > len(newest):
         address.link("runs", f"All {len(runs):,} runs")
     if target := st.session_state.pop("open-run", None):

@@ -9,7 +9,7 @@ import streamlit as st
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
-from ragviz.core.document import DocumentInfo
+from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.index_info import IndexInfo
@@ -87,10 +87,10 @@ def elasticsearch_options() -> dict[str, Any]:
 # The preview
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def sample_cuts(of: cache.State, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
+@cache.kept(64)
+def sample_cuts(corpus: Corpus, ids: tuple[str, ...], most: int, config: IndexConfig) -> list[list[Chunk]]:
     """Return the chunks of sampled documents of a corpus, of each the first `most` characters."""
-    chunks_by_document = cutting.cuts(cache.workspace(), of.ids[0], ids, most, config)
+    chunks_by_document = cutting.cuts(workspace, corpus.id, ids, most, config)
     return [chunks_by_document[document_id] for document_id in ids]
 
 
@@ -105,7 +105,7 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             return
     sampled = cutting.sampled(documents)
     most = cutting.share_of(sampled)
-    cuts = sample_cuts(cache.state(corpus.id), tuple(d.id for d in sampled), most, cut_only(config))
+    cuts = sample_cuts(corpus, tuple(d.id for d in sampled), most, cut_only(config))
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to chunk: the documents have no text.")
@@ -246,15 +246,14 @@ def damage_of(info: IndexInfo) -> tuple[str, str]:
 def size(info: IndexInfo) -> str:
     """Return the size of an index on disk; an unreachable server is not cached."""
     try:
-        return wording.size_words(bytes_of(cache.state(info.id)))
+        return wording.size_words(bytes_of(info))
     except RagvizError:
         return "not reachable"
 
 
-@st.cache_data(show_spinner=False, max_entries=256)
-def bytes_of(of: cache.State) -> int:
-    workspace = cache.workspace()
-    return workspace.index(workspace.store.indexes.get(of.ids[0])).size()
+@cache.kept(256)
+def bytes_of(info: IndexInfo) -> int:
+    return workspace.index(info).size()
 
 
 def build(button: str, name: str, given: Mapping[str, Any] | None = None) -> None:
@@ -337,7 +336,7 @@ def search(indexes: Sequence[IndexInfo]) -> None:
             st.markdown(f"**{retriever if reranker == rerankers.NONE else f'{retriever} + {reranker}'}**")
             loading = "; the first search loads the embedder" * ("embedder" in needs(retriever))
             with st.spinner(f"Searching{loading}"):
-                hits_found = results(cache.state(info.id, corpus.id), query, retriever, reranker)
+                hits_found = results(info, query, retriever, reranker)
             hits(hits_found)
 
 
@@ -366,11 +365,10 @@ def asks_others(embedder: str) -> str:
     return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be downloaded from the model hub."
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def results(of: cache.State, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
-    """Return the hits of a query with their text; `of` is the state of the index and of its corpus."""
-    workspace = cache.workspace()
-    return searcher.search(workspace, workspace.store.indexes.get(of.ids[0]), query, way, 10, reranker)
+@cache.kept(64, also=lambda index, *_: (index.corpus_id,))
+def results(index: IndexInfo, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
+    """Return the hits of a query with their text."""
+    return searcher.search(workspace, index, query, way, 10, reranker)
 
 
 def hits(matches: Sequence[searcher.ChunkHit]) -> None:

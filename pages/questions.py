@@ -17,6 +17,7 @@ from ragviz.ui import (
     address,
     asked_tab,
     cache,
+    drafts,
     evidence_finder,
     frame,
     generation_tab,
@@ -25,19 +26,17 @@ from ragviz.ui import (
     question_editor,
     review_tab,
     split_tab,
-    unsaved,
     versions_tab,
-    widgets,
     wording,
 )
-from ragviz.ui.kit import heading, notices, tiles
+from ragviz.ui.kit import heading, notices, table, tiles
 
 BANKS = f"""The public format: `{banks.SHAPE}`
 
 The id is a question's id. The lists have equal lengths: key information, the question about it, and its answer from
 the reference ("无法推断" where the reference does not answer it). Runs judged afterwards use these questions."""
 
-unsaved.keep()
+drafts.keep()
 workspace = frame.begin()
 store = workspace.store
 
@@ -45,14 +44,14 @@ store = workspace.store
 # The set
 
 
-@st.cache_data(show_spinner=False, max_entries=16)
-def figures(of: cache.State) -> tuple[dict[str, int], frozenset[str], int, str]:
+@cache.kept(16)
+def figures(question_set: QuestionSet) -> tuple[dict[str, int], frozenset[str], int, str]:
     """Return what the tiles tell of the questions of a set.
 
     The number of each kind and the ids of the documents with evidence, of the questions that a run asks; the number
     with stale evidence; and the makers.
     """
-    questions = cache.questions_in(of.ids[0])
+    questions = cache.questions_in(question_set)
     asked = [q for q in questions if q.asked]
     documents = frozenset(span.document_id for q in asked for group in q.evidence for span in group)
     makers = ", ".join(sorted({wording.MAKERS.get(q.generator, q.generator) for q in questions}))
@@ -61,7 +60,7 @@ def figures(of: cache.State) -> tuple[dict[str, int], frozenset[str], int, str]:
 
 def set_tiles(question_set: QuestionSet, names: dict[str, str]) -> None:
     by_status = Counter(question_set.counts)
-    kinds, covered, stale, makers = figures(cache.state(question_set.id))
+    kinds, covered, stale, makers = figures(question_set)
     by_kind = Counter(kinds)
     note = f"{stale} with stale evidence" if stale else makers
     if question_set.split:
@@ -133,18 +132,12 @@ def banks_outcome() -> None:
         st.markdown(f"**{wording.counted(count, 'bank')} imported for the questions of {plain(name)}**")
         if problems:
             st.markdown(f":orange[▲] {wording.counted(len(problems), 'item')} skipped")
+            columns = {"Reason": table.text("large")}
             rows = pd.DataFrame({"Reason": problems})
-            reasons(rows, "bank-problems")
+            table.draw(rows, "bank-problems", alt="Items skipped", columns=columns, most=4, lines=2)
         if st.button("Close", key="close-banks"):
             del st.session_state["imported-banks"]
             st.rerun()
-
-
-def reasons(rows: pd.DataFrame, key: str) -> None:
-    """Draw why parts of a file were skipped, whole sentences in two lines."""
-    columns = {"Row": st.column_config.NumberColumn(width=60), "Reason": st.column_config.TextColumn(width="large")}
-    height = widgets.height_of(len(rows), 4, widgets.TWO_LINES)
-    widgets.table(rows, key, columns=columns, height=height, row_height=widgets.TWO_LINES)
 
 
 def manage(question_set: QuestionSet) -> None:
@@ -179,7 +172,7 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
 
 
 if frame.current_corpus() is None:
-    unsaved.show_orphaned(store)
+    drafts.show_orphaned(store)
 corpus = frame.need_corpus()
 sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
@@ -192,11 +185,11 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
         next_step(question_set)
 if not sets:
     address.chosen("set", [], noun="question set")
-unsaved.show_orphaned(store)
+drafts.show_orphaned(store)
 import_tab.outcome(corpus)
 banks_outcome()
 generation_tab.newest(corpus.id)
-questions = cache.questions_in(question_set.id) if sets else []
+questions = cache.questions_in(question_set) if sets else []
 edited = question_to_edit(question_set.id if sets else "", questions)
 if edited is not None:
     with notices.errors_shown():

@@ -26,8 +26,8 @@ from ragviz.store import rates
 from ragviz.targets.logged_file import FORMATS, reader
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, widgets, wording
-from ragviz.ui.kit import form, heading, inputs, notices, tiles
+from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, wording
+from ragviz.ui.kit import form, heading, inputs, notices, table, tiles
 
 CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
@@ -488,9 +488,9 @@ def imported() -> None:
                 st.rerun()
         if problems:
             st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped")
-            shown = pd.DataFrame({"Reason": problems})
-            columns = {"Reason": st.column_config.TextColumn(width="large")}
-            widgets.table(shown, "run-problems", columns=columns, height=widgets.height_of(len(shown), 5))
+            columns = {"Reason": table.text("large")}
+            rows = pd.DataFrame({"Reason": problems})
+            table.draw(rows, "run-problems", alt="Results skipped", columns=columns, most=5)
 
 
 # An index that is not built

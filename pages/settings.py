@@ -12,8 +12,8 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.models.prices import Prices, merged_prices
 from ragviz.text.markup import plain
-from ragviz.ui import cache, frame, widgets
-from ragviz.ui.kit import heading, notices, saving
+from ragviz.ui import cache, frame
+from ragviz.ui.kit import heading, notices, saving, table
 
 workspace = frame.begin()
 settings = workspace.settings
@@ -258,14 +258,14 @@ def prices_shown() -> Prices:
 
 def priced(rows: pd.DataFrame) -> dict[str, tuple[float, float]]:
     """Return the prices of an edited table; UsageError for a row that is no price."""
-    table: dict[str, tuple[float, float]] = {}
+    read: dict[str, tuple[float, float]] = {}
     for place, (name, input_price, output_price) in enumerate(rows.itertuples(index=False), start=1):
         text = "" if pd.isna(name) else str(name).strip()
         pair = tuple(float(n) if n is not None and not pd.isna(n) else -1.0 for n in (input_price, output_price))
-        if not text or text in table or not all(0 <= n < 1e6 for n in pair):
+        if not text or text in read or not all(0 <= n < 1e6 for n in pair):
             raise UsageError(f"Row {place} is no price: give a model's name once, and two numbers from 0 up.")
-        table[text] = (pair[0], pair[1])
-    return table
+        read[text] = (pair[0], pair[1])
+    return read
 
 
 heading.header("Settings", "What ragviz is connected to, and the source of each value.")
@@ -300,7 +300,7 @@ heading.section("Downloads")
 saving.choose()
 st.caption("What the buttons of tables and pictures save, in this tab. A run's own tables offer all formats of tables.")
 heading.section("Effective settings")
-widgets.table(values(), "values", height="content", alt="Effective settings and their sources")
+table.draw(values(), "values", alt="Effective settings and their sources")
 st.caption(
     "Change other values in the environment or in a file `.env`, then restart the app. Keys are never stored, and only "
     "their last four characters are shown."

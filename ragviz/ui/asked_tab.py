@@ -18,8 +18,8 @@ from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, person, presses, widgets, wording
-from ragviz.ui.kit import heading, notices, saving, table, tiles
+from ragviz.ui import address, cache, job_panel, person, presses, wording
+from ragviz.ui.kit import heading, notices, table, tiles
 
 FIRST = 10
 """Questions that one press adds, the most asked."""
@@ -35,7 +35,7 @@ _LOGS = ["csv", "tsv", "txt", "jsonl", "ndjson"]
 
 def show(corpus: Corpus, question_set: QuestionSet) -> None:
     """Draw what is known of what people ask, and the form that reads a log."""
-    read = _stored(cache.state(question_set.id))
+    read = _stored(question_set)
     if read is None:
         st.markdown(
             "No log yet. Import what people asked: the page shows what the set does not ask, what no document answers, "
@@ -52,10 +52,9 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
         _form(corpus, question_set)
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _stored(of: cache.State) -> Demand | None:
-    workspace = cache.workspace()
-    return demand.stored(workspace, workspace.store.sets.get(of.ids[0]))
+@cache.kept(8)
+def _stored(question_set: QuestionSet) -> Demand | None:
+    return demand.stored(cache.workspace(), question_set)
 
 
 def _form(corpus: Corpus, question_set: QuestionSet) -> None:
@@ -116,33 +115,37 @@ def _clusters(question_set: QuestionSet, read: Demand) -> None:
         "Questions", names, required=True, format_func=SHOWN.__getitem__, label_visibility="collapsed", **bound
     )
     listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(str(chosen), read.clusters)
-    rows, key = (
-        _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else []),
-        f"asked-{chosen}-{cache.state(question_set.id).revisions[0]}",
-    )
+    rows = _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else [])
+    turn = f"{chosen}-{cache.state(question_set.id).revisions[0]}"
     missing = [each for each in listed if not each.question]
-    ticked = [each for each in _ticked(key, listed) if not each.question]
+    ticked = [each for each in table.ticked(st.session_state.get(f"asked-{turn}"), listed) if not each.question]
     first = missing[:FIRST]
-    with widgets.above_table("asked-table"):
-        st.markdown(f"{wording.counted(len(listed), 'question')} people ask", width="stretch")
+    above = table.row_above("asked", f"{wording.counted(len(listed), 'question')} people ask")
+    with above:
         label = f"Add {len(ticked):,} ticked" if ticked else "Add ticked"
         if st.button(label, key="add-ticked", disabled=not ticked):
             _add(question_set, ticked)
         if st.button(f"Add the {len(first):,} most asked", key="add-first", disabled=not first):
             _add(question_set, first)
-        saving.button(rows, f"{question_set.name}-asked", "asked-csv")
     if not listed:
         st.caption("None.")
         return
-    columns = {
-        "Question": st.column_config.TextColumn(width=340),
-        "Asked": st.column_config.NumberColumn(width=70),
-        "Best chunk": st.column_config.NumberColumn(format="%.2f", help="How well the best chunk fits; 1 at most."),
-        "Nearest in the set": st.column_config.NumberColumn(format="%.2f", help="1: the same words or meaning."),
-    }
-    height = widgets.height_of(len(rows), 10)
-    widgets.table(
-        rows, key, columns=columns, on_select=lambda: None, several=True, height=height, alt="What people ask"
+    table.draw(
+        rows,
+        "asked",
+        alt="What people ask",
+        above=above,
+        file=f"{question_set.name}-asked",
+        columns={
+            "Question": 340,
+            "Asked": 70,
+            "Best chunk": table.number(written="%.2f", help="How well the best chunk fits; 1 at most."),
+            "Nearest in the set": table.number(written="%.2f", help="1: the same words or meaning."),
+        },
+        opened=lambda _: None,
+        turn=turn,
+        several=True,
+        most=10,
     )
 
 
@@ -152,11 +155,6 @@ def _add(question_set: QuestionSet, chosen: Sequence[Cluster]) -> None:
     words = f"{wording.counted(len(added), 'question')} added"
     st.toast(words + (f", {aside:,} of them set aside until their evidence is marked." if aside else " as proposed."))
     st.rerun()
-
-
-def _ticked(key: str, listed: Sequence[Cluster]) -> list[Cluster]:
-    texts = set(table.ticked(st.session_state.get(key), [each.text for each in listed]))
-    return [each for each in listed if each.text in texts]
 
 
 def _rows(listed: Sequence[Cluster]) -> pd.DataFrame:
@@ -183,10 +181,9 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
     if run is None:
         st.caption("No run has asked this set yet: make one to see its scores weighted.")
     else:
-        rows = _means(cache.state(run.id, question_set.id))
-        columns = {"Metric": st.column_config.TextColumn(width=140)}
-        columns |= {name: st.column_config.NumberColumn(format="%.3f") for name in ("Each question once", "Weighted")}
-        widgets.table(rows, "weighted-means", columns=columns, height="content", alt="Weighted means")
+        columns = {name: table.number(written="%.3f") for name in ("Each question once", "Weighted")}
+        rows = _means(run, question_set)
+        table.draw(rows, "weighted-means", columns={"Metric": 140} | columns, alt="Weighted means")
         st.caption(f"Run {plain(run.name)}. Weighted: {demand.WEIGHT}; 95 % intervals clustered by document.")
     questions = workspace.store.questions.all(question_set.id)
     differ = demand.newly_weighted(read, questions)
@@ -198,13 +195,10 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
         st.caption(demand.unchanged_words(read, questions))
 
 
-@st.cache_data(show_spinner="Weighing", max_entries=16)
-def _means(of: cache.State) -> pd.DataFrame:
-    """Return the means of a run, plain and weighted, as a table; `of` is the state of run and set."""
-    workspace = cache.workspace()
-    run: Run = workspace.store.runs.get(of.ids[0])
-    question_set = workspace.store.sets.get(of.ids[1])
-    read = demand.stored(workspace, question_set)
+@cache.kept(16, "Weighing")
+def _means(run: Run, question_set: QuestionSet) -> pd.DataFrame:
+    """Return the means of a run, plain and weighted, as a table."""
+    workspace, read = cache.workspace(), _stored(question_set)
     assert read is not None
     weights = demand.weights_of(read, workspace.store.questions.all(question_set.id))
     means = demand.weighted_means(workspace, run, weights)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -19,7 +20,11 @@ from ragviz.analysis.losses import Losses
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
 from ragviz.analysis.ties import Price
+from ragviz.core.document import Corpus
+from ragviz.core.experiment import Experiment
+from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
@@ -67,33 +72,43 @@ def state(*ids: str) -> State:
 
 Arguments = ParamSpec("Arguments")
 Made = TypeVar("Made")
-OfRun = Callable[Concatenate[Run, Arguments], Made]
+RECORDS = {Run: "runs", QuestionSet: "sets", IndexInfo: "indexes", Corpus: "corpora", Experiment: "experiments"}
+"""Records of the store → where they are read anew."""
 
 
-def _of_run(
-    kept: int, spinner: str | bool = False, *, corpus: bool = False
-) -> Callable[[OfRun[Arguments, Made]], OfRun[Arguments, Made]]:
-    """Cache what a function makes of a run as long as the run has not changed, with `corpus` its corpus neither.
+def kept(
+    most: int, spinner: str | bool = False, also: Callable[..., Iterable[str]] = lambda *_: ()
+) -> Callable[[Callable[Arguments, Made]], Callable[Arguments, Made]]:
+    """Cache what a function makes as long as none of the records it is given, nor what `also` returns, has changed.
 
-    It is called with the run and further arguments, as it is declared; of all sessions `kept` results are kept, which
-    they share: what it returns is never to be changed.
+    Records count by their ids and changes, what has a `key` by that, all else by its value; `also` gets the positional
+    arguments, and returns ids. Of all sessions `most` results are kept, which they share: never to be changed.
     """
 
-    def decorated(make: OfRun[Arguments, Made]) -> OfRun[Arguments, Made]:
-        @st.cache_resource(show_spinner=spinner, max_entries=kept)
-        @wraps(make)  # Streamlit tells cached functions from each other by their names and their source
-        def made(of: State, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
+    def decorated(make: Callable[Arguments, Made]) -> Callable[Arguments, Made]:
+        def made(of: State, by: tuple[object, ...], _args: tuple[Any, ...], _named: dict[str, Any]) -> Made:
             with _without_collection():
-                return make(workspace().store.runs.get(of.ids[0]), *args, **named)
+                return make(*map(_fresh, _args), **_named)
+
+        made.__qualname__ = f"{inspect.getfile(make)} {make.__qualname__}"  # by which Streamlit tells them apart
+        cached = st.cache_resource(show_spinner=spinner, max_entries=most)(made)
 
         @wraps(make)
-        def found(run: Run, /, *args: Arguments.args, **named: Arguments.kwargs) -> Made:
-            ids = (run.id, run.corpus_id) if corpus else (run.id,)
-            return made(state(*ids), *args, **named)
+        def found(*args: Arguments.args, **named: Arguments.kwargs) -> Made:
+            given: tuple[Any, ...] = args
+            ids = [each.id for each in given if type(each) in RECORDS]
+            by = [None if type(each) in RECORDS else getattr(each, "key", each) for each in given]
+            return cached(state(*ids, *also(*args)), (*by, *named.items()), args, named)
 
         return found
 
     return decorated
+
+
+def _fresh(argument: Any) -> Any:
+    """Return a record as it is now: what a page holds may have changed before its state was read."""
+    place = RECORDS.get(type(argument))
+    return argument if place is None else getattr(workspace().store, place).get(argument.id)
 
 
 @contextmanager
@@ -111,27 +126,31 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _corpus(run: Run, *_: object) -> tuple[str]:
+    return (run.corpus_id,)
+
+
 # A run
 
 
-@_of_run(16, "Reading the run")
+@kept(16, "Reading the run")
 def overview(run: Run) -> Overview:
     """Return what the first screen of a run shows."""
     return summaries.overview(workspace(), run)
 
 
 def summary(run: Run, k: int | None = None) -> Summary:
-    """Return the ranking metrics of a run at `k` (default: its own); shared by all sessions, so never to be changed."""
+    """Return the ranking metrics of a run at `k` (default: its own)."""
     return overview(run).summary if k is None or k == run.config.k else _summary(run, k)
 
 
-@_of_run(64, "Measuring")
+@kept(64, "Measuring")
 def _summary(run: Run, k: int) -> Summary:
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
     return measurements.summary_of(workspace(), run, k, retrieved=pairs)
 
 
-@_of_run(16)
+@kept(16)
 def questions(run: Run) -> dict[str, Question]:
     """Return every question of a run, by id, in order."""
     return {question.id: question for question in workspace().store.rankings.questions(run.id)}
@@ -142,7 +161,7 @@ def kinds(run: Run) -> dict[str, str]:
     return {question_id: question.kind for question_id, question in questions(run).items()}
 
 
-@_of_run(64, corpus=True)
+@kept(64, also=_corpus)
 def documents_of(run: Run) -> dict[str, Sequence[str]]:
     """Return the names of the documents that hold the evidence of each question of a run, by question id."""
     names = workspace().store.documents.names(run.corpus_id)
@@ -152,7 +171,7 @@ def documents_of(run: Run) -> dict[str, Sequence[str]]:
     }
 
 
-@_of_run(64, "Measuring by kind and document", corpus=True)
+@kept(64, "Measuring by kind and document", also=_corpus)
 def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str, ...] | None = None) -> list[Slice]:
     """Return means of a run at `k` over the parts `by`: of the metrics `names` ("recall@3", "faithfulness"), or all."""
     shown = [name for name in judgement(run).metrics if names is None or name in names]
@@ -167,13 +186,13 @@ def breakdown(run: Run, k: int, by: tuple[evaluate.Part, ...], names: tuple[str,
     )
 
 
-@_of_run(16)
+@kept(16)
 def retrieved(run: Run) -> dict[str, Retrieved]:
     """Return what a run retrieved for every question, by question id, in order."""
     return {result.question_id: result for result in measurements.results_of(workspace(), run)}
 
 
-@_of_run(256)
+@kept(256)
 def retrieved_for(run: Run, question_id: str) -> Retrieved:
     """Return what a run retrieved for a question of it."""
     [result] = measurements.results_of(workspace(), run, [question_id])
@@ -186,59 +205,58 @@ def price(run: Run, k: int) -> Price:
 
 
 def judgement(run: Run) -> judgements.Judgement:
-    """Return the judgement of a run's answers at its own k; shared by all sessions, so never to be changed."""
+    """Return the judgement of a run's answers at its own k."""
     return overview(run).judgement
 
 
-@_of_run(8, "Reading the answers")
+@kept(8, "Reading the answers")
 def evaluated(run: Run) -> dict[str, EvaluatedAnswer]:
     """Return every evaluated answer of a run, by question id."""
     return workspace().store.judgements.of(run.id, list(questions(run).values()), workspace().settings.keys)
 
 
-@_of_run(256)
+@kept(256)
 def evaluated_to(run: Run, question_id: str) -> EvaluatedAnswer | None:
     """Return the evaluated answer of a run to a question; None when it has none."""
     opened = workspace()
     return opened.store.judgements.all(run.id, [question_id], keys=opened.settings.keys).get(question_id)
 
 
-@_of_run(64)
+@kept(64)
 def scores(run: Run, metric: str) -> dict[str, Score]:
     """Return the scores of a run's answers by a metric, by question id."""
     return measurements.scores_of(workspace(), run, metrics=[metric]).get(metric, {})
 
 
-@_of_run(256)
+@kept(256)
 def scores_of(run: Run, question_id: str) -> dict[str, Score]:
     """Return the scores of a run's answer to a question, by metric."""
     by_metric = measurements.scores_of(workspace(), run, question_id=question_id)
     return {metric: by_question[question_id] for metric, by_question in by_metric.items()}
 
 
-@_of_run(64)
+@kept(64)
 def causes(run: Run, k: int) -> Mapping[str, str]:
     """Return the cause of every question of a run at `k` (see `judgements.causes_at`), by question id."""
     return moved_questions.causes_of(run, k, SOURCES)
 
 
-@_of_run(64)
+@kept(64)
 def lost(run: Run, k: int) -> Losses:
     """Return what a run lost at `k` (see `judgements.losses_at`)."""
     return judgements.losses_at(run, causes(run, k), kinds(run), set(summary(run, k).question_ids), k)
 
 
+@kept(64, "Reading the verdicts", also=lambda run, k: others(run))
 def pooled(run: Run, k: int) -> Pooled | None:
     """Return what pooled verdicts tell of a run at `k`; None where there are none."""
-    others = [each.id for each in workspace().store.runs.all(run.corpus_id) if each.id != run.id]
-    return _pooled(state(run.id, *others), k)
-
-
-@st.cache_resource(show_spinner="Reading the verdicts", max_entries=64)
-def _pooled(of: State, k: int) -> Pooled | None:
-    run = workspace().store.runs.get(of.ids[0])
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
     return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
+
+
+def others(run: Run) -> list[str]:
+    """Return the ids of the other runs of its corpus."""
+    return [each.id for each in workspace().store.runs.all(run.corpus_id) if each.id != run.id]
 
 
 # Runs compared
@@ -246,20 +264,14 @@ def _pooled(of: State, k: int) -> Pooled | None:
 
 @st.cache_resource(show_spinner="Comparing", max_entries=32)
 def comparison(of: State, k: int) -> Comparison:
-    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline.
-
-    Shared by all sessions, so never to be changed.
-    """
+    """Return the comparison at `k` of the runs whose state is `of`, the first of which is the baseline."""
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.compare_runs(workspace(), runs, k, sources=SOURCES)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def compared_curves(of: State, k: int) -> list[dict[str, Band]]:
-    """Return the curves of the runs whose state is `of` over the questions compared, for each run by metric.
-
-    Shared by all sessions, so never to be changed.
-    """
+    """Return the curves of the runs whose state is `of` over the questions compared, for each run by metric."""
     runs = [workspace().store.runs.get(run_id) for run_id in of.ids]
     return comparisons.curves(workspace(), runs, comparison(of, k), SOURCES)
 
@@ -273,16 +285,11 @@ SOURCES = comparisons.Sources(
 # Questions of a set
 
 
-def questions_in(set_id: str) -> list[Question]:
-    """Return all questions of a set, in order; shared by all sessions, so never to be changed."""
-    return _questions_in(state(set_id))
-
-
-@st.cache_resource(show_spinner="Reading the questions", max_entries=8)
-def _questions_in(of: State) -> list[Question]:
-    read = _read_last(of.store, of.ids[0])
-    with _without_collection():
-        read.questions = workspace().store.questions.decoded(of.ids[0], read.questions)
+@kept(8, "Reading the questions")
+def questions_in(question_set: QuestionSet) -> list[Question]:
+    """Return all questions of a set, in order; of those read last, only what has changed since is decoded."""
+    read = _read_last(workspace().store.address, question_set.id)
+    read.questions = workspace().store.questions.decoded(question_set.id, read.questions)
     return [stored.question for stored in read.questions.values()]
 
 
@@ -295,7 +302,6 @@ class _Read:
 
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _read_last(store: str, set_id: str) -> _Read:
-    """Return what was read of a set last, of which a read of its next state decodes only what has changed since."""
     return _Read()
 
 
@@ -307,14 +313,12 @@ def combination(run: Run, k: int) -> replays.Combination:
 
     Nothing is searched.
     """
-    of = _changes_state(run)
-    return _combination(of, _held(of), k)
+    return _combination(run, _held(run), k)
 
 
 def rescue(run: Run, k: int) -> Rescue:
     """Return what every change that is known would rescue and break of a run of which `k` chunks are kept."""
-    of = _changes_state(run)
-    return _rescue(of, _held(of), k)
+    return _rescue(run, _held(run), k)
 
 
 def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Foreseen:
@@ -323,47 +327,41 @@ def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Fore
     return alternatives.foresee(workspace(), columns.changes, columns.missing(effort))
 
 
-def _changes_state(run: Run) -> State:
-    """Return the state of a run and of all that its questions can be replayed with."""
-    store = workspace().store
-    others = [index.id for index in store.indexes.all(run.corpus_id)]
-    others += [each.id for each in store.runs.all(run.corpus_id) if each.id != run.id]
-    return state(run.id, run.corpus_id, run.config.questions, *others)
+def _replayed_with(run: Run, *_: object) -> list[str]:
+    """Return the ids of all that the questions of a run can be replayed with."""
+    indexes = [index.id for index in workspace().store.indexes.all(run.corpus_id)]
+    return [run.corpus_id, run.config.questions, *indexes, *others(run)]
 
 
-def _held(of: State) -> frozenset[str]:
-    return frozenset(replays.stored_replays(workspace(), _changes(of)))
+def _held(run: Run) -> frozenset[str]:
+    return frozenset(replays.stored_replays(workspace(), _changes(run)))
 
 
-@st.cache_resource(show_spinner="Looking for what can be tried", max_entries=16)
-def _changes(of: State) -> alternatives.Changes:
-    opened, run = workspace(), workspace().store.runs.get(of.ids[0])
-    return alternatives.changes_of(opened, run, _asked(state(run.id, run.config.questions)))
+@kept(16, "Looking for what can be tried", also=_replayed_with)
+def _changes(run: Run) -> alternatives.Changes:
+    return alternatives.changes_of(workspace(), run, _asked(run))
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def _asked(of: State) -> alternatives.Asked:
-    with _without_collection():
-        return alternatives.asked_by(workspace(), workspace().store.runs.get(of.ids[0]))
+@kept(16, also=lambda run: (run.config.questions,))
+def _asked(run: Run) -> alternatives.Asked:
+    return alternatives.asked_by(workspace(), run)
 
 
-@st.cache_resource(show_spinner="Reading the other runs", max_entries=16)
-def _replay_columns(of: State, held: frozenset[str]) -> replays.Columns:
-    opened, run, changes = workspace(), workspace().store.runs.get(of.ids[0]), _changes(of)
-    return replays.columns_of(opened, run, changes, lambda each: _measured(state(each.id)))
+@kept(16, "Reading the other runs", also=_replayed_with)
+def _replay_columns(run: Run, held: frozenset[str]) -> replays.Columns:
+    return replays.columns_of(workspace(), run, _changes(run), _measured)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _measured(of: State) -> replays.Measured:
-    return replays.measured_by(workspace(), workspace().store.runs.get(of.ids[0]))
+@kept(64)
+def _measured(run: Run) -> replays.Measured:
+    return replays.measured_by(workspace(), run)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _combination(of: State, held: frozenset[str], k: int) -> replays.Combination:
-    columns = _replay_columns(of, held)
-    return replays.combination(workspace(), columns, k, lambda each: _measured(state(each.id)))
+@kept(64, also=_replayed_with)
+def _combination(run: Run, held: frozenset[str], k: int) -> replays.Combination:
+    return replays.combination(workspace(), _replay_columns(run, held), k, _measured)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _rescue(of: State, held: frozenset[str], k: int) -> Rescue:
-    return replays.rescue(_combination(of, held, k).columns, k)
+@kept(64, also=_replayed_with)
+def _rescue(run: Run, held: frozenset[str], k: int) -> Rescue:
+    return replays.rescue(_combination(run, held, k).columns, k)

@@ -12,13 +12,11 @@ from ragviz.ui import address, cache
 
 def behind(index: IndexInfo) -> None:
     """Say how an index differs from its documents, with the way to update it; nothing where it does not."""
-    if words := _behind_words(cache.state(index.corpus_id, index.id)):
+    if words := _behind_words(index):
         st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({words}): what changed is not found.")
         address.link("index", "Update the index", index=index.name)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _behind_words(of: cache.State) -> str:
-    """Return how an index differs from its corpus; `of` are the corpus and the index."""
-    workspace = cache.workspace()
-    return indexing.behind_words(workspace, workspace.store.indexes.get(of.ids[1]))
+@cache.kept(16, also=lambda index: (index.corpus_id,))
+def _behind_words(index: IndexInfo) -> str:
+    return indexing.behind_words(cache.workspace(), index)

@@ -14,10 +14,9 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import points, slices
-from ragviz.analysis.compare import Comparison
 from ragviz.analysis.comparison_words import difference_words, p_words
 from ragviz.analysis.points import CELLS, Points
-from ragviz.analysis.rules import Rule, direction
+from ragviz.analysis.rules import direction
 from ragviz.analysis.slices import DIMENSIONS, Part, Slice, Slices
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
@@ -77,20 +76,14 @@ def _turn() -> str:
 # Streams between causes of loss
 
 
-def streams_of(shown: Compared) -> Streams:
-    """Return where the questions of both runs moved between the causes of loss."""
-    return _streams(cache.state(*(run.id for run in shown.both)), shown.comparison.k)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _streams(of: cache.State, k: int) -> Streams:
-    first, second = (cache.workspace().store.runs.get(run_id) for run_id in of.ids)
+@cache.kept(64)
+def _streams(first: Run, second: Run, k: int) -> Streams:
     return moved_questions.streams(first, second, k, cache.SOURCES)
 
 
 def flow(shown: Compared) -> None:
     """Draw the flow with the table of its streams beside it; a row or a mark lists its questions."""
-    streams = streams_of(shown)
+    streams = _streams(*shown.both, shown.comparison.k)
     only = "" if streams.answered else ", retrieval only"
     heading.section(f"Where questions moved at k = {shown.comparison.k}{only}")
     words = moved_questions.sentence(streams)
@@ -142,35 +135,29 @@ def _flow_table(shown: Compared, streams: Streams) -> None:
 # Slices
 
 
-def parts_of(shown: Compared) -> list[Part]:
+def _corpus(shown: Compared) -> tuple[str]:
+    return (shown.runs[0].corpus_id,)
+
+
+@cache.kept(32, also=_corpus)
+def _parts(shown: Compared) -> list[Part]:
     """Return the parts of the questions that have a value in the metric."""
-    of = cache.state(*shown.of.ids, shown.runs[0].corpus_id)
-    return _parts(of, shown.comparison.k, shown.metric, shown.place, shown.comparison)
-
-
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _parts(of: cache.State, k: int, metric: str, place: int, _comparison: Comparison) -> list[Part]:
-    run = cache.workspace().store.runs.get(of.ids[0])
+    run = shown.runs[0]
     questions, documents = cache.questions(run), cache.documents_of(run)
-    return slices.parts_of([questions[i] for i in _comparison.pair(metric, place).question_ids], documents)
+    ids = shown.comparison.pair(shown.metric, shown.place).question_ids
+    return slices.parts_of([questions[i] for i in ids], documents)
 
 
-@st.cache_resource(show_spinner="Comparing slices", max_entries=32)
-def _slices(
-    of: cache.State, k: int, rule: Rule, metric: str, place: int, _comparison: Comparison, _parts: Sequence[Part]
-) -> Slices:
-    return slices.judged(_parts, _comparison.pair(metric, place), rule, metric)
-
-
-def slices_of(shown: Compared) -> Slices:
+@cache.kept(32, "Comparing slices", also=_corpus)
+def _slices(shown: Compared) -> Slices:
     """Return the difference in each part."""
-    of, comparison = cache.state(*shown.of.ids, shown.runs[0].corpus_id), shown.comparison
-    return _slices(of, comparison.k, comparison.rule, shown.metric, shown.place, comparison, parts_of(shown))
+    comparison = shown.comparison
+    return slices.judged(_parts(shown), comparison.pair(shown.metric, shown.place), comparison.rule, shown.metric)
 
 
 def in_slices(shown: Compared) -> None:
     """Draw the differences by slice as a picture, and as a table; a row lists the questions of its slice."""
-    found = slices_of(shown)
+    found = _slices(shown)
     names = distinct(shown.names, 24)
     heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
     if not found.slices:
@@ -264,17 +251,14 @@ def _scatter_title(name: str) -> str:
     return "Rank of the evidence" if name == RANK else title_of(name)
 
 
+@cache.kept(64)
 def points_of(shown: Compared, name: str) -> tuple[tuple[str, ...], Points]:
     """Return the questions of the scatter by `name`, and their points; ranks not found are the depth + 1."""
-    return _points(shown.of, shown.comparison.k, name, shown.place, shown.comparison)
-
-
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _points(of: cache.State, k: int, name: str, place: int, _comparison: Comparison) -> tuple[tuple[str, ...], Points]:
+    comparison = shown.comparison
     if name != RANK:
-        paired = _comparison.pair(name, place)
+        paired = comparison.pair(name, shown.place)
         return paired.question_ids, points.points_of(paired.values)
-    return _comparison.question_ids, points.points_of_ranks(_comparison.ranks[[0, place]], _comparison.depth)
+    return comparison.question_ids, points.points_of_ranks(comparison.ranks[[0, shown.place]], comparison.depth)
 
 
 def point_words(shown: Compared, name: str, point: int) -> str:
@@ -380,11 +364,11 @@ def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
         name = scatter_name(shown)
         chips["point"] = f"{_scatter_title(name)} {point_words(shown, name, at[0])}"
         sets.append(at[1])
-    streams = streams_of(shown) if st.query_params.get("stream") else None
+    streams = _streams(*shown.both, shown.comparison.k) if st.query_params.get("stream") else None
     if streams and (stream := address.readable("stream", streams.flow.stream, "a stream between two causes")):
         chips["stream"] = f"{streams.titles[stream.source]} → {streams.titles[stream.target]}"
         sets.append(set(stream.question_ids))
-    parts = {part.key: part for part in parts_of(shown)} if st.query_params.get("slice") else {}
+    parts = {part.key: part for part in _parts(shown)} if st.query_params.get("slice") else {}
     if (part := address.readable("slice", parts.get, "a slice of these questions")) is not None:
         chips["slice"] = f"{DIMENSIONS[part.by]} {part.title}"
         ids = shown.comparison.pair(shown.metric, shown.place).question_ids

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, pareto, rules, ties
+from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, pareto, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
@@ -84,6 +84,11 @@ class Compared:
     def both(self) -> tuple[Run, Run]:
         """The baseline and the other run themselves."""
         return self.runs[0], self.runs[self.place]
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells it from others, for `cache.kept`."""
+        return self.of, self.comparison.k, self.comparison.rule, self.metric, self.other
 
     def delta(self, metric: str = "") -> Delta:
         """Return the difference of the other run in a metric, by default the one shown."""
@@ -198,21 +203,15 @@ def _share(text: str) -> float | None:
 # The answer
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def _pairs(of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison) -> tuple[compare.Pair, ...]:
-    return compare.pairs(_comparison, metric)
-
-
-@st.cache_data(show_spinner=False, max_entries=64)
-def _standings(
-    of: cache.State, k: int, rule: rules.Rule, metric: str, _comparison: Comparison, _pairs: Sequence[compare.Pair]
-) -> list[Standing]:
-    return compare.standings_by(_comparison, metric, _pairs)
-
-
+@cache.kept(64)
 def all_pairs(shown: Compared) -> tuple[compare.Pair, ...]:
     """Return every pair of runs in the metric shown."""
-    return _pairs(shown.of, shown.comparison.k, shown.comparison.rule, shown.metric, shown.comparison)
+    return compare.pairs(shown.comparison, shown.metric)
+
+
+@cache.kept(64)
+def _standings(shown: Compared) -> list[Standing]:
+    return compare.standings_by(shown.comparison, shown.metric, all_pairs(shown))
 
 
 def in_words(shown: Compared) -> None:
@@ -270,8 +269,7 @@ def leaderboard(shown: Compared) -> None:
     if len(comparison.runs) == 2:
         notes = ["baseline", MARKS[shown.delta().verdict]]
     else:
-        places = _standings(shown.of, comparison.k, comparison.rule, metric, comparison, pairs)
-        notes = [comparison_words.rank_words(each) for each in places]
+        notes = [comparison_words.rank_words(each) for each in _standings(shown)]
     order = compare.ranking_by(comparison, metric)
     rows = [leaderboard_plots.Row(names[place], place, estimates[place], notes[place]) for place in order]
     at = {comparison.runs[place]: row for row, place in enumerate(order)}
@@ -368,13 +366,12 @@ def settings_table(comparison: Comparison) -> None:
     table.draw(rows, "settings", columns=columns, alt="Configuration differences")
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
+@cache.kept(32)
+def _stage_counts(k: int, *runs: Run) -> tuple[bool, list[Counter[str]]]:
     """Return how many of the common questions each run lost at each stage, and whether the stages tell of answers.
 
     They do when those of all runs do; else the stages of all runs end with the ranking, of questions with evidence.
     """
-    runs = [cache.workspace().store.runs.get(run_id) for run_id in of.ids]
     answered, causes = moved_questions.shared_causes(runs, k, cache.SOURCES)
     counted = [i for i in causes[0] if all(each.get(i) for each in causes)]
     return answered, [Counter(each[i] for i in counted) for each in causes]
@@ -383,7 +380,7 @@ def _stage_counts(of: cache.State, k: int) -> tuple[bool, list[Counter[str]]]:
 def stages_table(shown: Compared) -> None:
     """Draw how many of the common questions each run lost at which stage."""
     comparison, runs = shown.comparison, shown.runs
-    answered, counts = _stage_counts(shown.of, comparison.k)
+    answered, counts = _stage_counts(comparison.k, *runs)
     if not (total := counts[0].total()):
         return
     depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0

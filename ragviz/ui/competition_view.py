@@ -15,8 +15,8 @@ from ragviz.health.competition import Competition, Row
 from ragviz.runs import measurements
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, visible
-from ragviz.ui import address, cache, job_panel, presses, widgets, wording
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui.kit import heading, notices, table
 
 WHY = (
     "New chunks compete with those that were found before. One step updates the index of a run and ranks its questions "
@@ -52,7 +52,7 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
     if chosen is not None:
         with notices.errors_shown():
             now = next(run for run in later if run.name == chosen)
-            _found(_competition(cache.state(earlier.id, now.id, now.config.index, now.corpus_id)), earlier, now)
+            _found(_competition(earlier, now), earlier, now)
 
 
 def _comparable(earlier: Run, later: Run) -> bool:
@@ -75,27 +75,26 @@ def _again(earlier: Run, taken: set[str]) -> None:
         st.progress(share, text=words)
 
 
-@st.cache_data(show_spinner="Ranking without the new documents", max_entries=32)
-def _competition(of: cache.State) -> Competition:
-    store = cache.workspace().store
-    return competition.competition(cache.workspace(), store.runs.get(of.ids[0]), store.runs.get(of.ids[1]))
+@cache.kept(32, "Ranking without the new documents", also=lambda _, later: (later.config.index, later.corpus_id))
+def _competition(earlier: Run, later: Run) -> Competition:
+    return competition.competition(cache.workspace(), earlier, later)
 
 
 def _found(found: Competition, earlier: Run, later: Run) -> None:
     first, *others = health_sentences.competition(found)
     st.markdown(f"**{plain(first)}** {' '.join(map(plain, others))}")
     rows = pd.DataFrame([_row(row) for row in found.rows])
-    with widgets.above_table("competition"):
+    above = table.row_above("competition")
+    with above:
         heading.section("By document")
-        saving.button(rows, f"{later.name}-competition", "competition-csv")
-    shown = {name: st.column_config.ProgressColumn(min_value=0, max_value=1, format="%.3f") for name in _MEANS}
-    shown |= {"Document": st.column_config.TextColumn(width=300)}
-    widgets.table(
+    table.draw(
         rows,
         "competition",
-        columns=shown,
-        height=widgets.height_of(len(rows), 12),
         alt="Recall by document, and losses",
+        above=above,
+        file=f"{later.name}-competition",
+        columns={"Document": 300} | {name: table.bar(written="%.3f") for name in _MEANS},
+        most=12,
     )
     if found.added:
         listed = ", ".join(plain(name) for name in found.added[:10]) + (" …" if len(found.added) > 10 else "")
@@ -126,11 +125,16 @@ def _lost(found: Competition, earlier: Run, later: Run) -> None:
         }
     )
 
-    def opened() -> None:
-        ids = [each.question_id for each in found.lost]
-        st.session_state["open-competition"] = table.selected(st.session_state["competition-lost"], ids)
+    def opened(question_id: str) -> None:
+        st.session_state["open-competition"] = question_id
 
-    height = widgets.height_of(len(rows), 12)
-    widgets.table(rows, "competition-lost", on_select=opened, height=height, alt="Questions that were lost")
+    table.draw(
+        rows,
+        "competition-lost",
+        alt="Questions that were lost",
+        among=[each.question_id for each in found.lost],
+        opened=opened,
+        most=12,
+    )
     if (question_id := st.session_state.pop("open-competition", None)) is not None:
         address.go_to("inspect", run=later.name, question=question_id)

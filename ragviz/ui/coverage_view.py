@@ -20,7 +20,6 @@ from ragviz.retrieval import search
 from ragviz.runs import contexts
 from ragviz.text.markup import highlighted, plain
 from ragviz.ui import address, cache, passages, wording
-from ragviz.ui.cache import State
 from ragviz.ui.kit import figure, notices
 
 LISTED = 8
@@ -33,7 +32,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
         with notices.empty("A map is drawn of the chunks of an index, and there is none."):
             address.link("index", "Build an index", corpus=corpus.name)
         return
-    coverage = _coverage(cache.state(question_set.id, index.id, corpus.id, *(run.id for run in newest)))
+    coverage = _coverage(question_set, index, corpus, *newest)
     chosen = st.query_params.get("chunk", "")
     st.caption(plain(health_sentences.coverage(coverage)))
     left, right = st.columns([3, 2], gap="medium")
@@ -52,23 +51,18 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None, new
             st.caption("Click a point to read its chunk.")
 
 
-@st.cache_resource(show_spinner="Placing the chunks", max_entries=4)
-def _coverage(of: State) -> CoverageMap:
-    store = cache.workspace().store
-    set_id, index_id, _, *run_ids = of.ids
-    questions = [question for question in store.questions.all(set_id) if question.asked]
-    newest = store.runs.get(run_ids[0]) if run_ids else None
-    return coverage_map.coverage_map(cache.workspace(), store.indexes.get(index_id), questions, newest)
+@cache.kept(4, "Placing the chunks")
+def _coverage(question_set: QuestionSet, index: IndexInfo, _: Corpus, *newest: Run) -> CoverageMap:
+    questions = [question for question in cache.questions_in(question_set) if question.asked]
+    return coverage_map.coverage_map(cache.workspace(), index, questions, newest[0] if newest else None)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
-def _asked_of(of: State) -> dict[str, list[Question]]:
+@cache.kept(4)
+def _asked_of(question_set: QuestionSet, index: IndexInfo) -> dict[str, list[Question]]:
     """Return the questions about each chunk, by its id."""
-    store = cache.workspace().store
-    set_id, index_id = of.ids
-    questions = [question for question in store.questions.all(set_id) if question.asked]
+    questions = [question for question in cache.questions_in(question_set) if question.asked]
     about: dict[str, list[Question]] = {}
-    golds = contexts.gold_of(cache.workspace(), store.indexes.get(index_id), questions)
+    golds = contexts.gold_of(cache.workspace(), index, questions)
     for question, (gold, _) in zip(questions, golds, strict=True):
         for chunk_id in dict.fromkeys(chunk_id for group in gold for chunk_id in group):
             about.setdefault(chunk_id, []).append(question)
@@ -86,7 +80,7 @@ def _chunk(corpus: Corpus, question_set: QuestionSet, index: IndexInfo, coverage
         return
     if chunk_id in coverage.ids:
         st.caption(STATES[int(coverage.states[coverage.ids.index(chunk_id)])].capitalize())
-    about = _asked_of(cache.state(question_set.id, index.id)).get(chunk_id, [])
+    about = _asked_of(question_set, index).get(chunk_id, [])
     with st.container(border=True, gap="xsmall"):
         passages.link_to(found.document_name, found.chunk)
         spans = [gold for question in about for gold in passages.gold_in(found.chunk, question.evidence)]

@@ -31,16 +31,16 @@ def show(question_set: QuestionSet, index: IndexInfo | None) -> None:
         st.markdown("Build an index first: a drill ranks its chunks.")
     elif not question_set.asked:
         st.markdown("The set asks no question: accept some first.")
-    fact = _stored(cache.state(question_set.id))
+    fact = _stored(question_set)
     if index is not None and index.build and question_set.asked:
         _start(question_set, index, fact or {})
     if fact is not None:
         _found(question_set, fact)
 
 
-@st.cache_data(show_spinner=False, max_entries=32)
-def _stored(of: cache.State) -> dict[str, Any] | None:
-    return drill.stored(cache.workspace(), cache.workspace().store.sets.get(of.ids[0]))
+@cache.kept(32)
+def _stored(question_set: QuestionSet) -> dict[str, Any] | None:
+    return drill.stored(cache.workspace(), question_set)
 
 
 def _start(question_set: QuestionSet, info: IndexInfo, last: Mapping[str, Any]) -> None:

@@ -15,8 +15,8 @@ from ragviz.questions import occurrences
 from ragviz.questions.occurrences import Place, Proposal
 from ragviz.text import markup
 from ragviz.text.markup import plain, shortened
-from ragviz.ui import address, cache, passages, person, widgets, wording
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui import address, cache, passages, person, wording
+from ragviz.ui.kit import heading, notices, table
 
 FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "not found"}
 """What was found → its name on the page."""
@@ -51,7 +51,7 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
             st.session_state["looked-up"] = {texts_key: {}}
             st.rerun()
         return
-    proposals = _proposals(texts_key, pending)
+    proposals = _proposals(corpus, texts_key, pending)
     _head(question_set, proposals, _rows(proposals, names))
 
 
@@ -66,17 +66,17 @@ def _pressed(pending: Sequence[Question], names: dict[str, str]) -> bool:
     return st.button("Look up the answers", type="primary", key="look-up")
 
 
-@st.cache_resource(show_spinner="Reading the documents", max_entries=2)
-def _texts(of: cache.State) -> occurrences.Texts:
-    return occurrences.texts_of(cache.workspace(), of.ids[0])
+@cache.kept(2, "Reading the documents")
+def _texts(corpus: Corpus) -> occurrences.Texts:
+    return occurrences.texts_of(cache.workspace(), corpus.id)
 
 
-def _proposals(of: cache.State, pending: Sequence[Question]) -> list[Proposal]:
+def _proposals(corpus: Corpus, of: cache.State, pending: Sequence[Question]) -> list[Proposal]:
     """Return what was found for each question; those that were looked up before are not looked up again."""
     st.session_state["looked-up"] = {of: st.session_state["looked-up"].get(of, {})}  # of changed documents: forgotten
     known: dict[Question, Proposal] = st.session_state["looked-up"][of]
     fresh = [question for question in pending if question not in known]
-    texts = _texts(of) if fresh else None
+    texts = _texts(corpus) if fresh else None
     bar = st.progress(0.0, "Looking up the answers") if len(fresh) >= _ENOUGH else None
     for done, question in enumerate(fresh):
         assert texts is not None
@@ -110,12 +110,11 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
     counts: Counter[str] = Counter(proposal.outcome for proposal in proposals)
     found = " · ".join(f"{counts[outcome]:,} {name}" for outcome, name in FOUND.items())
     are = "question is" if len(proposals) == 1 else "questions are"
-    with widgets.above_table("found"):
-        st.markdown(f"**{len(proposals):,} {are} reference only**: {found}", width="stretch")
+    above = table.row_above("found", f"**{len(proposals):,} {are} reference only**: {found}")
+    with above:
         certain = occurrences.certain(proposals, "exact")
         if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
-        saving.button(rows, f"{question_set.name}-evidence", "found-csv")
     outcome = st.session_state["found-filter"] = address.chosen("found", ["all", *FOUND], "all") or "all"
     st.segmented_control(
         "Found", ["all", *FOUND], key="found-filter", required=True, label_visibility="collapsed",
@@ -128,31 +127,32 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
         return
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _pick(rows[rows["Id"].isin({proposal.question.id for proposal in shown})])
+        shown_rows = rows[rows["Id"].isin({proposal.question.id for proposal in shown})]
+        table.draw(
+            shown_rows[["Question", "Found", *(name for name in rows if name not in ("Question", "Found"))]],
+            "found",
+            alt="Evidence found",
+            above=above,
+            file=f"{question_set.name}-evidence",
+            saved=lambda: rows,
+            columns={
+                "Question": 270,
+                "Found": 85,
+                "Answer": 200,
+                "Document": 150,
+                "Text": 290,
+                "Similarity": table.number(
+                    written="%.2f",
+                    help="Share of the answer's words that stand there, rare ones counting more; 1: all of them.",
+                ),
+            },
+            among=list(shown_rows["Id"]),
+            opened=lambda question_id: address.put(question=question_id),
+            most=8,
+            lines=2,
+        )
     with right:
         _detail(question_set, shown)
-
-
-def _pick(rows: pd.DataFrame) -> None:
-    def opened() -> None:
-        address.put(question=table.selected(st.session_state["found"], list(rows["Id"])))
-
-    columns = {
-        "Question": st.column_config.TextColumn(width=270),
-        "Found": st.column_config.TextColumn(width=85),
-        "Answer": st.column_config.TextColumn(width=200),
-        "Document": st.column_config.TextColumn(width=150),
-        "Text": st.column_config.TextColumn(width=290),
-        "Similarity": st.column_config.NumberColumn(
-            format="%.2f", help="Share of the answer's words that stand there, rare ones counting more; 1: all of them."
-        ),
-    }
-    rows = rows[["Question", "Found", *(name for name in rows if name not in ("Question", "Found"))]]
-    height = widgets.height_of(len(rows), 8, widgets.TWO_LINES)
-    widgets.table(
-        rows, "found", columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
-        alt="Evidence found",
-    )  # fmt: skip
 
 
 def _detail(question_set: QuestionSet, proposals: Sequence[Proposal]) -> None:

@@ -34,21 +34,17 @@ CHOSEN_HERE = (
 )
 
 
-def outcome(experiment: Experiment) -> Outcome:
-    """Return everything that an experiment says now; shared by all sessions, so never to be changed."""
-    return _outcome(_state(experiment))
-
-
-def _state(experiment: Experiment) -> cache.State:
+def _runs(experiment: Experiment) -> list[str]:
+    """Return the ids of an experiment's runs."""
     confirmation = experiment.confirmation
     runs = [cell.run_id for cell in experiment.cells if cell.run_id]
-    runs += [confirmation.baseline_run, confirmation.chosen_run] if confirmation else []
-    return cache.state(experiment.id, *runs)
+    return runs + ([confirmation.baseline_run, confirmation.chosen_run] if confirmation else [])
 
 
-@st.cache_resource(show_spinner="Comparing", max_entries=32)
-def _outcome(of: cache.State) -> Outcome:
-    return findings.outcome_of(cache.workspace(), cache.workspace().store.experiments.get(of.ids[0]))
+@cache.kept(32, "Comparing", also=_runs)
+def outcome(experiment: Experiment) -> Outcome:
+    """Return everything that an experiment says now."""
+    return findings.outcome_of(cache.workspace(), experiment)
 
 
 def draw(corpus: Corpus, experiment: Experiment) -> None:
@@ -160,7 +156,9 @@ def _pictures(shown: Outcome) -> None:
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
-    compared = Compared((), comparison, experiment.rule.primary, comparison.runs[1], _state(experiment))
+    compared = Compared(
+        (), comparison, experiment.rule.primary, comparison.runs[1], cache.state(experiment.id, *_runs(experiment))
+    )
     if len(comparison.runs) > findings.MOST_PAIRED:
         with notices.errors_shown():
             compared_runs.differences(compared)

@@ -18,8 +18,8 @@ from ragviz.questions import sets as question_sets
 from ragviz.questions.question_types import STYLES, TYPE_TITLES, TYPES
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, widgets, wording
-from ragviz.ui.kit import heading, inputs, notices, saving, tiles
+from ragviz.ui import address, budget, cache, job_panel, person, presses, review_tab, wording
+from ragviz.ui.kit import heading, inputs, notices, table, tiles
 
 DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
@@ -188,10 +188,9 @@ def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
     _by_document(plan_record.by_document([record], names, {}), "plan-preview")
 
 
-@st.cache_data(show_spinner=False, max_entries=8)
-def _shown(of: cache.State) -> plan_record.Shown:
-    store = cache.workspace().store
-    return plan_record.shown(store, store.sets.get(of.ids[0]))
+@cache.kept(8, also=lambda question_set: (question_set.corpus_id,))
+def _shown(question_set: QuestionSet) -> plan_record.Shown:
+    return plan_record.shown(cache.workspace().store, question_set)
 
 
 def planned_and_made(question_set: QuestionSet) -> None:
@@ -199,7 +198,7 @@ def planned_and_made(question_set: QuestionSet) -> None:
 
     Nothing is drawn for a set into which nothing was generated.
     """
-    made = _shown(cache.state(question_set.id, question_set.corpus_id))
+    made = _shown(question_set)
     if not made.cells:
         return
     heading.section("Planned and made")
@@ -213,10 +212,10 @@ def planned_and_made(question_set: QuestionSet) -> None:
     _by_document(made.documents, "plan-made")
 
 
-def _by_document(table: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -> None:
+def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -> None:
     """Draw documents × kinds, made of planned, the document with the most planned questions first."""
-    kinds = [name for name in TYPES if any(name in row for row in table.values())]
-    is_plan = all(made == 0 for row in table.values() for _, made in row.values())
+    kinds = [name for name in TYPES if any(name in row for row in found.values())]
+    is_plan = all(made == 0 for row in found.values() for _, made in row.values())
 
     def cell(row: Mapping[str, tuple[int, int]], kind: str) -> str:
         planned, made = row.get(kind, (0, 0))
@@ -224,25 +223,23 @@ def _by_document(table: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -
             return f"{made}, not planned" if made else ""
         return f"{planned}" if is_plan else f"{made} of {planned}"
 
-    sums = [sum(planned for planned, _ in row.values()) for row in table.values()]
+    sums = [sum(planned for planned, _ in row.values()) for row in found.values()]
     rows = pd.DataFrame(
         {
-            "Document": list(table),
+            "Document": list(found),
             "Planned": sums,
-            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for row in table.values()] for kind in kinds},
+            **{TYPE_TITLES[kind].capitalize(): [cell(row, kind) for row in found.values()] for kind in kinds},
         }
     )
-    columns: dict[str, Any] = {
-        "Document": st.column_config.TextColumn(width=210, pinned=True),
-        "Planned": st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max([1, *sums]), width=90),
-    }
-    with widgets.above_table(key):
-        st.markdown(
-            f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'kind')}", width="stretch"
-        )
-        saving.button(rows, key, f"{key}-file")
-    widgets.table(
-        rows, key, columns=columns, height=widgets.height_of(len(rows), DOCUMENTS), alt="Questions by document and kind"
+    planned = st.column_config.ProgressColumn(format="%d", min_value=0, max_value=max([1, *sums]), width=90)
+    table.draw(
+        rows,
+        key,
+        alt="Questions by document and kind",
+        above=f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'kind')}",
+        file=key,
+        columns={"Document": table.text(210, pinned=True), "Planned": planned},
+        most=DOCUMENTS,
     )
 
 
@@ -264,13 +261,13 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
             "Rejected because": [row["reasons"] for row in yields],
         }
     )
-    columns: dict[str, Any] = {
-        "Written": st.column_config.NumberColumn(help="All that were written of the kind, rejected ones too."),
-        "Missing because": st.column_config.TextColumn(width="large"),
-        "Rejected because": st.column_config.TextColumn(width="large"),
-        "Tokens": st.column_config.NumberColumn(format="localized"),
+    columns = {
+        "Written": table.number(help="All that were written of the kind, rejected ones too."),
+        "Missing because": table.text("large"),
+        "Rejected because": table.text("large"),
+        "Tokens": table.number(written="localized"),
     }
-    widgets.table(rows, "plan-yields", columns=columns, height="content", alt="What each kind yielded")
+    table.draw(rows, "plan-yields", columns=columns, alt="What each kind yielded")
 
 
 def _per_kept(row: Mapping[str, Any]) -> float | None:

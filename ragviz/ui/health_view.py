@@ -35,11 +35,9 @@ from ragviz.ui import (
     passages,
     person,
     presses,
-    widgets,
     wording,
 )
-from ragviz.ui.cache import State
-from ragviz.ui.kit import heading, notices, saving, table
+from ragviz.ui.kit import heading, notices, table
 
 TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
 WIDTHS = (3.4, 0.8, 3.9, 2.1)
@@ -55,7 +53,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
     """Draw what a set can and cannot notice, then the tab that is open."""
     made = _examined(question_set, index)
     runs = material.runs_of(cache.workspace(), question_set)
-    questions = _questions(cache.state(question_set.id))
+    questions = {question.id: question for question in cache.questions_in(question_set)}
     if made is not None:
         sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
         st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
@@ -115,25 +113,17 @@ def _basis(question_set: QuestionSet, made: Examination) -> str:
     return f"{counted} of {question_set.name}, {version}, on {on}, {wording.ago(made.created)}{of_types}"
 
 
-@st.cache_resource(show_spinner=False, max_entries=8)
-def _questions(of: State) -> dict[str, Question]:
-    """Return all questions of a set by id; shared by all sessions, so never to be changed."""
-    return {question.id: question for question in cache.workspace().store.questions.all(of.ids[0])}
-
-
-@st.cache_data(show_spinner="Measuring without the questions found", max_entries=16)
-def _effects(of: State, state: str) -> dict[str, list[Effect]]:
+@cache.kept(16, "Measuring without the questions found")
+def _effects(run: Run, question_set: QuestionSet, state: str) -> dict[str, list[Effect]]:
     """Return the effects on the headline scores of a run of what every check found, or holds in quarantine, by key.
 
-    `of` is the state of the run and the set, `state` that of the examination.
+    `state` is that of the examination.
     """
     opened = cache.workspace()
-    run, question_set = opened.store.runs.get(of.ids[0]), opened.store.sets.get(of.ids[1])
     made, headlines = examination.kept(opened, question_set), list(effects.headlines(opened, run, cache.summary(run)))
-    questions = _questions(cache.state(question_set.id)).values()
     measured = {}
     for key, found in (made.found if made is not None and made.state == state else {}).items():
-        concerned = quarantine.concerned(questions, key, found)
+        concerned = quarantine.concerned(cache.questions_in(question_set), key, found)
         measured[key] = [effects.effect(headline, concerned) for headline in headlines]
     return measured
 
@@ -154,7 +144,7 @@ def _checks(
         st.caption("Nothing is known of its questions until they are checked.")
         return
     newest = material.ways(runs)[:MEASURED]
-    by_run = [_effects(cache.state(run.id, question_set.id), made.state) for run in newest]
+    by_run = [_effects(run, question_set, made.state) for run in newest]
     measured = by_run[0] if by_run else {}
     if index is None:
         with notices.empty(f"{plain(corpus.name)} has no index: how rare words are is not known."):
@@ -255,27 +245,22 @@ def _list(
             "Id": list(words),
         }
     )
-    with widgets.above_table("found"):
-        st.markdown(f"**{wording.counted(len(rows), 'question')}**", width="stretch")
-        saving.button(rows, f"{question_set.name}-{key}", "found-csv")
+    above = table.row_above("found", f"**{wording.counted(len(rows), 'question')}**")
     left, right = st.columns([3, 2], gap="medium")
-    state = f"found-{key}"
-
-    def opened() -> None:
-        address.put(question=table.selected(st.session_state[state], list(words)))
-
     with left:
-        columns = {
-            "Question": st.column_config.TextColumn(width=225),
-            "Why": st.column_config.TextColumn(width=185),
-            "Status": st.column_config.TextColumn(width=85),
-            "Id": st.column_config.TextColumn(width=138),
-        }
-        height = widgets.height_of(len(rows), MOST_ROWS, widgets.TWO_LINES)
-        widgets.table(
-            rows, state, columns=columns, on_select=opened, height=height, row_height=widgets.TWO_LINES,
+        table.draw(
+            rows,
+            "found",
             alt=f"Questions found by the check: {check.title}",
-        )  # fmt: skip
+            above=above,
+            file=f"{question_set.name}-{key}",
+            columns={"Question": 225, "Why": 185, "Status": 85, "Id": 138},
+            among=list(words),
+            turn=key,
+            opened=lambda question_id: address.put(question=question_id),
+            most=MOST_ROWS,
+            lines=2,
+        )
     with right:
         chosen = address.readable("question", address.one_of(words), "a question that this check found")
         _question(corpus, question_set, questions[chosen or next(iter(words))], words)

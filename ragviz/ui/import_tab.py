@@ -20,8 +20,8 @@ from ragviz.questions import exchange
 from ragviz.questions.formats import files, set_formats
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, presses, widgets, wording
-from ragviz.ui.kit import inputs, notices, saving
+from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui.kit import inputs, notices, table
 
 AT_ONCE = 2**20
 """Bytes that are imported while the page waits; more are imported by a job, and the page stays live."""
@@ -188,17 +188,22 @@ def _problems(result: Mapping[str, Any]) -> None:
     left_out, repaired = int(result["problems"]), int(result["repaired"])
     parts = [f"{wording.counted(left_out, 'row')} skipped"] if left_out else []
     parts += [f"{wording.counted(repaired, 'row')} imported otherwise than written"] if repaired else []
-    with widgets.above_table("problems"):
-        st.markdown(f":orange[▲] {', '.join(parts)}", width="stretch")
-        saving.button(rows, f"{result['questions']}-import", "problems-csv")
     shown = rows.head(_SHOWN)
-    columns = {
-        "Row": st.column_config.NumberColumn(width=60, pinned=True),  # of others, each gets an equal share of the rest
-        "Reason": st.column_config.TextColumn(width="large"),
-        "File": st.column_config.TextColumn(width=150, pinned=True),
-    }
-    height = widgets.height_of(len(shown), 4, widgets.TWO_LINES)
-    widgets.table(shown, "problems", columns=columns, height=height, row_height=widgets.TWO_LINES)
+    table.draw(
+        shown,
+        "problems",
+        alt="Rows skipped or changed",
+        above=f":orange[▲] {', '.join(parts)}",
+        file=f"{result['questions']}-import",
+        saved=lambda: rows,
+        columns={
+            "Row": table.number(60, pinned=True),  # of others, each gets an equal share of the rest
+            "Reason": table.text("large"),
+            "File": table.text(150, pinned=True),
+        },
+        most=4,
+        lines=2,
+    )
     if len(shown) < len(rows):
         st.caption(f"The first {len(shown):,} of {len(rows):,} are shown; the download has all.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from ragviz.runs.judgements import Judgement
 from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain
 from ragviz.ui import address, cache, question_table, wording
-from ragviz.ui.cache import State
 from ragviz.ui.kit import filters, heading, notices, paging, table, tiles
 
 NAME = "RAGQuestEval"
@@ -69,29 +68,23 @@ def question_words(row: questeval.Row) -> str:
     return f"{head}{BLANK}{tail}"
 
 
-@st.cache_resource(show_spinner="Reading the RAGQuestEval questions", max_entries=8)
-def _rows(of: State, variant: questeval.Variant) -> pd.DataFrame:
-    """Return the rows of a run, what the answers miss most first; shared by all sessions, so never to be changed."""
-    run = cache.workspace().store.runs.get(of.ids[0])
-    evaluated = cache.evaluated(run).values()
-    return frame_of(questeval.rows_of_run(evaluated, cache.documents_of(run), (variant,)))
+@cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run, _: (run.corpus_id,))
+def _rows(run: Run, variant: questeval.Variant) -> pd.DataFrame:
+    """Return the rows of a run, what the answers miss most first."""
+    return frame_of(questeval.rows_of_run(cache.evaluated(run).values(), cache.documents_of(run), (variant,)))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _counts(of: State, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
-    """Return the counts by kind and by document, of all rows; shared by all sessions, so never to be changed."""
-    frame = _rows(of, variant)
+@cache.kept(32, also=lambda run, _: (run.corpus_id,))
+def _counts(run: Run, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
+    """Return the counts by kind and by document, of all rows."""
+    frame = _rows(run, variant)
     return {"kind": counts_by(frame, "kind"), "document": counts_by(frame, "documents")}
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def _variants(of: State) -> list[questeval.Variant]:
-    return variants_of(cache.evaluated(cache.workspace().store.runs.get(of.ids[0])).values())
-
-
-def variants_of(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[questeval.Variant]:
-    """Return the variants of which evaluated answers have rows."""
-    banks = [questeval.banks_of(evaluated) for evaluated in evaluated_answers]
+@cache.kept(64)
+def _variants(run: Run) -> list[questeval.Variant]:
+    """Return the variants of which the answers of a run have rows."""
+    banks = [questeval.banks_of(evaluated) for evaluated in cache.evaluated(run).values()]
     have = {name for by_variant in banks for name, (bank, _) in by_variant.items() if bank.items}
     return [name for name in questeval.VARIANTS if name in have]
 
@@ -129,7 +122,7 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
 def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     """Draw the tab: sentence, tiles, tables by kind and document, and the questions of the questions `shown_ids`."""
     judgement = cache.judgement(run)
-    variants = _variants(cache.state(run.id))
+    variants = _variants(run)
     if not variants:
         _nothing(run, judgement)
         return
@@ -137,8 +130,7 @@ def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     if len(variants) > 1:
         name = address.choose_one("Questions asked", {each: VARIANTS[each] for each in variants}, "bank")
         variant = next(each for each in variants if each == name)
-    of = cache.state(run.id, run.corpus_id)
-    frame, counts = _rows(of, variant), _counts(of, variant)
+    frame, counts = _rows(run, variant), _counts(run, variant)
     st.caption(WHAT_IT_IS[variant])
     st.markdown(plain(sentence(frame, counts["document"])))
     _tiles(frame, judgement, variant)
@@ -341,21 +333,6 @@ def table_of(frame: pd.DataFrame) -> pd.DataFrame:
             "Id": frame["id"],
         }
     )
-
-
-def _columns() -> dict[str, Any]:
-    text = st.column_config.TextColumn
-    return {
-        "Answerable by": text(width=98),
-        "RAGQuestEval question": text(width=225),
-        "Answer from the reference": text(width=162),
-        "Answer from the generated text": text(width=192),
-        "F1": st.column_config.NumberColumn(
-            format="%.2f", width=45, help="Token F1 of the two answers; empty unless both texts answer."
-        ),
-        "Question": text(width=210),
-        "Document": text(width=150),
-    }
 
 
 # One answer

@@ -19,7 +19,7 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, person
-from ragviz.ui.edits import Draft, discard, draft_of, put_in, targets_of
+from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
 from ragviz.ui.kit import heading, notices
 from ragviz.ui.marking import text_to_mark
 
@@ -114,13 +114,13 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
         [document] = store.documents.texts(corpus.id, [span.document_id])
         _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
     elif span.stale:
-        _offer(draft, _anywhere(cache.state(corpus.id), span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)
+        _offer(draft, _anywhere(corpus, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)
 
 
-@st.cache_data(max_entries=64, show_spinner="Searching the documents")
-def _anywhere(of: cache.State, text: str) -> list[authoring.Proposal]:
+@cache.kept(64, "Searching the documents")
+def _anywhere(corpus: Corpus, text: str) -> list[authoring.Proposal]:
     """Return where the text of a deleted document stands in the others, word for word."""
-    return authoring.proposals_anywhere(cache.workspace().store, of.ids[0], [text])[text]
+    return authoring.proposals_anywhere(cache.workspace().store, corpus.id, [text])[text]
 
 
 def _offer(

@@ -19,7 +19,6 @@ from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.text.former_documents import is_among
 from ragviz.text.markup import plain, without_middle
 from ragviz.ui import address, cache, wording
-from ragviz.ui.cache import State
 from ragviz.ui.kit import filters, heading, saving, table
 
 
@@ -106,12 +105,11 @@ def question_rows(run: Run, k: int) -> pd.DataFrame:
 
     A run that does not answer has only its ranked questions here. Shared by all sessions, so never to be changed.
     """
-    return _question_rows(cache.state(run.id, run.corpus_id), k, metric_of(run))
+    return _question_rows(run, k, metric_of(run))
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _question_rows(of: State, k: int, metric: str) -> pd.DataFrame:
-    run = cache.workspace().store.runs.get(of.ids[0])
+@cache.kept(32, also=lambda run, *_: (run.corpus_id,))
+def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     measured, questions, documents = cache.summary(run, k), cache.questions(run), cache.documents_of(run)
     scores = cache.scores(run, metric) if metric else {}
     ids = list(questions) if run.knows.answers else list(measured.question_ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import get_args
+from typing import Literal, get_args
 
 import pandas as pd
 import streamlit as st
@@ -21,13 +21,12 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
+    drafts,
     passages,
     person,
     split_tab,
-    unsaved,
     verification_button,
     versions_tab,
-    widgets,
     wording,
 )
 from ragviz.ui.kit import saving, table
@@ -89,7 +88,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
     place = _place(filtered_questions)
     on_page = filtered_questions[place - place % PAGE :][:PAGE]
-    with widgets.above_table("questions"):
+    with table.row_above("questions"):
         filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
         filters = [part for part in filters if part not in ("", "all")]
         words = f"{len(filtered_questions):,} of {wording.counted(len(questions), 'question')}"
@@ -99,7 +98,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         verification_button.show(question_set, questions)
         listed = partial(_rows_of, question_set, filtered_questions, names)
         saving.button(listed, question_set.name, "questions-shown")
-    editing = unsaved.being_edited(question_set)
+    editing = drafts.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")
         return
@@ -188,17 +187,16 @@ def is_stale(question: Question) -> bool:
     return gone or staleness.is_set_aside(question)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _reworded(of: cache.State, question_id: str) -> list[staleness.Reworded]:
+@cache.kept(64)
+def _reworded(question_set: QuestionSet, question_id: str) -> list[staleness.Reworded]:
     """Return the passages of a question that has been set aside, mended with other words."""
     store = cache.workspace().store
-    question_set = store.sets.get(of.ids[0])
     return staleness.reworded(store, question_set, authoring.question_of(store, question_set, question_id))
 
 
 def _both_wordings(question_set: QuestionSet, question: Question) -> None:
     """Draw the old and the new words of mended passages side by side."""
-    for each in _reworded(cache.state(question_set.id), question.id):
+    for each in _reworded(question_set, question.id):
         for column, (title, text) in zip(st.columns(2), (("It was", each.old), ("It is now", each.new)), strict=True):
             with column:
                 st.caption(title)
@@ -206,19 +204,20 @@ def _both_wordings(question_set: QuestionSet, question: Question) -> None:
 
 
 def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping[str, str]) -> None:
-    def opened() -> None:
-        address.put(question=table.selected(st.session_state["questions"], [q.id for q in on_page]))
-
     rows = _rows_of(question_set, on_page, names)
-    columns = {name: st.column_config.TextColumn(width=width) for name, width in WIDTHS.items()}
     short = all(table.fitting(text, WIDTHS["Question"], 2) == " ".join(text.split()) for text in rows["Question"])
-    lines, row = (2, widgets.TWO_LINES) if short else (4, widgets.FOUR_LINES)
+    lines: Literal[2, 4] = 2 if short else 4
     texts = {name: [table.fitting(text, WIDTHS[name], lines) for text in rows[name]] for name in LONG}
-    height = widgets.height_of(len(rows), 8 if short else 6, row)
-    widgets.table(
-        rows.assign(**texts), "questions", columns=columns, on_select=opened, height=height, row_height=row,
+    table.draw(
+        rows.assign(**texts),
+        "questions",
         alt="Questions",
-    )  # fmt: skip
+        columns={name: WIDTHS[name] for name in WIDTHS if name in rows},
+        among=[q.id for q in on_page],
+        opened=lambda question_id: address.put(question=question_id),
+        most=8 if short else 6,
+        lines=lines,
+    )
 
 
 def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], place: int) -> None:
@@ -248,7 +247,7 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
             _both_wordings(question_set, question)
         _buttons(question_set, question, version, following)
         with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            if edit := _last_edit(cache.state(question_set.id), question.id):
+            if edit := _last_edit(question_set, question.id):
                 st.caption(plain(f"{edit.action} · {edit.who or 'unnamed'} · {wording.when(edit.created)}"))
             versions_tab.undo_button(question_set, "undo-review", of="last edit")
         if question.evidence:
@@ -282,10 +281,10 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
             st.rerun()
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _last_edit(of: cache.State, question_id: str) -> SetVersion | None:
+@cache.kept(64)
+def _last_edit(question_set: QuestionSet, question_id: str) -> SetVersion | None:
     """Return who edited a question of a set last, and when."""
-    edits = cache.workspace().store.versions.of_question(of.ids[0], question_id)
+    edits = cache.workspace().store.versions.of_question(question_set.id, question_id)
     return edits[0][0] if edits else None
 
 
@@ -335,27 +334,27 @@ def _comments(question_set: QuestionSet, question: Question) -> None:
 def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question], names: Mapping[str, str]) -> None:
     """Draw questions, answers and statuses as a table to edit; nothing is written until *Save* is pressed."""
     columns = {
-        "Question": st.column_config.TextColumn(width=335, required=True),
-        "Answer": st.column_config.TextColumn(width=290),
+        "Question": table.text(335, required=True),
+        "Answer": table.text(290),
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
-    table = unsaved.table_of(question_set, filtered_questions, names)
-    rows = _rows_of(question_set, table.rows, names)
+    edited = drafts.table_of(question_set, filtered_questions)
+    drafts.show_refused(edited)
+    rows = _rows_of(question_set, edited.rows, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
     st.data_editor(
-        rows.map(lambda cell: markup.visible(cell)), key=table.key, hide_index=True, disabled=fixed,
-        column_config=columns, column_order=[*editable, *fixed], height=widgets.height_of(len(rows), 14),
+        rows.map(lambda cell: markup.visible(cell)), key=edited.key, hide_index=True, disabled=fixed,
+        column_config=columns, column_order=[*editable, *fixed], height=table.height(len(rows), 14),
     )  # fmt: skip
-    unsaved.keep()
-    changed = table.changed
+    drafts.keep()
+    changed = edited.changed
     with st.container(horizontal=True):
         if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-            unsaved.save(cache.workspace().store, table, person.name())
+            drafts.save(cache.workspace().store, edited, person.name())
             st.rerun()
         if changed and st.button("Discard changes", key="discard-edits"):
-            unsaved.discard(question_set)
+            drafts.discard_table(question_set)
             st.rerun()
         if not changed:
             versions_tab.undo_button(question_set, "undo-edits")
-    unsaved.show_refused(question_set)

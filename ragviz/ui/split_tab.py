@@ -17,8 +17,8 @@ from ragviz.core.run_info import Run
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import sets, splits
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, widgets, wording
-from ragviz.ui.kit import heading, notices
+from ragviz.ui import address, cache, wording
+from ragviz.ui.kit import heading, notices, table
 
 WHY = (
     "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
@@ -109,7 +109,7 @@ def _sizes(questions: Sequence[Question]) -> None:
     }
     names = ["Questions", *(KIND_TITLES[kind].capitalize() for kind in kinds), "Documents"]
     rows = pd.DataFrame({"Number of": names} | counts)
-    widgets.table(rows, "split-sizes", height="content", alt="Questions, documents and kinds of each side")
+    table.draw(rows, "split-sizes", alt="Questions, documents and kinds of each side")
     count = len(splits.on_both(questions))
     documents = wording.counted(count, "document") if count else "No document"
     st.caption(f"{documents} {'have' if count > 1 else 'has'} questions on both sides.")

@@ -15,8 +15,8 @@ from ragviz.questions.versions import Difference
 from ragviz.runs import measurements
 from ragviz.text.markup import highlighted, plain
 from ragviz.text.word_changes import differing
-from ragviz.ui import address, cache, person, widgets, wording
-from ragviz.ui.kit import heading, notices, saving
+from ragviz.ui import address, cache, person, wording
+from ragviz.ui.kit import heading, notices, table
 
 SHOWN = 10
 """Changed questions that are drawn with both texts; the table lists all that differ."""
@@ -24,10 +24,10 @@ _ALWAYS = ("question", "answer", "evidence", "status", "reason")
 """Fields that a drawn question shows whether they differ or not."""
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _versions(of: cache.State) -> list[SetVersion]:
+@cache.kept(8)
+def _versions(question_set: QuestionSet) -> list[SetVersion]:
     """Return all versions of a set, the newest first."""
-    return cache.workspace().store.versions.all(of.ids[0])
+    return cache.workspace().store.versions.all(question_set.id)
 
 
 def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
@@ -38,7 +38,7 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
     store = cache.workspace().store
     if not question_set.version:
         return
-    version = versions.undoable(_versions(cache.state(question_set.id)))
+    version = versions.undoable(_versions(question_set))
     if version is None:
         return
     said = f"Takes back version {version.number}: {version.action}, {wording.counted(version.questions, 'question')}."
@@ -56,7 +56,7 @@ def undo_button(question_set: QuestionSet, key: str, of: str = "") -> None:
 
 def show(question_set: QuestionSet) -> None:
     """Draw all versions of a set, the newest first, and what differs between two of them."""
-    listed = _versions(cache.state(question_set.id))
+    listed = _versions(question_set)
     if not listed:
         st.markdown("No edits yet. Each edit, import and generation makes a version, which can be compared and undone.")
         return
@@ -64,12 +64,9 @@ def show(question_set: QuestionSet) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"Version **{question_set.version}** · {wording.counted(len(listed), 'edit')}")
         undo_button(question_set, "undo-version")
+    columns = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
     rows = version_rows(listed, asked_by)
-    widths = {"What": 320, "Who": 130, "When": 150, "Asked by": 240}
-    columns = {name: st.column_config.Column(width=width) for name, width in widths.items()}
-    widgets.table(
-        rows, "versions", columns=columns, height=widgets.height_of(len(rows), 8), alt="Versions of the question set"
-    )
+    table.draw(rows, "versions", columns=columns, most=8, alt="Versions of the question set")
     _compare(question_set, asked_by)
 
 
@@ -120,30 +117,27 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
     if not found:
         st.caption("No question differs.")
         return
-    rows = difference_rows(found)
-    with widgets.above_table("version-differences"):
-        st.markdown(f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}")
-        saving.button(rows, f"{question_set.name}-{older}-{newer}", "version-differences-csv")
-    widgets.table(
-        rows, "version-differences", height=widgets.height_of(len(rows), 6), alt="Questions that differ",
-        columns={"Question": st.column_config.TextColumn(width="large")},
-    )  # fmt: skip
-    changed = [each for each in found if each.change.before is not None and each.change.after is not None]
-    for difference in changed[:SHOWN]:
-        _both(difference)
-    if len(changed) > SHOWN:
-        st.caption(f"The first {SHOWN} of {len(changed):,} changed questions are drawn; the table has them all.")
-
-
-def difference_rows(found: Sequence[Difference]) -> pd.DataFrame:
-    """Return the table of the questions that differ."""
-    return pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "Question": [each.question.text for each in found],
             "What": [", ".join(each.what) for each in found],
             "Id": [each.question.id for each in found],
         }
     )
+    table.draw(
+        rows,
+        "version-differences",
+        alt="Questions that differ",
+        above=f"{wording.counted(len(found), 'question')} differ{'s' if len(found) == 1 else ''}",
+        file=f"{question_set.name}-{older}-{newer}",
+        columns={"Question": table.text("large")},
+        most=6,
+    )
+    changed = [each for each in found if each.change.before is not None and each.change.after is not None]
+    for difference in changed[:SHOWN]:
+        _both(difference)
+    if len(changed) > SHOWN:
+        st.caption(f"The first {SHOWN} of {len(changed):,} changed questions are drawn; the table has them all.")
 
 
 def _confirm_restore(question_set: QuestionSet, number: int) -> None:

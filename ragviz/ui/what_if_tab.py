@@ -1,24 +1,31 @@
-"""The tab *What if* of a run: other choices read off its stored rankings, without running it again."""
+"""The tab *What if* of a run: other choices read off its stored rankings, risk and coverage, approximate search."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
+from ragviz.analysis import risk_coverage, what_if
+from ragviz.analysis.approximation import OUTCOMES, Losses
+from ragviz.analysis.risk_coverage import Confidence, Curve
 from ragviz.analysis.what_if import Choices, Effect, Reading
 from ragviz.core.configuration import RunConfig
+from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
-from ragviz.runs import measurements, what_if_of_run
+from ragviz.report import what_if_plots
+from ragviz.runs import measurements, searched_again, what_if_of_run
 from ragviz.runs.searched_again import Part
-from ragviz.runs.what_if_of_run import StoredRankings
+from ragviz.runs.what_if_of_run import Risk, StoredRankings
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, job_panel, presses, what_if_cache, what_if_views, wording
-from ragviz.ui.kit import heading, notices, tiles
+from ragviz.ui import address, cache, job_panel, presses, wording
+from ragviz.ui.kit import figure, heading, notices, table, tiles
 
 NAME = "What if"
 CONSTANTS = (0, 1, 2, 5, 10, 20, 40, 60, 80, 100, 200, 500, 1000)
@@ -34,6 +41,8 @@ EXPLAINED = {
     "mrr": "1 ÷ rank of the first gold chunk in the whole ranking: k and the budget do not change it.",
     "tokens": "Tokens of the chunks kept, a question on average.",
 }
+RISK = 10
+"""Per cent of wrong answers for which a threshold is chosen by default."""
 
 
 def draw(run: Run, k: int) -> None:
@@ -44,7 +53,7 @@ def draw(run: Run, k: int) -> None:
     if unranked := measurements.unranked_words(run):
         st.markdown(f"Nothing can be read off the rankings of this run. {unranked}")
         return
-    stored = what_if_cache.stored(run)
+    stored = _stored(run, _searched(run))
     if not stored.rankings.results:
         st.markdown(
             "None of the questions of this run has evidence: no ranking can be measured. Add evidence on the page "
@@ -55,10 +64,10 @@ def draw(run: Run, k: int) -> None:
             chosen = _choices(run, stored)
             k = chosen if st.query_params.get("if-k") else k
     with notices.errors_shown():
-        what_if_views.risk(run, k)
+        _risk(run, k)
     if stored.rankings.results:
         with notices.errors_shown():
-            what_if_views.exact(run, k, lambda: search_button(run, "exact", "Search exactly"))
+            _exact(run, k)
 
 
 # Other choices
@@ -70,15 +79,15 @@ def _choices(run: Run, stored: StoredRankings) -> int:
     with st.grid(4, min_column_width=190):
         k = _k_slider(run)
         constant = _constant_slider(run, stored)
-        read = what_if_cache.reading(run, constant)
+        read = _reading(run, _searched(run), constant)
         threshold = _threshold_slider(run, read)
         budget = _budget_slider(run, stored)
     choices = Choices(k, threshold, budget)
-    effects = what_if_cache.effects(run, choices, constant)
+    effects = _effects(run, _searched(run), choices, constant)
     with st.grid(5, min_column_width=130):
         for name, effect in effects.items():
             _tile(name, effect)
-    _below(run, stored, choices, constant)
+    _below(run, stored, read, choices, constant)
     return k
 
 
@@ -98,7 +107,7 @@ def _constant_slider(run: Run, stored: StoredRankings) -> int:
     """
     own = run.config.rrf_constant
     with st.container():
-        refused = what_if_cache.refusal(run, "components")
+        refused = _refusal(run, "components")
         if stored.candidates is None:
             if not refused:
                 st.caption("RRF constant: both rankings that are fused are needed.")
@@ -171,7 +180,7 @@ def _tile(name: str, effect: Effect) -> None:
     tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
 
 
-def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) -> None:
+def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, constant: int) -> None:
     own = what_if_of_run.own_choices(run)
     if stored.own.tokens is None:
         own = replace(own, budget=None)  # none can be tried
@@ -184,7 +193,7 @@ def _below(run: Run, stored: StoredRankings, choices: Choices, constant: int) ->
     comparable, about_scores = what_if_of_run.score_words(run)
     if not comparable:
         words.append(f"No threshold: {about_scores[0].lower()}{about_scores[1:]}")
-    if choices.budget is not None and (cut := what_if_cache.cut(run, choices, constant)):
+    if choices.budget is not None and (cut := what_if.shortened(read, choices)):
         words.append(
             f"The budget takes chunks away from {wording.counted(cut, 'question')}; one that is shortened to fit "
             "counts as not read."
@@ -246,3 +255,128 @@ def search_button(run: Run, part: Part, label: str) -> None:
     ):
         job_panel.submit(f"search-{part}", run_verbs.search_again(cache.workspace(), run, part))
         st.rerun()
+
+
+# Risk against coverage, approximate against exact search
+
+
+def _risk(run: Run, k: int) -> None:
+    """Draw wrong answers against the share answered, and the threshold for a chosen risk."""
+    heading.section("Answer only above a score: wrong answers against refusals")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        with st.container(width=430):
+            by = cast(Confidence, address.choose_one("Confidence", risk_coverage.TITLES, "confidence"))
+        with st.container(width=280):
+            bound = address.bound("risk", RISK, address.number_within(0, 100), "0 to 100 per cent")
+            most = st.slider("Wrong among the answered, at most", 0, 100, format="%d %%", **bound) / 100
+    found, curve, reason = _cases(run, k, by)
+    if curve is None:
+        st.markdown(plain(reason))
+        return
+    picked = what_if_of_run.chosen(found, most, seed=run.config.seed)
+    drawn = what_if_plots.risk_coverage(
+        curve.thresholds, curve.coverage, curve.risk, curve.low, curve.high, chosen=picked.threshold
+    )
+    left, right = st.columns([1.35, 1], gap="medium")
+    with left:
+        figure.draw(drawn, f"risk-{run.id}-{by}")
+    with right:
+        st.markdown(plain(what_if_of_run.chosen_words(picked, curve)))
+        at = f" Wrong: evidence not all among the first {k}." if not found.judged else ""
+        st.caption(plain(f"{what_if_of_run.curve_words(found, curve)}{at}"))
+        comparable, words = what_if_of_run.score_words(run)
+        if not comparable or run.config.retriever == "bm25":
+            st.caption(plain(words.partition(":")[0] + ": as a confidence they tell little; see the AURC."))
+        st.caption(plain(found.scope))
+
+
+def _exact(run: Run, k: int) -> None:
+    """Draw what the embedder misses and what the approximate search of the index does."""
+    heading.section("Exact against approximate search")
+    if refused := _refusal(run, "exact"):
+        st.markdown(plain(refused))
+        return
+    compared = _losses(run, _searched(run), k)
+    if compared is None:
+        st.markdown(
+            "This index finds the nearest chunks approximately (HNSW). Exact search over the same chunks tells what "
+            "the embedder misses from what the index does."
+        )
+        search_button(run, "exact", "Search exactly")
+        return
+    losses, ids = compared
+    st.markdown(plain(what_if_of_run.losses_words(losses)))
+    questions, names = cache.questions(run), np.array(ids, dtype=object)
+    differing = [
+        (question_id, OUTCOMES[outcome])
+        for outcome in ("exact", "approximate")
+        for question_id in names[losses.found[outcome]].tolist()
+    ]
+    if not differing:
+        return
+    rows = pd.DataFrame(
+        {"Question": [questions[i].text for i, _ in differing], "Outcome": [outcome for _, outcome in differing]}
+    )
+
+    def opened(pair: tuple[str, str]) -> None:
+        st.session_state["open-question"] = pair[0]
+
+    table.draw(
+        rows, "exact", alt="Where the searches differ", among=differing, turn=f"{run.id}-{k}", opened=opened, most=8
+    )
+
+
+# What is read and computed
+
+
+def _behind(run: Run, *_: object) -> list[str]:
+    """Return the ids of the index and of the other runs, whose rankings may be those that a run fuses."""
+    return [run.corpus_id, run.config.index, *cache.others(run)]
+
+
+def _searched(run: Run) -> frozenset[str]:
+    """Return the keys of the parts that were searched for and kept."""
+    return frozenset(cache.workspace().store.cache("replay").held(list(_keys(run).values())))
+
+
+@cache.kept(32, also=_behind)
+def _keys(run: Run) -> dict[Part, str]:
+    asked = [question for question in cache.questions(run).values() if question.evidence]
+    return searched_again.keys(cache.workspace(), run, asked)
+
+
+@cache.kept(8, "Reading the rankings", also=_behind)
+def _stored(run: Run, searched: frozenset[str]) -> StoredRankings:
+    return what_if_of_run.stored_of(cache.workspace(), run, _pairs(run))
+
+
+@cache.kept(16, also=_behind)
+def _reading(run: Run, searched: frozenset[str], constant: int) -> Reading:
+    return what_if_of_run.reading_at(_stored(run, searched), constant)
+
+
+@cache.kept(256, also=_behind)
+def _effects(run: Run, searched: frozenset[str], choices: Choices, constant: int) -> dict[str, Effect]:
+    return what_if_of_run.effects(_stored(run, searched), choices, constant, _reading(run, searched, constant))
+
+
+@cache.kept(16, "Measuring risk against coverage", also=lambda run, *_: (run.config.questions,))
+def _cases(run: Run, k: int, by: Confidence) -> tuple[Risk, Curve | None, str]:
+    """Return the questions as the risk–coverage curve counts them, and the curve; None with the reason."""
+    found = what_if_of_run.risk_of(cache.workspace(), _stored(run, _searched(run)), cache.judgement(run), k, by)
+    try:
+        return found, risk_coverage.curve(found.cases, seed=run.config.seed), ""
+    except UsageError as error:
+        return found, None, str(error)
+
+
+@cache.kept(16, also=_behind)
+def _losses(run: Run, searched: frozenset[str], k: int) -> tuple[Losses, tuple[str, ...]] | None:
+    """Return what the approximate search misses, None when exact search was not made yet."""
+    return what_if_of_run.losses(cache.workspace(), _stored(run, searched), k)
+
+
+@cache.kept(32, also=_behind)
+def _refusal(run: Run, part: Part) -> str:
+    """Say why a part cannot be searched for again; "" when it can."""
+    return searched_again.refusal(cache.workspace(), run, part)

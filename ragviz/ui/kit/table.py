@@ -95,7 +95,7 @@ def draw(
     state = f"{key}-{turn}" if turn else key
     config = {name: {"width": each} if isinstance(each, int) else each for name, each in (columns or {}).items()}
     options: dict[str, Any] = {"hide_index": True, "column_config": config, "alt": alt, "key": state}
-    options |= {"height": _height(len(rows), most, lines), "placeholder": empty}
+    options |= {"height": height(len(rows), most, lines), "placeholder": empty}
     options |= {"row_height": None if lines == 1 else HEIGHTS[lines]}
     if opened is not None:
 
@@ -146,10 +146,10 @@ def fitting(words: str, width: int, lines: int) -> str:
     return shortened(words, int(lines * (width - _PADDING) / (_LETTER * (1 + wide))))
 
 
-def _height(count: int, most: int | None, lines: int) -> int | Literal["content"]:
+def height(count: int, most: int | None, lines: int = 1) -> int | Literal["content"]:
     """Return the height of a table that shows `most` rows at once, and none that is empty.
 
-    >>> _height(3, 12, 1), _height(40, 12, 1), _height(40, None, 1)
+    >>> height(3, 12, 1), height(40, 12, 1), height(40, None, 1)
     ('content', 455, 'content')
     """
     return "content" if most is None or count <= most else HEIGHTS[1] + HEIGHTS[lines] * most

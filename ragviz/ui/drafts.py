@@ -1,0 +1,287 @@
+"""What is typed and not saved: drafts of questions, edits in the table of questions, both kept in the session.
+
+A draft whose question, set or corpus somebody else deleted is shown, to be copied or downloaded; it is never saved
+anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from ragviz.core.digests import digest, new_id
+from ragviz.core.document import Corpus
+from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.question_set import Edit, QuestionSet
+from ragviz.core.span import Evidence, Span
+from ragviz.questions import authoring, interchange
+from ragviz.store.codecs import version_of
+from ragviz.store.store import Store
+from ragviz.text.markup import plain
+from ragviz.ui import wording
+from ragviz.ui.kit import table
+
+_DRAFTS = "drafts"  # session state: `Draft` by the set and question it is of
+_TABLES = "edited-tables"  # session state: `Edited` by the id of its set
+_COLUMNS = {"Question": "text", "Answer": "answer", "Status": "status", "Reason": "reason"}
+_FIELDS = ("text", "answer", "unanswerable", "type", "style")  # of a draft: what a widget holds
+_NEW = Question("", "", "", (), "hand", "accepted")
+
+
+def keep() -> None:
+    """Copy what is typed out of the widgets, which lose it when another tab or page is opened.
+
+    To be called before the page is drawn, which may find that its subject was deleted, and draw something else.
+    """
+    for edited in _tables().values():
+        if edited.key in st.session_state:
+            edited.typed = {question_id: dict(values) for question_id, values in edited.before.items()}
+            rows: dict[int, dict[str, Any]] = st.session_state.get(edited.key, {}).get("edited_rows", {})
+            for row, values in rows.items():
+                edited.typed.setdefault(edited.questions[int(row)].id, {}).update(values)
+    for name, draft in _drafts().items():
+        for each in _FIELDS:
+            setattr(draft, each, st.session_state.get(f"{name}/{each}", getattr(draft, each)))
+
+
+def is_any() -> bool:
+    """Return whether this session holds what is not saved: a reload of the page would lose it."""
+    return any(edited.typed for edited in _tables().values()) or any(draft.changed for draft in _drafts().values())
+
+
+# Drafts
+
+
+@dataclass(slots=True)
+class Draft:
+    """A question as it is being written; `question` is the stored one that is edited, None for a new one.
+
+    `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at; `current` the stored
+    question when saving was refused, None if it was deleted. `corpus` and `question_set` are what it is written for
+    (the set None where there is none yet), `set_name` the name of the set that the screen shows; `names` are the
+    documents' names by id.
+    """
+
+    text: str = ""
+    answer: str = ""
+    unanswerable: bool = False
+    type: QuestionType = ""
+    style: QuestionStyle = ""
+    groups: list[list[Span]] = field(default_factory=list)
+    version: str = ""
+    focus: Span | None = None
+    refused: bool = False
+    current: Question | None = None
+    question: Question | None = None
+    corpus: Corpus | None = None
+    question_set: QuestionSet | None = None
+    set_name: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence as a question's field."""
+        return tuple(tuple(group) for group in self.groups if group)
+
+    @property
+    def changed(self) -> bool:
+        """Whether it holds anything that is not saved."""
+        return self.written() != (self.question or _NEW)
+
+    def written(self) -> Question:
+        """Return the question as it is typed so far."""
+        typed = {each: getattr(self, each) for each in _FIELDS}
+        return replace(self.question or _NEW, evidence=self.evidence, **typed)
+
+
+def draft_of(name: str, question: Question | None) -> Draft:
+    """Return the draft of this name; a new one begins with the question's content."""
+    drafts = _drafts()
+    if name not in drafts and question is not None:
+        typed = {each: getattr(question, each) for each in _FIELDS}
+        groups = [list(group) for group in question.evidence]
+        drafts[name] = Draft(**typed, groups=groups, version=version_of(question), question=question)
+    return drafts.setdefault(name, Draft())
+
+
+def _drafts() -> dict[str, Draft]:
+    drafts: dict[str, Draft] = st.session_state.setdefault(_DRAFTS, {})
+    return drafts
+
+
+def discard(name: str) -> None:
+    """Remove a draft, and the values of its fields."""
+    _drafts().pop(name, None)
+    for key in [key for key in st.session_state if str(key).startswith(f"{name}/")]:
+        del st.session_state[key]
+
+
+def put_in(draft: Draft, span: Span, target: str) -> None:
+    """Add a span as evidence: as a further passage ("new"), as an alternative ("or 1"), or replacing one ("for 1.2").
+
+    A span that the group already has is not added again.
+    """
+    draft.focus = span
+    kind, _, place = target.partition(" ")
+    if kind == "for":
+        group, member = (int(number) - 1 for number in place.split("."))
+        draft.groups[group][member] = span
+    elif kind == "or":
+        group = int(place) - 1
+        if span not in draft.groups[group]:
+            draft.groups[group].append(span)
+    elif [span] not in draft.groups:
+        draft.groups.append([span])
+
+
+def targets_of(draft: Draft) -> dict[str, str]:
+    """Return what a marked span can be used for → its label; replacements of stale spans come first."""
+    labels = {
+        f"for {g}.{m}": f"Replacement for {f'passage {g}' if len(group) == 1 else f'{g}, alternative {m}'}"
+        for g, group in enumerate(draft.groups, start=1)
+        for m, span in enumerate(group, start=1)
+        if span.stale
+    }
+    labels["new"] = "Additional passage" if draft.groups else "Passage"
+    return labels | {f"or {g}": f"Alternative to passage {g}" for g in range(1, len(draft.groups) + 1)}
+
+
+def show_orphaned(store: Store) -> None:
+    """Show the changed drafts whose question, set or corpus somebody else deleted meanwhile, until they are dismissed.
+
+    A new question belongs to its corpus only: it is saved into the set that is chosen.
+    """
+    for name, draft in list(_drafts().items()):
+        if draft.changed and (deleted := _deleted(store, draft)):
+            with st.container(border=True):
+                st.warning(plain(
+                    f"{deleted} was deleted by somebody else meanwhile. Your unsaved changes are kept here until you "
+                    "dismiss them: copy them, or download them and import them into a set."
+                ))  # fmt: skip
+                written = draft.written()
+                cells = {title: [getattr(written, column)] for title, column in _COLUMNS.items()}
+                table.draw(pd.DataFrame(cells | {"Id": [written.id]}), f"left-{name}", alt="Unsaved changes")
+                data = interchange.write_questions([written], draft.names, "csv")
+                with st.container(horizontal=True):
+                    st.download_button("Download", data, "unsaved-questions.csv", "text/csv", key=f"take-{name}")
+                    if st.button("Dismiss", key=f"dismiss-{name}"):
+                        discard(name)
+                        st.rerun()
+
+
+def _deleted(store: Store, draft: Draft) -> str:
+    """Return which of corpus, set and question of a draft was deleted, in words; "" when all exist."""
+    corpus, question_set, question = draft.corpus, draft.question_set, draft.question
+    if corpus is not None and store.ids_of([("corpus", corpus.id)]) != [corpus.id]:
+        return f"The corpus “{corpus.name}”"
+    if question is None or question_set is None:
+        return ""
+    if store.ids_of([("questions", question_set.id)]) != [question_set.id]:
+        return f"The question set “{question_set.name}”"
+    return "" if any(q.id == question.id for q in store.questions.all(question_set.id)) else "The question"
+
+
+# Edits in the table
+
+
+@dataclass(slots=True)
+class Edited:
+    """The table of a set as it is being edited.
+
+    `questions` are its rows, `key` its widget; `typed` are the edits, by question id and column, of which `before` were
+    made in an earlier widget and are in the rows already. `refused` of them somebody else overtook.
+    """
+
+    question_set: QuestionSet
+    questions: Sequence[Question]
+    key: str = ""
+    before: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    typed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    refused: int = 0
+
+    @property
+    def rows(self) -> list[Question]:
+        """The questions as they were passed to the widget."""
+        return [_with(question, self.before.get(question.id, {})) for question in self.questions]
+
+    @property
+    def changed(self) -> list[tuple[Question, Question]]:
+        """The edited questions: each as it was shown, and as it was typed."""
+        return [(q, _with(q, self.typed[q.id])) for q in self.questions if q.id in self.typed]
+
+
+def _with(question: Question, values: Mapping[str, Any]) -> Question:
+    """Return `question` with the values typed into its row."""
+    changed: dict[str, Any] = {_COLUMNS[name]: value or "" for name, value in values.items() if name in _COLUMNS}
+    return authoring.as_verified(question, replace(question, **changed))
+
+
+def _tables() -> dict[str, Edited]:
+    tables: dict[str, Edited] = st.session_state.setdefault(_TABLES, {})
+    return tables
+
+
+def being_edited(question_set: QuestionSet) -> Edited | None:
+    """Return the table of this set while it has unsaved edits, else None."""
+    edited = _tables().get(question_set.id)
+    return edited if edited is not None and edited.typed else None
+
+
+def table_of(question_set: QuestionSet, questions_now: Sequence[Question]) -> Edited:
+    """Return the table to show of a set, whose filtered questions are `questions_now`.
+
+    With unsaved edits the rows stay, whatever the filter. Leaving the page ends the widget: its edits are put into the
+    rows of the next one.
+    """
+    edited = being_edited(question_set)
+    if edited is not None and edited.key in st.session_state:
+        if edited.questions != questions_now:
+            st.caption(
+                ":orange[▲] The filter or the set was changed meanwhile. The table stays as it was when you began to "
+                "edit, until you save or discard your changes."
+            )
+        return edited
+    current = _tables().get(question_set.id)
+    if edited is None and current is not None and current.questions == questions_now:
+        return current
+    fresh = Edited(question_set, list(questions_now)) if edited is None else replace(edited, before=edited.typed)
+    turn = st.session_state["table-turn"] = st.session_state.get("table-turn", 0) + 1
+    fresh.key = f"editor-{turn}-{digest(*map(version_of, fresh.questions))}"
+    fresh.typed = {question_id: dict(values) for question_id, values in fresh.before.items()}
+    _tables()[question_set.id] = fresh
+    return fresh
+
+
+def discard_table(question_set: QuestionSet) -> None:
+    """Remove the table of a set with its edits."""
+    _tables().pop(question_set.id, None)
+
+
+def save(store: Store, edited: Edited, author: str = "") -> None:
+    """Save the edits of a table as one version of its set; those that somebody else overtook stay unsaved.
+
+    Raises:
+        RagvizError: the store cannot be written; the edits stay.
+
+    """
+    overtaken, edit = [], Edit(author, "edited in the table", f"table:{new_id()}")
+    for before, after in edited.changed:
+        try:
+            authoring.save(store, edited.question_set, after, version_of(before), edit)
+        except authoring.Conflict as conflict:
+            overtaken += [conflict.current] if conflict.current else []
+    discard_table(edited.question_set)
+    if overtaken:
+        typed = {question.id: edited.typed[question.id] for question in overtaken}
+        _tables()[edited.question_set.id] = Edited(edited.question_set, overtaken, typed=typed, refused=len(overtaken))
+
+
+def show_refused(edited: Edited) -> None:
+    """Say that edits were not saved, because somebody else changed their questions meanwhile."""
+    if edited.refused:
+        count = wording.counted(edited.refused, "question")
+        st.warning(f"{count} changed by somebody else meanwhile: not saved. Saved again, your version replaces theirs.")
