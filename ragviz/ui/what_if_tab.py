@@ -347,7 +347,9 @@ def _keys(run: Run) -> dict[Part, str]:
 
 @cache.kept(8, "Reading the rankings", also=_behind)
 def _stored(run: Run, searched: frozenset[str]) -> StoredRankings:
-    return what_if_of_run.stored_of(cache.workspace(), run, _pairs(run))
+    results = cache.retrieved(run)
+    pairs = [(each, results[each.id]) for each in cache.questions(run).values() if each.id in results]
+    return what_if_of_run.stored_of(cache.workspace(), run, pairs)
 
 
 @cache.kept(16, also=_behind)
