@@ -17,7 +17,6 @@ from ragviz.ui import (
     address,
     asked_tab,
     cache,
-    drafts,
     evidence_finder,
     frame,
     generation_tab,
@@ -26,6 +25,7 @@ from ragviz.ui import (
     question_editor,
     review_tab,
     split_tab,
+    unsaved,
     versions_tab,
     wording,
 )
@@ -36,7 +36,7 @@ BANKS = f"""The public format: `{banks.SHAPE}`
 The id is a question's id. The lists have equal lengths: key information, the question about it, and its answer from
 the reference ("无法推断" where the reference does not answer it). Runs judged afterwards use these questions."""
 
-drafts.keep()
+unsaved.keep()
 workspace = frame.begin()
 store = workspace.store
 
@@ -172,7 +172,7 @@ def question_to_edit(set_id: str, questions: Sequence[Question]) -> Question | N
 
 
 if frame.current_corpus() is None:
-    drafts.show_orphaned(store)
+    unsaved.show_orphaned(store)
 corpus = frame.need_corpus()
 sets = store.sets.all(corpus.id)
 names = {d.id: d.name for d in store.documents.all(corpus.id) if d.status == "ok"}
@@ -185,7 +185,7 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
         next_step(question_set)
 if not sets:
     address.chosen("set", [], noun="question set")
-drafts.show_orphaned(store)
+unsaved.show_orphaned(store)
 import_tab.outcome(corpus)
 banks_outcome()
 generation_tab.newest(corpus.id)

@@ -12,7 +12,7 @@ from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.store.opening import open_store
 from ragviz.store.store import Store
-from ragviz.ui.drafts import Draft, put_in, targets_of
+from ragviz.ui.unsaved import Draft, put_in, targets_of
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
     PATIENCE,
     Server,

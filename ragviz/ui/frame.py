@@ -14,7 +14,7 @@ from ragviz.core.document import Corpus
 from ragviz.core.errors import RagvizError
 from ragviz.core.installation import dashboard_folder
 from ragviz.text.markup import STYLE, plain, without_middle
-from ragviz.ui import address, cache, drafts, job_panel, presentation
+from ragviz.ui import address, cache, job_panel, presentation, unsaved
 from ragviz.ui.address import FRAMED, REMEMBERED, WARN_AGAIN, WARNED
 from ragviz.ui.kit import heading, notices
 from ragviz.workspace import Workspace
@@ -76,7 +76,7 @@ def begin() -> Workspace:
         _register()
         st.rerun()
     st.html(STYLE + _FRAME_STYLE)
-    asks = "event => event.preventDefault()" if drafts.is_any() else "null"
+    asks = "event => event.preventDefault()" if unsaved.is_any() else "null"
     st.html(f"<script>{_ONE_ENTRY}window.onbeforeunload = {asks};</script>", unsafe_allow_javascript=True)
     try:
         sidebar(cache.workspace().store.corpora.all())

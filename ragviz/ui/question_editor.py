@@ -19,9 +19,9 @@ from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain, shortened
 from ragviz.ui import address, cache, person
-from ragviz.ui.drafts import Draft, discard, draft_of, put_in, targets_of
 from ragviz.ui.kit import heading, notices
 from ragviz.ui.marking import text_to_mark
+from ragviz.ui.unsaved import Draft, discard, draft_of, put_in, targets_of
 
 PART = 12_000
 """Characters of a document that are shown at once."""

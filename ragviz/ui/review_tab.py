@@ -21,10 +21,10 @@ from ragviz.text.markup import plain
 from ragviz.ui import (
     address,
     cache,
-    drafts,
     passages,
     person,
     split_tab,
+    unsaved,
     verification_button,
     versions_tab,
     wording,
@@ -98,7 +98,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         verification_button.show(question_set, questions)
         listed = partial(_rows_of, question_set, filtered_questions, names)
         saving.button(listed, question_set.name, "questions-shown")
-    editing = drafts.being_edited(question_set)
+    editing = unsaved.being_edited(question_set)
     if not filtered_questions and not (in_table and editing):
         st.caption("No questions match the filter.")
         return
@@ -338,8 +338,8 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
         "Answer": table.text(290),
         "Status": st.column_config.SelectboxColumn(options=STATUSES, required=True),
     }
-    edited = drafts.table_of(question_set, filtered_questions)
-    drafts.show_refused(edited)
+    edited = unsaved.table_of(question_set, filtered_questions)
+    unsaved.show_refused(edited)
     rows = _rows_of(question_set, edited.rows, names)
     editable = ["Question", "Answer", "Status", "Reason"]
     fixed = [name for name in rows.columns if name not in editable]
@@ -347,14 +347,14 @@ def _edit_table(question_set: QuestionSet, filtered_questions: Sequence[Question
         rows.map(lambda cell: markup.visible(cell)), key=edited.key, hide_index=True, disabled=fixed,
         column_config=columns, column_order=[*editable, *fixed], height=table.height(len(rows), 14),
     )  # fmt: skip
-    drafts.keep()
+    unsaved.keep()
     changed = edited.changed
     with st.container(horizontal=True):
         if st.button(f"Save {wording.counted(len(changed), 'change')}", type="primary", disabled=not changed):
-            drafts.save(cache.workspace().store, edited, person.name())
+            unsaved.save(cache.workspace().store, edited, person.name())
             st.rerun()
         if changed and st.button("Discard changes", key="discard-edits"):
-            drafts.discard_table(question_set)
+            unsaved.discard_table(question_set)
             st.rerun()
         if not changed:
             versions_tab.undo_button(question_set, "undo-edits")
