@@ -51,6 +51,10 @@ def test_a_mark_is_the_characters_without_the_blanks_around(text, words):
         ("覆盖率70%,必须", "语句覆盖率７０％，必须达到", "覆盖率７０％，必须"),
         ("他说'好'", "他说『好』。", "他说『好』"),
         ("a 🛠️ pump's", "🚰 a 🛠️ pump’s end", "a 🛠️ pump’s"),
+        ("Das Büro öffnet", "X: Das Bu\u0308ro o\u0308ffnet.", "Das Bu\u0308ro o\u0308ffnet"),
+        ("final office", "The \ufb01nal of\u00ad\ufb01ce.", "\ufb01nal of\u00ad\ufb01ce"),
+        ("THE FEE OF 3000 € FOR 5 KM", "the fee of 3\u202f000€ for 5km is due", "the fee of 3\u202f000€ for 5km"),
+        ("한국어 12", "\u1112\u1161\u11ab국어 \u0661\u0662", "\u1112\u1161\u11ab국어 \u0661\u0662"),
     ],
 )
 def test_a_quote_is_found_whatever_its_marks_look_like(quote, text, found):

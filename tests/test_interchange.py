@@ -149,7 +149,7 @@ def test_an_explicit_mark_is_kept_in_every_format(mark):
         ({"question": " "}, "has no question"),
         ({"document": "desk", "quote": "Maps are"}, "occurs 2 times in 'rules/desk.md' (at 59, 73)"),
         ({"document": "desk", "quote": "maps for 22 days"}, "is not in 'rules/desk.md'"),
-        ({"document": "desk", "quote": "Maps for 21 days"}, "is not in 'rules/desk.md'"),
+        ({"document": "desk", "quote": "Maps for 22 days"}, "is not in 'rules/desk.md'"),
         ({"document": "desk", "start": 5, "end": 500}, "names 5 to 500: 'rules/desk.md' has characters 0 to 89"),
         ({"document": "desk", "start": 9, "end": 9}, "names 9 to 9"),
         ({"document": "desk", "start": -3, "end": 9}, "names -3 to 9"),

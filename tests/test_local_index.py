@@ -162,6 +162,23 @@ def bm25_by_the_formula(texts: dict[str, str], query: str) -> dict[str, float]:
     return scores
 
 
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It costs 3\u00a0000\u202f€, not 1,250.50 or 3 000 €", "it costs 3000 not 1250 50 or 3000"),
+        ("5km, 2½ m², 2024-05-01, A4B7C", "5 km 2 1 2 m2 2024 05 01 a4b7c"),
+        ("columns 100 200 300", "columns 100 200 300"),
+        ("Bu\u0308ro STRASSE Straße", "büro strasse strasse"),
+        ("so\u00adft\u200bly \ufb01nal donʼt", "softly final don t"),
+        ("\u0663\u0664 كتاب", "34 كتاب"),
+        ("航程５km", "航 程 航程 5 km"),
+    ],
+)
+def test_words_that_are_written_differently_are_the_same(text, words):
+    assert terms(text) == words.split()
+
+
 def kept_length(length: int) -> int:
     """A text's number of terms as Lucene and Tantivy keep it in a byte: what is above 24 has four bits that count."""
     above = max(length - 24, 0)

@@ -48,6 +48,7 @@ def found(answer, text="?", language="en"):
         ("  ada  QUILL. ", "Ada Quill"),  # blanks, case, the full stop of a sentence
         ("repaired in June 2022", "repaired in June\n2022"),  # over a line's end
         ("cost $1,250", "cost $1,250"),
+        ("repaired in June 2022 and\u00a0cost $1\u202f250", "repaired in June\n2022 and cost $1,250"),
         ("北阀门于2021年更换", "北阀门于２０２１年更换"),  # width
         ("负责人是王芳。", "负责人是王芳"),
     ],

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import tantivy
 
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files and of `terms`; files of another version need a rebuild."""
 
 BM25_HEAP = 64 * 2**20

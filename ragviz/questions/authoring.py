@@ -24,6 +24,7 @@ from ragviz.questions.formats.located import located
 from ragviz.store.store import Store
 from ragviz.text import language, quotes, segmentation
 from ragviz.text.markup import shortened
+from ragviz.text.normal_form import normal_form
 from ragviz.text.words import tokens
 
 NEAR = 0.5
@@ -175,7 +176,7 @@ def _near(document: Document, text: str) -> Iterator[Proposal]:
     """Yield the best of each group of overlapping runs that are similar enough."""
     lang = language.detect(text)
     lang = document.language if lang == "und" else lang
-    text_words = Counter(tokens(text, lang))
+    text_words = Counter(tokens(normal_form(text), lang))
     runs = [(alike, start, end) for alike, start, end in _runs(document.text, text_words, lang) if alike >= NEAR]
     best: tuple[float, int, int] | None = None
     for run in runs:
@@ -193,7 +194,7 @@ def _runs(text: str, target_words: Counter[str], lang: str) -> Iterator[tuple[fl
     run: deque[tuple[int, int, Counter[str]]] = deque()
     run_words, size, goal = Counter[str](), 0, target_words.total()
     for start, end in segmentation.sentences(text, lang):
-        words = Counter(tokens(text[start:end], lang))
+        words = Counter(tokens(normal_form(text[start:end]), lang))
         run.append((start, end, words))
         run_words.update(words)
         size += words.total()

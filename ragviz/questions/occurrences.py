@@ -7,6 +7,7 @@ count. Each document is read once into an inverted index, after which a question
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,11 @@ from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Span
 from ragviz.questions import authoring
-from ragviz.questions.units import UNIT, folded, length, units
+from ragviz.questions.units import length, units
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text import segmentation
+from ragviz.text.normal_form import folded
 from ragviz.workspace import Workspace
 
 NEAR = 0.6
@@ -39,7 +41,6 @@ _LONGEST = 500  # characters of a sentence
 _BEST = 12  # sentences that are compared with an answer
 _ORDERED = 200  # exact places that are ordered by the question's words
 _AROUND = " \t\r\n.。!！?？,，;；:：\"'“”‘’()（）[]"
-_QUOTES = str.maketrans("“”‘’", "\"\"''")
 _DECLINED = "declined evidence"
 _BETWEEN = 0  # the unit that ends every document
 
@@ -84,23 +85,23 @@ class Texts:
     """Documents as an inverted index of their units: `find` looks up where an answer stands."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        """Read every document once; memory is some 30 bytes a word."""
+        """Read every document once; memory is some 40 bytes a word."""
         self._documents: list[Document] = []
         self._kept: dict[int, Counter[str]] = {}
         self._numbers: dict[str, int] = {}
-        numbers, starts, sentences, bounds = [_EMPTY], [_EMPTY], [_EMPTY], [np.zeros((0, 2), dtype=np.int64)]
+        numbers, places, sentences, bounds = [_EMPTY], [_PAIRS], [_EMPTY], [_PAIRS]
         self._first_unit, self._first_sentence = [0], [0]
         for document in documents:
-            own, own_starts, own_bounds = self._read(document)
+            own, own_places, own_bounds = self._read(document)
             self._documents.append(document)
             numbers.append(own)
-            starts.append(own_starts)
-            inside = np.searchsorted(own_bounds[:, 0], own_starts, side="right") - 1
+            places.append(own_places)
+            inside = np.searchsorted(own_bounds[:, 0], own_places[:, 0], side="right") - 1
             sentences.append(np.maximum(inside, 0) + self._first_sentence[-1])
             bounds.append(own_bounds)
             self._first_unit.append(self._first_unit[-1] + len(own))
             self._first_sentence.append(self._first_sentence[-1] + len(own_bounds))
-        self._units, self._starts = np.concatenate(numbers), np.concatenate(starts)
+        self._units, self._places = np.concatenate(numbers), np.concatenate(places)
         self._sentence, self._bounds = np.concatenate(sentences), np.concatenate(bounds)
         self._postings = np.argsort(self._units, kind="stable")
         counts = np.bincount(self._units, minlength=len(self._numbers) + 1)
@@ -109,12 +110,14 @@ class Texts:
 
     def _read(self, document: Document) -> tuple[Ints, Ints, Ints]:
         """Return the numbers and offsets of a document's units, with one that ends it, and its sentences' offsets."""
-        numbers, starts = [], []
-        for unit, start, _ in units(document.text):
+        numbers, places = array("q"), array("q")
+        for unit, start, end in units(document.text):
             numbers.append(self._numbers.setdefault(unit, len(self._numbers) + 1))
-            starts.append(start)
+            places.extend((start, end))
+        numbers.append(_BETWEEN)
+        places.extend((len(document.text), len(document.text)))
         bounds = [*_sentences(document)] or [(0, len(document.text))]
-        own = [np.array([*numbers, _BETWEEN]), np.array([*starts, len(document.text)]), np.array(bounds)]
+        own = [np.array(numbers), np.array(places).reshape(-1, 2), np.array(bounds)]
         return own[0].astype(np.int64), own[1].astype(np.int64), own[2].astype(np.int64)
 
     def find(self, question: Question) -> Proposal:
@@ -158,18 +161,13 @@ class Texts:
     def _place(self, question: Question, first: int, last: int) -> Place:
         """Return a run of the answer's units as a place: near when only signs between them differ."""
         document, answer = self._documents[self._document(first)], question.answer.strip(_AROUND)
-        start, end = int(self._starts[first]), self._end_of(document, last)
+        start, end = int(self._places[first][0]), int(self._places[last][1])
         own = [*units(answer)]
         before, after = own[0][1], len(answer) - own[-1][2]  # signs around the answer's first and last unit
         whole = max(start - before, 0), end + after
         is_exact = _bare(document.text[slice(*whole)]) == _bare(answer)
         span = authoring.marked(document, *(whole if is_exact else (start, end)))
         return Place(span, "exact" if is_exact else "near", 1.0, self._asked(question, first, last))
-
-    def _end_of(self, document: Document, unit: int) -> int:
-        match = UNIT.match(document.text, int(self._starts[unit]))
-        assert match is not None
-        return match.end()
 
     # Near places
 
@@ -281,6 +279,7 @@ class Texts:
 
 
 _EMPTY = np.zeros(0, dtype=np.int64)
+_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 def _sentences(document: Document) -> Iterator[tuple[int, int]]:
@@ -296,7 +295,7 @@ def _sentences(document: Document) -> Iterator[tuple[int, int]]:
 
 def _bare(text: str) -> str:
     """Return `text` as two equal ones are compared: its signs count, width, case, blanks and kinds of quotes do not."""
-    return "".join(folded(text.translate(_QUOTES)).split())
+    return "".join(folded(text).split())
 
 
 def _doubt(question: Question, places: Sequence[Place], count: int) -> str:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from ragviz.backends.terms import HAN, HAN_RUN
+from ragviz.text.normal_form import FIXED_BLANKS, folding
 
-UNIT = re.compile(rf"\d{{1,3}}(?:[,，]\d{{3}})+(?![\d,，])|(?:[A-Za-z]\.)+[A-Za-z]\b|[{HAN}]|[^\W_{HAN}]+")
-"""What a unit is; its normal form is yielded by `units`."""
-
-_IN_UNIT = str.maketrans("", "", ",.")
+_UNIT = re.compile(
+    rf"\d{{1,3}}(?:[,'{FIXED_BLANKS}]\d{{3}})+(?![\d,])|(?<![^\W_{HAN}])\d+(?=[^\W\d_])|(?:[A-Za-z]\.)+[A-Za-z]\b|[{HAN}]"
+    rf"|[^\W_{HAN}]+"
+)
+_IN_UNIT = str.maketrans("", "", f",.'{FIXED_BLANKS}")
 
 
 def units(text: str) -> Iterator[tuple[str, int, int]]:
     r"""Yield the units of `text` in their normal form, with their offsets.
 
-    >>> [unit for unit, _, _ in units("The U.S. paid １,０００ €,\n南京。")]
-    ['the', 'us', 'paid', '1000', '南', '京']
+    >>> [unit for unit, _, _ in units("The U.S. paid １,０００ €,\n南京 5km。")]
+    ['the', 'us', 'paid', '1000', '南', '京', '5', 'km']
     """
-    for match in UNIT.finditer(text):
-        yield folded(match.group()).translate(_IN_UNIT), match.start(), match.end()
-
-
-def folded(text: str) -> str:
-    """Return `text` without differences of width and case."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    whole = folding(text)
+    for match in _UNIT.finditer(whole.text):
+        yield match.group().translate(_IN_UNIT).casefold(), *whole.source(*match.span())
 
 
 def length(text: str) -> float:

@@ -13,6 +13,7 @@ from ragviz.core.question import Question
 from ragviz.core.recording import Recording
 from ragviz.targets import citations
 from ragviz.text import language, prose, segmentation
+from ragviz.text.normal_form import FIXED_BLANKS, normal_form
 from ragviz.text.words import tokens
 
 SHARED = 2
@@ -25,8 +26,9 @@ GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
 """Characters: a longer “sentence” is a table or a list that lost its line breaks."""
-VERSION = "1"
+VERSION = "2"
 """Version of the rule."""
+_BLANKS = re.compile(rf"[^\S{FIXED_BLANKS}]+")
 
 
 def extractive(question: Question, recording: Recording, lang: str) -> Recording:
@@ -85,9 +87,8 @@ def _sentences(text: str, lang: str) -> tuple[tuple[str, frozenset[str]], ...]:
     sentences = []
     for start, end in segmentation.sentences(text, language.detect(text)):
         first, last = read.within(start, end)
-        sentence = (
-            citations.without_citations(" ".join(read.text[first:last].split())).strip("| ").rstrip(" ,;:，、；：")
-        )
+        line = _BLANKS.sub(" ", read.text[first:last])
+        sentence = citations.without_citations(line).strip("| ").rstrip(" ,;:，、；：")
         if 0 < len(sentence) <= LONGEST and sentence[-1] not in "?？" and not _is_heading(text, start, end):
             sentences.append((sentence, _words(sentence, lang)))
     return tuple(sentences)
@@ -124,11 +125,11 @@ _STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split
 
 
 def _words(text: str, lang: str) -> frozenset[str]:
-    """Return the content words of a text: its words without stop words; the English ones are stemmed.
+    """Return the content words of a text in its normal form: its words without stop words; English ones are stemmed.
 
     In a language without a list of stop words (any but English and Chinese) all words count.
     """
-    words = [word for word in tokens(text, lang) if word not in _STOP_WORDS.get(lang, ())]
+    words = [word for word in tokens(normal_form(text), lang) if word not in _STOP_WORDS.get(lang, ())]
     return frozenset(map(_stem, words) if lang == "en" else words)
 
 

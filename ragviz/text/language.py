@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from ragviz.core.question import Question
 
@@ -34,7 +35,7 @@ _SCRIPTS: dict[str, tuple[re.Pattern[str], float]] = {
 _SMALL_WORDS = {
     "en": "the of and to in is for that with on are was by this it from at or what how which who when not be has have"
     " a as do no an i you my me we they their its if why where did does can will more would there about been were",
-    "de": "der die das und ist nicht ein eine zu den mit von auf für im dem sich auch wie was wird werden des oder",
+    "de": "der die das und ist nicht ein eine zu den mit von auf für im dem sich auch wie was wird werden des oder wann wo wer warum welche",
     "fr": "le la les et des est une du dans que pour qui sur pas au par ce sont avec ou il elle aux plus",
     "es": "el la los las y de que en un una es por con para del se no como más su al lo cuál qué",
     "it": "il la di che e un una per con non del della sono è gli nel anche si da le lo alla quale",
@@ -143,10 +144,9 @@ def _in_latin(sample: str) -> bool:
 
 
 def _sample(text: str) -> str:
-    if len(text) <= 3 * SAMPLE:
-        return text
     middle = len(text) // 2
-    return "\n".join((text[:SAMPLE], text[middle : middle + SAMPLE], text[-SAMPLE:]))
+    parts = (text[:SAMPLE], text[middle : middle + SAMPLE], text[-SAMPLE:])
+    return unicodedata.normalize("NFC", text if len(text) <= 3 * SAMPLE else "\n".join(parts))
 
 
 def _latin(sample: str) -> str:

@@ -6,34 +6,34 @@ import re
 from functools import lru_cache
 from itertools import islice
 
-SIGNS = {'"': "“”„‟〝〞〟″«»「」﹁﹂", "'": "‘’‚‛′ʼ`´‹›『』﹃﹄", "-": "‐‑‒–—―−﹘﹣－"}
-_SAME = str.maketrans(
-    {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
-    | {sign: plain for plain, signs in SIGNS.items() for sign in signs}
-)
-"""Marks and full-width signs, and the sign that each is read as: characters for characters, so that offsets stay."""
+from ragviz.text.normal_form import FIXED_BLANKS, Folding, folding
+
+_PIECES = re.compile(rf"(?P<number>\d{{1,3}}(?:[,'{FIXED_BLANKS} ]\d{{3}})+(?!\d)|\d+)|(?P<blank>\s+)|(?P<dash>-+)|.")
 
 
 def places(quote: str, text: str, most: int | None = None) -> list[tuple[int, int]]:
     r"""Return where `quote` stands in `text`, each as start and end in `text` as it is; at most `most` of them.
 
-    Exact places; where there is none, those in other white space; where there is none, those with other apostrophes,
-    quotation marks, dashes or widths. A quote of blanks has none.
+    Exact places; where there is none, those in other white space; where there is none, those that only the normal form
+    tells: other apostrophes, quotation marks, dashes, widths, accents, thousands separators; then in other case, too. A
+    quote of blanks has none.
 
     >>> places("the “old” desk — 3", 'At the\n"old"  desk - ３'), places("don't", "I don’t, I don't")
     ([(3, 22)], [(11, 16)])
-    >>> places("他说“好”,走了", "他说「好」，走了。")
-    [(0, 8)]
+    >>> places("他说“好”,走了", "他说「好」，走了。"), places("3000 € for 5 km", "3 000€ for 5km")
+    ([(0, 8)], [(0, 14)])
     """
     quote = quote.strip()
     if not quote:
         return []
     spaced = r"\s+".join(map(re.escape, quote.split()))
-    return (
-        _spans(re.escape(quote), text, most)
-        or _spans(spaced, text, most)
-        or _spans(r"\s+".join(map(_pattern, quote.translate(_SAME).split())), _folded(text), most)
-    )
+    if found := _spans(re.escape(quote), text, most) or _spans(spaced, text, most):
+        return found
+    pattern, whole = _pattern(folding(quote).text.strip()), _folding(text)
+    if not pattern:  # nothing of it is seen
+        return []
+    found = _spans(pattern, whole.text, most) or _spans(f"(?i:{pattern})", whole.text, most)
+    return [whole.source(*span) for span in found]
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
@@ -49,12 +49,34 @@ def _spans(pattern: str, text: str, most: int | None) -> list[tuple[int, int]]:
     return [match.span() for match in islice(re.finditer(pattern, text), most)]
 
 
-def _pattern(word: str) -> str:
-    """Return what finds a word of a quote: a dash may be written as several."""
-    return re.sub(r"(?:\\-)+", "-+", re.escape(word))
+def _pattern(quote: str) -> str:
+    """Return what finds a folded quote: its dashes may be several, its numbers grouped and apart from their units."""
+    pieces = list[str]()
+    for match in _PIECES.finditer(quote):
+        piece, before, after = match.group(), quote[max(match.start() - 1, 0) : match.start()], quote[match.end() : match.end() + 1]
+        if match["blank"]:
+            pieces.append(r"\s*" if before.isdigit() and _is_unit(after) else r"\s+")
+        elif match["number"]:
+            pieces.append(_number(piece))
+        else:
+            apart = r"\s*" if before.isdigit() and _is_unit(piece) else ""
+            pieces.append(apart + ("-+" if match["dash"] else re.escape(piece)))
+    return "".join(pieces)
+
+
+def _is_unit(sign: str) -> bool:
+    """Return whether a character may begin the unit of a number."""
+    return sign.isalpha() or sign in tuple("%‰€$£¥")
+
+
+def _number(number: str) -> str:
+    """Return what finds a number, whether its thousands are set apart or not."""
+    digits = re.sub(r"\D", "", number)
+    groups = [digits[max(end - 3, 0) : end] for end in range(len(digits), 0, -3)][::-1]
+    return r"[,'\s]?".join(groups)
 
 
 @lru_cache(maxsize=2)
-def _folded(text: str) -> str:
-    """Return a text with each mark written in one way, of as many characters; kept for the next quote of the text."""
-    return text.translate(_SAME)
+def _folding(text: str) -> Folding:
+    """Return the folding of a text; kept for the next quote of the text."""
+    return folding(text)
