@@ -162,7 +162,6 @@ def bm25_by_the_formula(texts: dict[str, str], query: str) -> dict[str, float]:
     return scores
 
 
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -35,7 +35,8 @@ _SCRIPTS: dict[str, tuple[re.Pattern[str], float]] = {
 _SMALL_WORDS = {
     "en": "the of and to in is for that with on are was by this it from at or what how which who when not be has have"
     " a as do no an i you my me we they their its if why where did does can will more would there about been were",
-    "de": "der die das und ist nicht ein eine zu den mit von auf für im dem sich auch wie was wird werden des oder wann wo wer warum welche",
+    "de": "der die das und ist nicht ein eine zu den mit von auf für im dem sich auch wie was wird werden des oder"
+    " wann wo wer warum welche",
     "fr": "le la les et des est une du dans que pour qui sur pas au par ce sont avec ou il elle aux plus",
     "es": "el la los las y de que en un una es por con para del se no como más su al lo cuál qué",
     "it": "il la di che e un una per con non del della sono è gli nel anche si da le lo alla quale",

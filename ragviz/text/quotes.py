@@ -53,7 +53,7 @@ def _pattern(quote: str) -> str:
     """Return what finds a folded quote: its dashes may be several, its numbers grouped and apart from their units."""
     pieces = list[str]()
     for match in _PIECES.finditer(quote):
-        piece, before, after = match.group(), quote[max(match.start() - 1, 0) : match.start()], quote[match.end() : match.end() + 1]
+        piece, before, after = match.group(), quote[: match.start()][-1:], quote[match.end() : match.end() + 1]
         if match["blank"]:
             pieces.append(r"\s*" if before.isdigit() and _is_unit(after) else r"\s+")
         elif match["number"]:
