@@ -1,9 +1,10 @@
-"""Questions without a model as a maker of a plan's questions: it chooses what can be made, and makes that."""
+"""Questions without a model: chosen among all that can be made of the documents, made, and verified by rules."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ragviz.core.digests import digest
 from ragviz.core.progress import Progress
@@ -13,32 +14,27 @@ from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.candidates import Candidate, Corpus, candidates
 from ragviz.generation.choosing import Choice, chosen
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Meter, Order, Skipped, Source, size
+from ragviz.generation.makers import size
 from ragviz.generation.plan import Cell
+from ragviz.generation.plan_record import PlanRecord, documents_of, kind_of_reason
 from ragviz.generation.verification import Contexts
 from ragviz.questions.question_types import TYPES
 
-Made = tuple[Choice, QuestionStyle]
+NAME = "extractive"
+"""What the questions name as their generator."""
 
 
 class ExtractiveMaker:
     """Makes questions of the headings, tables, lists, pairs, terms and sentences of documents; rules verify them."""
 
-    name = "extractive"
-    attempts: int | None = None
-
-    def __init__(self, documents: IndexedDocuments, seed: int, contexts: Contexts | None = None) -> None:
-        """Read nothing yet. Without `contexts` nothing is verified."""
-        self._documents, self._seed, self.contexts = documents, seed, contexts
+    def __init__(self, documents: IndexedDocuments, seed: int, progress: Progress) -> None:
+        """Read all documents for what can be asked; `chosen` are the questions to be made, in their styles."""
+        self._documents, self._seed = documents, seed
         self._candidates: dict[str, list[Candidate]] = {}
-        self._made: dict[tuple[str, QuestionType], list[Source[Made]]] = {}
-
-    def read(self, progress: Progress) -> None:
-        """Read all documents for what can be asked."""
-        documents = self._documents.by_id
-        corpus, found = Corpus(documents.values()), 0
-        for done, (document_id, document) in enumerate(documents.items()):
-            progress(done, len(documents), "documents", f"Finding questions, {found:,} so far: {document.name}")
+        self.chosen: list[tuple[Choice, QuestionStyle]] = []
+        corpus, found = Corpus(documents.by_id.values()), 0
+        for done, (document_id, document) in enumerate(documents.by_id.items()):
+            progress(done, len(documents.by_id), "documents", f"Finding questions, {found:,} so far: {document.name}")
             self._candidates[document_id] = candidates(document, corpus)
             found += len(self._candidates[document_id])
 
@@ -71,70 +67,85 @@ class ExtractiveMaker:
             (each for each in picked if each.candidate.keywords), key=lambda each: digest(str(self._seed), each.key)
         )
         as_keywords = {each.key for each in able[:keywords]}
-        self._made = defaultdict(list)
-        cells = Counter[Cell]()
-        for choice in picked:
-            other = choice.candidate.language not in ("en", "zh")
-            style: QuestionStyle = "keywords" if other or choice.key in as_keywords else "colleague"
-            source = self._source(choice, style)
-            self._made[source.document_id, source.asked].append(source)
-            cells[Cell(source.document_id, source.section, source.asked, style)] += 1
-        return [Cell(c.document_id, c.section, c.type, c.style, count) for c, count in cells.items()]
+        as_keywords |= {each.key for each in picked if each.candidate.language not in ("en", "zh")}
+        self.chosen = [(each, "keywords" if each.key in as_keywords else "colleague") for each in picked]
+        counts = Counter(self._cell(*each) for each in self.chosen)
+        return [Cell(c.document_id, c.section, c.type, c.style, count) for c, count in counts.items()]
 
     def _id(self, choice: Choice, style: QuestionStyle) -> str:
-        return digest("question", self.name, str(self._seed), choice.key, style)
+        return digest("question", NAME, str(self._seed), choice.key, style)
 
-    def _source(self, choice: Choice, style: QuestionStyle) -> Source[Made]:
-        place, candidate = choice.candidate.place, choice.candidate
-        spans = tuple(span for group in candidate.evidence for span in group)
+    def _cell(self, choice: Choice, style: QuestionStyle) -> Cell:
+        place = choice.candidate.place
         section = self._documents.section_of(place.document_id, place.start)
-        return Source(
-            candidate.type,
-            f"{choice.key} {style}",
-            place.document_id,
-            section,
-            place.start,
-            place.end,
-            (choice, style),
-            spans,
-        )
+        return Cell(place.document_id, section, choice.candidate.type, style)
 
-    def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
-        """Read nothing more: all was read to choose."""
+    def make(
+        self, record: PlanRecord, existing: Sequence[Question], contexts: Contexts | None, progress: Progress
+    ) -> list[Question]:
+        """Make what was chosen and the record lacks, and count it; without `contexts`, verify nothing.
 
-    def sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Made]]:
-        """Return what was chosen of a document."""
-        return self._made.get((document_id, asked), [])
+        What a cell lacks because its questions were rejected is made elsewhere: of what was chosen and nobody needs.
+        Returns what is to be stored: the new questions, and those that are verified only now.
+        """
+        known = {question.id: question for question in existing}
+        refused = {q.id for q in existing if q.status == "rejected" and q.reason and q.generator == NAME}
+        texts = {rejection.normal(q.query) for q in existing if q.text and q.id not in refused}
+        rejected = {rejection.normal(q.query) for q in existing if q.text and q.status == "rejected"}
+        made = list(_verified_again(record, known, contexts))
+        left = [each for each in self.chosen if self._id(*each) not in record.places]
+        for is_own in (True, False):
+            while due := self._due(record, left, is_own=is_own):
+                fresh = dict[str, int]()
+                for number, question in due:
+                    if question.id in known:
+                        _count(record, number, known[question.id])
+                    elif rejection.normal(question.text) in texts:
+                        record.rows[number].reasons["asked already"] += 1
+                    else:
+                        texts.add(rejection.normal(question.text))
+                        fresh[question.id] = number
+                questions = [question for _, question in due if question.id in fresh]
+                for question in verified_by_rules.verify(questions, contexts) if contexts else questions:
+                    progress(record.usable, record.planned, "questions", question.text)
+                    _count(record, fresh[question.id], question)
+                    if question.status == "proposed" or rejection.normal(question.text) not in rejected:
+                        record.yielded(question.type).count(question)
+                        made.append(question)
+        about = {i for question in [*existing, *made] if question.status != "rejected" for i in documents_of(question)}
+        planned = {row.cell.document_id for row in record.rows}
+        record.nothing = {i: self._holds(i) for i in self._documents.by_id if i in {*planned, *self.unable} - about}
+        record.state = "done"
+        return made
 
-    def question_id(self, order: Order[Made]) -> str:
-        """Return the id of a choice's question."""
-        return self._id(*order.source.material)
+    def _due(
+        self, record: PlanRecord, left: list[tuple[Choice, QuestionStyle]], *, is_own: bool
+    ) -> list[tuple[int, Question]]:
+        """Take from what is left what rows lack, with their numbers: of their own cell, else of their type, or any."""
+        lacking = {number: row.missing for number, row in enumerate(record.rows) if row.missing}
+        due = list[tuple[int, Question]]()
+        for each in list(left):
+            cell = self._cell(*each)
+            for number in lacking:
+                own = record.rows[number].cell
+                same = replace(own, planned=1) == cell if is_own else record.any_type or own.type == cell.type
+                if same and lacking[number]:
+                    lacking[number] -= 1
+                    left.remove(each)
+                    due.append((number, self._question(*each)))
+                    break
+        return due
 
-    def make(self, orders: Sequence[Order[Made]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
-        """Yield the question of each order; no model is called."""
-        made = [self._question(order, existing) for order in orders]
-        standing = [each for each in made if isinstance(each, Question)]
-        verified = {question.id: question for question in self.verify(standing, meter)}
-        yield from (verified.get(each.id, each) if isinstance(each, Question) else each for each in made)
-
-    def _question(self, order: Order[Made], existing: set[str]) -> Question | Skipped:
-        choice, style = order.source.material
+    def _question(self, choice: Choice, style: QuestionStyle) -> Question:
         candidate = choice.candidate
         text = candidate.keywords if style == "keywords" else choice.phrasing.text
-        text = text[0].upper() + text[1:]
-        if (normal := rejection.normal(text)) in existing:
-            return Skipped("asked already")
-        existing.add(normal)
         return Question(
-            self.question_id(order), text, candidate.answer, candidate.evidence, self.name, language=candidate.language,
-            source_chunks=self._documents.holding(candidate.evidence), type=candidate.type, style=style,
+            self._id(choice, style), text[0].upper() + text[1:], candidate.answer, candidate.evidence, NAME,
+            language=candidate.language, source_chunks=self._documents.holding(candidate.evidence),
+            type=candidate.type, style=style,
         )  # fmt: skip
 
-    def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
-        """Yield the questions, verified by rules."""
-        return iter(questions) if self.contexts is None else verified_by_rules.verify(questions, self.contexts)
-
-    def holds(self, document_id: str) -> str:
+    def _holds(self, document_id: str) -> str:
         """Say what a document holds that questions could be made of."""
         counts = Counter(each.type for each in self._candidates.get(document_id, ()))
         if not counts:
@@ -147,3 +158,21 @@ class ExtractiveMaker:
         """The ids of the documents with text of which no question can be made."""
         texts = {outline.document_id for outline in self._documents.outlines if outline.characters}
         return [i for i in self._documents.by_id if i in texts and not self._candidates.get(i)]
+
+
+def _count(record: PlanRecord, number: int, question: Question) -> None:
+    """Count a question that a row asked for."""
+    if question.status == "rejected":
+        record.rows[number].reasons[kind_of_reason(question.reason)] += 1
+    else:
+        record.count(question.id, number, question.type)
+
+
+def _verified_again(record: PlanRecord, known: Mapping[str, Question], contexts: Contexts | None) -> Iterator[Question]:
+    """Yield what was kept though its verification failed, and is verified now."""
+    again = [q for i in record.places if (q := known.get(i)) and q.asked and not q.verified_by]
+    for question in verified_by_rules.verify(again, contexts) if contexts else ():
+        if question.status == "rejected":
+            record.drop({question.id: question.reason})
+        if question != known[question.id]:
+            yield question

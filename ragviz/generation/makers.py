@@ -1,19 +1,15 @@
-"""What makes questions for the cells of a plan: without a model, of the structure of documents, or by a model.
-
-A maker says of a document what can be asked for each type (its sources, best first, at no cost), and makes questions of
-the sources that it is given.
-"""
+"""What the makers of a plan's questions share: what each can make, and what a question by a model is made of."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
-from ragviz.core.progress import Progress
-from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.core.span import Span
 from ragviz.generation.drafts import Ask
 from ragviz.generation.plan import Cell
@@ -22,46 +18,34 @@ from ragviz.models.requests import Completion, Request, Usage
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.text.segmentation import each_sentence
 
-Material = TypeVar("Material")
 _CLOSING = " \t\r\n\"'*_`)]}»”’」』）】"  # what may follow the mark that ends a sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Generic[Material]):
-    """What one question of the type `asked` can be made of, and the place in whose cell it counts.
+class Source:
+    """The passages that one question of the type `asked` can be made of, and the section in whose cell it counts.
 
-    `key` tells it from all other sources of its type. `spans` are its evidence, or what a question's evidence is taken
-    from. Of sources of one `group`, the copies 0, 1 … of one material, a
-    later one waits until the questions of the earlier ones are made; "" is no group.
+    `key` tells it from all other sources of its type. Of sources of one `group`, the copies 0, 1 … of the same
+    passages, a later one waits until the questions of the earlier ones are made. `spans` are what a question's evidence
+    is taken from.
     """
 
     asked: QuestionType
     key: str
-    document_id: str
     section: str
-    start: int
-    end: int
-    material: Material
+    passages: tuple[Chunk, ...]
     spans: tuple[Span, ...]
-    group: str = ""
+    group: str
     copy: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Order(Generic[Material]):
+class Order:
     """A question to be made: type and style of `cell`, of a source; `asked` are the texts that its group has given."""
 
     cell: Cell
-    source: Source[Material]
+    source: Source
     asked: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Why no question was written of a source; `other_styles` whether one could be in another style."""
-
-    reason: str
-    other_styles: bool = False
 
 
 @dataclass(slots=True)
@@ -82,43 +66,6 @@ class Meter:
             return completion
 
         return counted
-
-
-class Maker(Protocol):
-    """Makes questions; `name` is what they name as their generator, `attempts` are those for one question in a place.
-
-    None are as many as there are sources.
-    """
-
-    name: str
-    attempts: int | None
-
-    def prepare(self, cells: Collection[Cell], progress: Progress) -> None:
-        """Read ahead what the questions of cells are made of; whatever is read later reports its progress too."""
-        ...
-
-    def sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
-        """Return what questions of a type can be made of in a document, the best first."""
-        ...
-
-    def question_id(self, order: Order[Any]) -> str:
-        """Return the id that the question of an order will have."""
-        ...
-
-    def make(self, orders: Sequence[Order[Any]], existing: set[str], meter: Meter) -> Generator[Question | Skipped]:
-        """Yield the question of each order, all of one type, in order; unusable ones are rejected, with the reason.
-
-        `existing` holds `rejection.normal` of the queries of existing questions; those of usable ones are added.
-        """
-        ...
-
-    def verify(self, questions: Sequence[Question], meter: Meter) -> Iterator[Question]:
-        """Yield questions that were not verified when they were made, verified."""
-        ...
-
-    def holds(self, document_id: str) -> str:
-        """Say in a few words what a document holds that questions could be made of."""
-        ...
 
 
 def size(document: Document) -> str:

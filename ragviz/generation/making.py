@@ -16,7 +16,8 @@ from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.generation import plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Maker, Meter, Order, Skipped
+from ragviz.generation.makers import Meter, Order
+from ragviz.generation.model_maker import ModelMaker
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
 from ragviz.generation.source_search import SourceSearch
@@ -51,7 +52,7 @@ class Making(SourceSearch):
         workspace: Workspace,
         question_set: QuestionSet,
         record: PlanRecord,
-        maker: Maker,
+        maker: ModelMaker,
         documents: IndexedDocuments,
         edit: Edit,
         spending: Spending,
@@ -124,10 +125,10 @@ class Making(SourceSearch):
             return f"all else of the kind is {ASKED_ABOUT}"
         return f"nothing more there for the kind “{title}”"
 
-    def _make(self, numbered: Sequence[tuple[int, Order[Any]]]) -> None:
+    def _make(self, numbered: Sequence[tuple[int, Order]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""
         self._tell(f"Writing questions: {TYPES[numbered[0][1].cell.type].title}")
-        meter, fresh = Meter(), list[tuple[int, Order[Any]]]()
+        meter, fresh = Meter(), list[tuple[int, Order]]()
         for number, order in numbered:
             known = self._known.get(self.maker.question_id(order))
             if known is None:
@@ -141,20 +142,15 @@ class Making(SourceSearch):
         finally:
             self.record.yielded(numbered[0][1].cell.type).add(meter.usage)
 
-    def _count_known(self, number: int, order: Order[Any], known: Question) -> None:
+    def _count_known(self, number: int, order: Order, known: Question) -> None:
         """Count a question that exists, where it is not counted yet: it was stored by a process that was killed."""
         if known.status == "rejected":
             self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
         elif known.id not in self.record.places:
             self.record.count(known.id, number, known.type)
 
-    def _take(self, number: int, order: Order[Any], made: Question | Skipped) -> None:
+    def _take(self, number: int, order: Order, made: Question) -> None:
         row = self.record.rows[number]
-        if isinstance(made, Skipped):
-            row.reasons[made.reason] += 1
-            if made.other_styles:
-                self.used.discard((order.source.asked, order.source.key))
-            return
         made = self._not_asked_about(made)
         self._keep(made)
         if made.status == "rejected":
@@ -180,10 +176,7 @@ class Making(SourceSearch):
             if (words := rejection.normal(made.query)) in self._rejected_texts:
                 return
             self._rejected_texts.add(words)
-        given = self.record.yielded(made.type)
-        given.made += 1
-        if made.status == "rejected":
-            given.rejected[kind_of_reason(made.reason)] += 1
+        self.record.yielded(made.type).count(made)
         self.made.append(made)
         self._waiting.append(made)
 
@@ -198,7 +191,7 @@ class Making(SourceSearch):
     def _is_useless(self, asked: str) -> bool:
         """Return whether a model gives so few usable questions of a type that no more are asked for."""
         outcomes = self._outcomes[asked]
-        return self.maker.attempts is not None and hopeless(outcomes.total(), outcomes[KEPT])
+        return hopeless(outcomes.total(), outcomes[KEPT])
 
     def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
         """Return what rows lack, without those of types that have proved useless."""

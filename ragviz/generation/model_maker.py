@@ -18,7 +18,7 @@ from ragviz.core.span import Span
 from ragviz.generation import makers, model_questions, related_chunks, verification
 from ragviz.generation.drafts import Ask
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Meter, Order, Skipped, Source
+from ragviz.generation.makers import Meter, Order, Source
 from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
 from ragviz.generation.sections import SEPARATOR, name_of, section_at, title_of
@@ -38,8 +38,6 @@ Passages = tuple[Chunk, ...]
 
 class ModelMaker:
     """Writes questions by a model about chunks of the index; of several, where their claims are related."""
-
-    attempts: int | None = ATTEMPTS
 
     def __init__(
         self,
@@ -76,44 +74,43 @@ class ModelMaker:
             progress(done, len(types), "kinds", f"Relating passages: {TYPES[asked].title}")
             self._related(asked)
 
-    def _sources(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
+    def _sources(self, document_id: str, asked: QuestionType) -> list[Source]:
         groups = (
             self._related(asked).get(document_id, ()) if TYPES[asked].fewest > 1 else self._single(document_id, asked)
         )
         return [replace(source, key=f"{source.key} {copy}", copy=copy) for copy in range(COPIES) for source in groups]
 
-    def _single(self, document_id: str, asked: QuestionType) -> list[Source[Passages]]:
+    def _single(self, document_id: str, asked: QuestionType) -> list[Source]:
         """Return each chunk for each section that it holds half of, or that holds half of it, in a drawn order.
 
         Those with a list or table come first where one is asked for, else those that are rows of a table alone last.
         """
-        found = list[Source[Passages]]()
+        found = list[Source]()
         for section in self._documents.sections(document_id):
             whole = Span(document_id, section.start, section.end)
             for chunk in map(self._documents.chunk, self._documents.holding(((whole,),))):
                 at, key = max(chunk.start, section.start), f"{chunk.id} {section.start}"
                 spans = (Span(document_id, at, min(chunk.end, section.end)),)
-                found.append(Source(asked, key, document_id, section.path, at, chunk.end, (chunk,), spans, chunk.id))
+                found.append(Source(asked, key, section.path, (chunk,), spans, chunk.id))
         wanted = self._documents.places_of(document_id, asked)
         tables = [] if wanted else self._documents.places_of(document_id, "table")
 
-        def order(source: Source[Passages]) -> tuple[bool, bool, str]:
-            [chunk] = source.material
+        def order(source: Source) -> tuple[bool, bool, str]:
+            [chunk] = source.passages
             offers = any(chunk.start < end and start < chunk.end for start, end in wanted)
             in_table = any(start <= chunk.start and chunk.end <= end for start, end in tables)
             return not offers, in_table, digest(str(self._seed), source.key)
 
         return sorted(found, key=order)
 
-    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source[Passages]]]:
+    def _by_document(self, asked: QuestionType) -> Mapping[str, Sequence[Source]]:
         """Return groups of chunks by the document of the first: with rare entities in common, or comparable claims."""
-        found: dict[str, list[Source[Passages]]] = defaultdict(list)
+        found: dict[str, list[Source]] = defaultdict(list)
         for passages in self._related_passages(asked):
             first, group = passages[0], "+".join(chunk.id for chunk in passages)
             section = self._documents.section_of(first.document_id, first.start)
             spans = tuple(Span(chunk.document_id, chunk.start, chunk.end) for chunk in passages)
-            source = Source(asked, group, first.document_id, section, first.start, first.end, passages, spans, group)
-            found[first.document_id].append(source)
+            found[first.document_id].append(Source(asked, group, section, passages, spans, group))
         return found
 
     def _related_passages(self, asked: QuestionType) -> Iterator[Passages]:
@@ -128,13 +125,13 @@ class ModelMaker:
         chunks = [chunk for document_id in self._documents.by_id for chunk in self._documents.chunks(document_id)]
         return (tuple(chunks[at : at + count]) for at in range(len(chunks) - count + 1))
 
-    def question_id(self, order: Order[Passages]) -> str:
+    def question_id(self, order: Order) -> str:
         """Return the id of the question that this model writes for an order."""
         return model_questions.question_id(self.task(order), self.name, self._seed)
 
-    def task(self, order: Order[Passages]) -> Task:
+    def task(self, order: Order) -> Task:
         """Return the task of an order."""
-        passages, document = order.source.material, self._documents.by_id[order.source.material[0].document_id]
+        passages, document = order.source.passages, self._documents.by_id[order.source.passages[0].document_id]
         drawn = int(digest(str(self._seed), order.source.key, order.cell.type, order.cell.style)[:8], 16)
         return Task(
             order.cell,
@@ -166,12 +163,12 @@ class ModelMaker:
         end = max(chunk.end, min(section.end, start + WIDEST))
         return replace(chunk, start=start, end=end, text=document.text[start:end])
 
-    def make(
-        self, orders: Sequence[Order[Passages]], existing: set[str], meter: Meter
-    ) -> Generator[Question | Skipped]:
-        """Yield the question of each order, verified; when calls must stop, what was written so far, not verified.
+    def make(self, orders: Sequence[Order], existing: set[str], meter: Meter) -> Generator[Question]:
+        """Yield the question of each order, all of one type, verified; unusable ones are rejected, with the reason.
 
-        Rejected ones come as soon as all before them have: a useless model is noticed early.
+        When calls must stop, what was written so far comes, not verified. Rejected ones come as soon as all before them
+        have: a useless model is noticed early. `existing` holds `rejection.normal` of the queries of existing
+        questions; those of usable ones are added.
         """
         tasks, written = [self.task(order) for order in orders], list[Question]()
         ask = meter.watching(self._ask)

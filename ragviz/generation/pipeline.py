@@ -22,7 +22,7 @@ from ragviz.generation import plan as planned_cells
 from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.extractive_maker import ExtractiveMaker
 from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
-from ragviz.generation.makers import Maker, Order
+from ragviz.generation.makers import Order
 from ragviz.generation.making import Making
 from ragviz.generation.model_maker import ModelMaker
 from ragviz.generation.model_questions import Task
@@ -236,22 +236,24 @@ def generate_questions(
     record = _record(workspace, _existing(workspace, info, name), documents, choices, extractive)
     question_set = found or sets.question_set(workspace, corpus, name)
     spending = workspace.spending(question_set.id, budget)
-    maker = extractive or _model_maker(workspace, question_set, documents, choices, spending, verify=verify)
-    if extractive and verify:
-        extractive.contexts = verifying.contexts_of(workspace, info, spending)
     edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
-    work = Making(workspace, question_set, record, maker, documents, edit, spending)
-    try:
-        work.run(progress)
-        if extractive:
-            stored = workspace.store.questions.all(question_set.id)
-            asked = {span.document_id for question in stored for group in question.evidence for span in group}
-            record.nothing |= {i: extractive.holds(i) for i in extractive.unable if i not in asked}
-    finally:
-        spending.settle()
-        work.store(at_end=True)
-        workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
-    return _result(workspace, question_set, record, work.made, documents, extractive)
+    if extractive:
+        contexts = verifying.contexts_of(workspace, info, spending) if verify else None
+        existing = workspace.store.questions.all(question_set.id)
+        made = extractive.make(record, existing, contexts, progress)
+        fact = plan_record.fact_with(workspace.store, question_set.id, record)
+        workspace.store.questions.put(question_set.id, made, edit=edit, facts={plan_record.FACT: fact})
+    else:
+        maker = _model_maker(workspace, question_set, documents, choices, spending, verify=verify)
+        work = Making(workspace, question_set, record, maker, documents, edit, spending)
+        made = work.made
+        try:
+            work.run(progress)
+        finally:
+            work.store(at_end=True)
+    spending.settle()
+    workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
+    return _result(workspace, question_set, record, made, documents, extractive)
 
 
 def _result(
@@ -315,9 +317,7 @@ def _extractive(documents: IndexedDocuments, seed: int, progress: Progress) -> E
     """Return the maker that needs no model, with all documents read."""
     progress(0, None, "", "Loading language models")
     stopping.detached(lambda: words.load(documents.languages, phrases=True))
-    maker = ExtractiveMaker(documents, seed)
-    maker.read(progress)
-    return maker
+    return ExtractiveMaker(documents, seed, progress)
 
 
 def _read(workspace: Workspace, info: IndexInfo, progress: Progress) -> IndexedDocuments:
@@ -424,7 +424,7 @@ def _model_maker(
     spending: Spending,
     *,
     verify: bool,
-) -> Maker:
+) -> ModelMaker:
     """Return what has a model write the questions, and verify them unless `verify` is off."""
     contexts = verifying.contexts_of(workspace, choices.info, spending) if verify else None
     client = choices.client
@@ -586,11 +586,11 @@ def _tried(workspace: Workspace, record: PlanRecord) -> dict[QuestionType, tuple
 
 def _foreseen(
     record: PlanRecord,
-    maker: Maker,
+    maker: ModelMaker,
     documents: IndexedDocuments,
     existing: Sequence[Question],
     tried: Mapping[QuestionType, tuple[int, int]],
-) -> list[Order[Any]]:
+) -> list[Order]:
     """Return the orders that the missing questions will take, by the share of each type that was kept before."""
     search, missing = SourceSearch(record, maker, documents, existing), Counter[QuestionType]()
     lacking = search.lacking()

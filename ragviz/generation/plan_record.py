@@ -70,6 +70,12 @@ class Yield:
         self.completion_tokens += usage.completion_tokens
         self.dollars += usage.cost
 
+    def count(self, question: Question) -> None:
+        """Count a question that was made."""
+        self.made += 1
+        if question.status == "rejected":
+            self.rejected[kind_of_reason(question.reason)] += 1
+
     def __add__(self, other: Yield) -> Yield:
         """Return the sum."""
         return Yield(*(getattr(self, part.name) + getattr(other, part.name) for part in fields(Yield)))

@@ -12,21 +12,23 @@ from typing import Any
 
 from ragviz.core.digests import digest
 from ragviz.core.question import Question, QuestionType
-from ragviz.core.span import Span
 from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import TYPES_OF, Maker, Order, Source
+from ragviz.generation.makers import TYPES_OF, Order, Source
+from ragviz.generation.model_maker import ATTEMPTS, ModelMaker
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.questions.question_types import TYPES
+
+_WITH_EVIDENCE = [name for name in TYPES_OF["model"] if TYPES[name].fewest]
 
 
 class SourceSearch:
     """Finds the sources of the questions that a plan lacks."""
 
     def __init__(
-        self, record: PlanRecord, maker: Maker, documents: IndexedDocuments, existing: Sequence[Question]
+        self, record: PlanRecord, maker: ModelMaker, documents: IndexedDocuments, existing: Sequence[Question]
     ) -> None:
         self.record, self.maker, self.documents = record, maker, documents
         self.used: set[tuple[str, str]] = set()
@@ -40,9 +42,9 @@ class SourceSearch:
             if question.generator == maker.name and not question.reason.startswith(FAILED):
                 self.about[question.type, "+".join(question.source_chunks)].append(question.text)
 
-    def orders(self, search: Callable[[int], _Queue], lacking: Mapping[int, int]) -> list[tuple[int, Order[Any]]]:
+    def orders(self, search: Callable[[int], _Queue], lacking: Mapping[int, int]) -> list[tuple[int, Order]]:
         """Return an order for every question that is `lacking` in a row, where there is a source, with the row."""
-        orders, busy = list[tuple[int, Order[Any]]](), set[tuple[str, str]]()
+        orders, busy = list[tuple[int, Order]](), set[tuple[str, str]]()
         for number, count in lacking.items():
             row = self.record.rows[number]
             for _ in range(count):
@@ -50,24 +52,23 @@ class SourceSearch:
                     break
                 chunk = row.cell.chunk
                 section = row.cell.section if chunk else source.section
-                cell = Cell(source.document_id, section, source.asked, row.cell.style, chunk=chunk)
+                cell = Cell(source.passages[0].document_id, section, source.asked, row.cell.style, chunk=chunk)
                 orders.append((number, Order(cell, source, tuple(self.about[source.asked, source.group]))))
         return orders
 
     def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
-        """Return how many questions each row lacks, by its number; none where the maker has tried often enough."""
-        most = self.maker.attempts
+        """Return how many questions each row lacks, by its number; none where it was tried often enough."""
         return {
             number: row.missing
             for number, row in enumerate(self.record.rows)
-            if row.missing and (tries is None or most is None or tries.get(number, 0) < most * row.cell.planned)
+            if row.missing and (tries is None or tries.get(number, 0) < ATTEMPTS * row.cell.planned)
         }
 
-    def _next(self, queue: _Queue, busy: set[tuple[str, str]]) -> Source[Any] | None:
+    def _next(self, queue: _Queue, busy: set[tuple[str, str]]) -> Source | None:
         """Take the next source that was not used and whose group is not busy; None where there is none now."""
         while (source := queue.peek()) is not None:
             group = (source.asked, source.group)
-            asked_already = len(self.about[group]) if source.group else 0
+            asked_already = len(self.about[group])
             if (source.asked, source.key) in self.used or source.copy < asked_already:
                 queue.take()
                 continue
@@ -75,7 +76,7 @@ class SourceSearch:
                 self.left_out.add(source.asked)
                 queue.take()
                 continue
-            if source.group and (group in busy or source.copy > asked_already):
+            if group in busy or source.copy > asked_already:
                 return None
             self.used.add((source.asked, source.key))
             busy.add(group)
@@ -91,10 +92,10 @@ class SourceSearch:
         """Return the sources in the document of a row; where it names a chunk, those of other types in the chunk."""
         cell = self.record.rows[number].cell
         if cell.chunk:
-            others = [name for name in self._types() if name != cell.type]
+            others = [name for name in _WITH_EVIDENCE if name != cell.type]
             return self._queue(("chunk", number), lambda: (s for name in others for s in self._within(cell, name)))
         return self._queue(
-            ("document", cell.document_id, cell.type), lambda: self._sources(cell.document_id, cell.type)
+            ("document", cell.document_id, cell.type), lambda: self.maker.sources(cell.document_id, cell.type)
         )
 
     def unasked_document(self, number: int) -> _Queue:
@@ -102,8 +103,7 @@ class SourceSearch:
         document_id = self.record.rows[number].cell.document_id
         if self.record.rows[number].cell.chunk or document_id not in self.unasked:
             return self._queue(("nowhere",), lambda: ())
-        types = self._types()
-        turns = zip_longest(*(self._sources(document_id, name) for name in types))
+        turns = zip_longest(*(self.maker.sources(document_id, name) for name in _WITH_EVIDENCE))
         return self._queue(
             ("unasked", document_id), lambda: (source for turn in turns for source in turn if source is not None)
         )
@@ -119,39 +119,22 @@ class SourceSearch:
         """Return the sources of all types with evidence in all documents by turns, the types by turns too."""
         if self.record.rows[number].cell.chunk:
             return self._queue(("nowhere",), lambda: ())
-        types = self._types()
-        turns = zip_longest(*(self._by_turns(name) for name in types))
+        turns = zip_longest(*(self._by_turns(name) for name in _WITH_EVIDENCE))
         return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
 
-    def _types(self) -> list[QuestionType]:
-        """Return the types with evidence that the maker makes."""
-        return [
-            name
-            for name in TYPES_OF["extractive" if self.maker.name == "extractive" else "model"]
-            if TYPES[name].fewest
-        ]
-
-    def _sources(self, document_id: str, asked: QuestionType) -> Sequence[Source[Any]]:
-        return self.maker.sources(document_id, asked)
-
-    def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source[Any]]]) -> _Queue:
+    def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source]]) -> _Queue:
         if key not in self._queues:
             self._queues[key] = _Queue(sources())
         return self._queues[key]
 
-    def _within(self, cell: Cell, asked: QuestionType) -> Iterator[Source[Any]]:
+    def _within(self, cell: Cell, asked: QuestionType) -> Iterator[Source]:
         if cell.document_id not in self.documents.by_id:
             return
-        for source in self._sources(cell.document_id, asked):
-            if cell.chunk:
-                place = Span(source.document_id, source.start, source.end)
-                passages = source.group.split("+")[:1] if source.group else self.documents.holding(((place,),))
-                if cell.chunk in passages:
-                    yield source
-            elif source.section == cell.section:
+        for source in self.maker.sources(cell.document_id, asked):
+            if source.passages[0].id == cell.chunk if cell.chunk else source.section == cell.section:
                 yield source
 
-    def _by_turns(self, asked: QuestionType) -> Iterator[Source[Any]]:
+    def _by_turns(self, asked: QuestionType) -> Iterator[Source]:
         """Yield sources of all documents, one of each in turn; first of those that no question is about yet.
 
         Then of those known to have something for the type.
@@ -167,7 +150,7 @@ class SourceSearch:
         while turns:
             left = []
             for document_id in turns:
-                sources = self._sources(document_id, asked)
+                sources = self.maker.sources(document_id, asked)
                 if level < len(sources):
                     left.append(document_id)
                     yield sources[level]
@@ -177,17 +160,17 @@ class SourceSearch:
 class _Queue:
     """Sources in order, of which the first can be looked at."""
 
-    def __init__(self, sources: Iterable[Source[Any]]) -> None:
+    def __init__(self, sources: Iterable[Source]) -> None:
         self._left = iter(sources)
-        self._first: Source[Any] | None = None
+        self._first: Source | None = None
 
-    def peek(self) -> Source[Any] | None:
+    def peek(self) -> Source | None:
         """Return the first one, None where none is left."""
         if self._first is None:
             self._first = next(self._left, None)
         return self._first
 
-    def take(self) -> Source[Any] | None:
+    def take(self) -> Source | None:
         """Remove and return the first one."""
         first, self._first = self.peek(), None
         return first
