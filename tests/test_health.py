@@ -112,6 +112,20 @@ def test_answerable_without_the_documents():
     assert "--context none" in by_rules.unknown, "rules know nothing but the documents"
 
 
+def test_unanswerable_questions_that_are_answered():
+    """Those that a judged run answered from its passages, or that hold an answer; one that was refused is unknown."""
+    questions = [
+        question(n, f"Who was number {n}?", answer, generator="hand", unanswerable=True)
+        for n, answer in enumerate(("", "", "Halden", "I do not know.", ""))
+    ]
+    judged = {"run a": {"q0": True, "q1": False}, "run b": {"q0": True, "q2": False}}
+    result = CHECKS["answered"].find(material_of(*questions, judged=judged))
+    assert [(f.question_id, f.value) for f in result.findings] == [("q0", 2), ("q2", 0)]
+    assert result.unknown.startswith("Not known of 2 unanswerable questions")
+    answerable = question(5, "Who fitted it?", "Halden", VALVE)
+    assert CHECKS["answered"].find(material_of(answerable, judged={"run a": {"q5": True}})).findings == ()
+
+
 def test_another_chunk_answers_it():
     asked = question(0, "When was the north valve replaced?", "2021", VALVE)
     other, same = Chunk.make_id("e", 0, 90), Chunk.make_id("d0-0", 20, 60)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from ragviz.health.material import Material
 
-Need = Literal["index", "run", "two runs", "closed-book run or verification", "verdicts"]
+Need = Literal["index", "run", "two runs", "closed-book run or verification", "judged run or verification", "verdicts"]
 """What a check reads beside the questions; one that can do with less says so in its note."""
 
 

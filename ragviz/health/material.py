@@ -121,7 +121,8 @@ class Material:
     `lexical` are the first chunks of BM25 for each question, by id, `rivals` those for question and answer together;
     both are empty without an index. `texts` reads chunks by their ids. `verdicts` are pooled ones, by question id.
     `vectors` are the embeddings of questions that are cached, by id. `planned` counts the questions that the set's plan
-    wants of each type, None without a plan.
+    wants of each type, None without a plan. `judged` says by run of which answers a judge found all claims in the
+    passages, by question.
     """
 
     subjects: tuple[Subject, ...]
@@ -133,6 +134,7 @@ class Material:
     chunk_language: Callable[[str], str] = lambda _: "en"
     outcomes: tuple[Outcomes, ...] = ()
     closed: tuple[ClosedBook, ...] = ()
+    judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
     vectors: Mapping[str, Vectors] = field(default_factory=dict)
     documents: tuple[Area, ...] = ()
@@ -208,6 +210,7 @@ def read_material(
         lambda chunk_id: languages.get((Chunk.parse_id(chunk_id) or (chunk_id,))[0], "en"),
         tuple(_outcomes(workspace, runs)),
         tuple(_closed_book(workspace, runs)),
+        _supported(workspace, runs),
         verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
         _cached_vectors(workspace, index, questions),
         *_areas(workspace, question_set.corpus_id, documents, questions),
@@ -311,6 +314,16 @@ def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBo
         judged = judgements.judgement_of(workspace, run)
         right = {i: bool(ruling.right) for i, ruling in judged.rulings.items() if ruling.right is not None}
         yield ClosedBook(run.name, run.config.model or run.config.answerer, right)
+
+
+def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str, bool]]:
+    """Return by run whether a judge found all claims of its answers in their passages; of the newest judged runs."""
+    judged = [run for run in runs if "faithfulness" in run.config.metrics and run.knows.contexts][:MOST_RUNS]
+    values = {run.name: judgements.judgement_of(workspace, run).scores.get("faithfulness", {}) for run in judged}
+    return {
+        name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}
+        for name, scores in values.items()
+    }
 
 
 def _cached_vectors(workspace: Workspace, index: IndexInfo | None, questions: Sequence[Question]) -> dict[str, Vectors]:

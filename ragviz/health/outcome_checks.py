@@ -5,9 +5,15 @@ from __future__ import annotations
 from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material
 from ragviz.questions import staleness
+from ragviz.text.counts import counted
+from ragviz.text.denial import abstains
 
 LEAST_RUNS = 2
 """Runs that rank in different ways, below which nothing is said to separate them or not."""
+HOW_ANSWERED = (
+    "run the set with an answerer that is a model and a judge for faithfulness, or verify the questions by a model "
+    "(`ragviz questions verify`)."
+)
 HOW_CLOSED = (
     "run the set with context “none” and an answerer that is a model (`ragviz run --context none "
     "--answerer model`), or verify the questions by a model (`ragviz questions verify`)."
@@ -33,6 +39,22 @@ def without_documents(material: Material) -> Found:
     judged = {i for run in material.closed for i in run.right} & {subject.id for subject in material.subjects}
     runs, of = ", ".join(run.run for run in material.closed), len(material.subjects)
     return Found(tuple(findings), "", f"{len(judged):,} of {of:,} questions were asked without documents, by {runs}.")
+
+
+def answered_after_all(material: Material) -> Found:
+    """Find unanswerable questions that hold an answer, or that runs answered by what their passages say."""
+    asked = [subject for subject in material.subjects if subject.question.kind == "unanswerable"]
+    findings, known = [], set[str]()
+    for subject in asked:
+        by = [run for run, supported in material.judged.items() if supported.get(subject.id)]
+        known |= {subject.id} if any(subject.id in supported for supported in material.judged.values()) else set()
+        own = subject.question.answer
+        if by or (own.strip() and not abstains(own)):
+            words = f"answered from its passages by {', '.join(by)}" if by else f"it holds the answer “{own[:80]}”"
+            findings.append(Finding(subject.id, float(len(by)), words))
+    left = [s for s in asked if s.id not in known and s.question.verified_by in ("", "rules")]
+    unknown = f"Not known of {counted(len(left), 'unanswerable question')}: {HOW_ANSWERED}" if left else ""
+    return Found(tuple(findings), unknown, "" if asked else "The set has no unanswerable question.")
 
 
 def separates_nothing(material: Material) -> Found:

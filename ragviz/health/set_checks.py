@@ -29,6 +29,15 @@ _ALL = (
         outcome_checks.without_documents,
     ),
     Check(
+        "answered",
+        "Unanswerable, but answered",
+        "Abstaining counts as right, and the documents may hold the answer.",
+        "A run answered it and a judge found every claim of the answer in its passages (faithfulness 1); or the "
+        "question holds an answer itself. Verification by a model rejects such questions.",
+        ("judged run or verification",),
+        outcome_checks.answered_after_all,
+    ),
+    Check(
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
