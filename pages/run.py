@@ -20,7 +20,7 @@ from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
-from ragviz.runs import imports, measurements, running
+from ragviz.runs import imports, running
 from ragviz.service import run_verbs
 from ragviz.store import rates
 from ragviz.targets.logged_file import FORMATS, reader
@@ -28,8 +28,6 @@ from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, wording
 from ragviz.ui.kit import form, heading, inputs, notices, table, tiles
-
-CONNECT = "No model is connected. Enter the address or key of one on the settings page."
 
 FIELDS = fields_of(RunConfig)
 
@@ -106,7 +104,9 @@ def answering(start: RunConfig) -> dict[str, Any]:
     possible = [name for name in FIELDS["answerer"].known() if name != "model" or settings.model_configured]
     chosen = form.draw([FIELDS["answerer"]], asdict(start), start.hash(), offered={"answerer": possible})
     if not settings.model_configured:
-        connect()
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
+            st.caption("No model is connected.", width="content")
+            address.link("settings", "Connect one")
     contexts_offered = list(FIELDS["context"].known())
     if chosen["answerer"] == "extractive":
         contexts_offered.remove("none")
@@ -116,26 +116,33 @@ def answering(start: RunConfig) -> dict[str, Any]:
     return chosen | form.draw(rest, first, suffix, offered={"context": contexts_offered})
 
 
-def connect() -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
-        st.caption(CONNECT, width="content")
-        address.link("settings", "Settings")
-
-
 def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, Any], float | None]:
     """Draw the choices of judging: metrics, judge, budget."""
     heading.section("Judge")
-    ways, how = metric_ways(answerer), "none"
+    names = [
+        name
+        for name, metric in ANSWER_METRICS.items()
+        if (settings.model_configured or not metric.judged) and (answerer != "none" or "answer" not in metric.needs)
+    ]
+    ways = metric_ways(names, answerer)
+    how = "none"
     if len(ways) > 1:
         how = st.segmented_control(
-            "Metrics", list(ways), default=way_of(start, answerer, ways), required=True,
-            key=f"metrics-{answerer}-{start.hash()}", format_func=lambda way: ways[way], label_visibility="collapsed",
-        )  # fmt: skip
-    names = picked(start, answerer) if how == "chosen" else metrics_of(how or "none", answerer)
-    st.caption(judged_words(answerer, how or "none"))
-    needs_judge = "all" in names or any(n in ANSWER_METRICS and ANSWER_METRICS[n].judged for n in names)
+            "Metrics", list(ways), default=way_of(start, names, answerer, ways), required=True,
+            key=f"metrics-{answerer}-{start.hash()}", label_visibility="collapsed",
+            format_func=lambda way: ways[way][0],
+        ) or "none"  # fmt: skip
+    _, chosen, explained = ways[how]
+    if how == "chosen":
+        chosen = tuple(st.multiselect(
+            "Custom metrics", names, [name for name in measured(start.metrics) if name in names],
+            key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
+            placeholder="Choose metrics", label_visibility="collapsed",
+        )) or ("none",)  # fmt: skip
+    st.caption(explained)
+    needs_judge = "all" in chosen or any(n in ANSWER_METRICS and ANSWER_METRICS[n].judged for n in chosen)
     if not needs_judge and answerer != "model" and not pays:
-        return {"metrics": names}, None
+        return {"metrics": chosen}, None
     one, two = st.columns([2, 1])
     judge = ""
     if needs_judge:
@@ -146,70 +153,31 @@ def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, A
             "The run stops before a call that could exceed it, and keeps its results. Raise it to resume.",
             f"budget-{start.hash()}",
         )
-    return {"metrics": names, "judge": judge.strip()}, dollars
+    return {"metrics": chosen, "judge": judge.strip()}, dollars
 
 
-def metrics_of(how: str, answerer: str) -> tuple[str, ...]:
-    free = tuple(name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged)
-    return {"none": ("none",), "all": ("all",), "free": free}[how]
-
-
-def metric_ways(answerer: str) -> dict[str, str]:
-    """Return the offered groups of metrics → their labels: answer metrics need answers, judged ones a model."""
-    ways = {"none": "None"}
+def metric_ways(names: Collection[str], answerer: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
+    """Return the offered groups of metrics → label, metrics, and what they are."""
+    free = tuple(name for name in names if not ANSWER_METRICS[name].judged)
+    ways = {"none": ("None", ("none",), "Only ranking metrics are computed.")}
     if answerer != "none":
-        ways["free"] = "Without a model"
-    if settings.model_configured:
-        ways["all"] = "All" if answerer != "none" else "Context metrics"
-    return ways | ({"chosen": "Custom"} if len(ways) > 1 else {})
+        ways["free"] = "Without a model", free, "Lexical and embedding metrics and key phrases: no judge, no cost."
+    if settings.model_configured and answerer == "none":
+        words = "A judge decides which passages are useful, and which claims of the reference they support."
+        ways["all"] = "Context metrics", ("all",), words
+    elif settings.model_configured:
+        ways["all"] = "All", ("all",), "All metrics are computed from the same few replies of the judge."
+    return ways | ({"chosen": ("Custom", (), "")} if len(ways) > 1 else {})
 
 
-def way_of(start: RunConfig, answerer: str, ways: Mapping[str, str]) -> str:
+def way_of(start: RunConfig, names: Collection[str], answerer: str, ways: Collection[str]) -> str:
     """Return the group that the preset chose, else what costs nothing, and all for a model's answers."""
     default = "all" if answerer == "model" else "free" if answerer != "none" else "none"
     if start.answerer != answerer or not start.metrics:
         return default if default in ways else "none"
-    names = set(measured(start.metrics))
-    if names == set(metric_names(answerer)) and "all" in ways:
-        return "all"
-    free = {name for name in metric_names(answerer) if not ANSWER_METRICS[name].judged}
-    return "free" if names == free and "free" in ways else "chosen" if "chosen" in ways else "none"
-
-
-def metric_names(answerer: str) -> list[str]:
-    """Return the metrics that can be computed."""
-    return [
-        name
-        for name, metric in ANSWER_METRICS.items()
-        if (settings.model_configured or not metric.judged) and (answerer != "none" or "answer" not in metric.needs)
-    ]
-
-
-def picked(start: RunConfig, answerer: str) -> tuple[str, ...]:
-    offered = metric_names(answerer)
-    names = st.multiselect(
-        "Custom metrics", offered, [name for name in measured(start.metrics) if name in offered],
-        key=f"picked-{answerer}-{start.hash()}", format_func=lambda name: ANSWER_METRICS[name].title,
-        placeholder="Choose metrics", label_visibility="collapsed",
-    )  # fmt: skip
-    return tuple(names) or ("none",)
-
-
-def judged_words(answerer: str, how: str) -> str:
-    if how == "none":
-        more = " There are no answers to judge, and no model that could judge passages."
-        return f"Only ranking metrics are computed.{'' if len(metric_ways(answerer)) > 1 else more}"
-    if how == "free":
-        return "Lexical and embedding metrics and key phrases: no judge, no cost."
-    if how == "all" and answerer == "none":
-        return "A judge decides which passages are useful, and which claims of the reference they support."
-    return "All metrics are computed from the same few replies of the judge." if how == "all" else ""
-
-
-def started_from(names: Collection[str]) -> None:
-    """Choose the preset that the address names, and report one that does not exist."""
-    if preset := address.readable("preset", address.one_of(names), "a run of this corpus"):
-        st.session_state["start-from"] = preset
+    asked = set(measured(start.metrics))
+    groups = {"all": set(names), "free": {name for name in names if not ANSWER_METRICS[name].judged}}
+    return next((way for way, group in groups.items() if way in ways and group == asked), "chosen")
 
 
 def other_preset() -> None:
@@ -298,7 +266,8 @@ def cost(config: RunConfig) -> None:
     n = asked_count(question_set, config.split)
     heading.section("Estimate")
     asks = bool(config.model or config.judge or rerankers.model_of(config.reranker))
-    key = forecast_key(config)
+    states = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
+    key = digest(config.hash(), repr(states), repr(sorted(workspace.prices().items())))
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")
@@ -314,25 +283,29 @@ def cost(config: RunConfig) -> None:
         for words in filter(None, (forecast.pooled_words, forecast.paid_words)):
             st.caption(plain(words))
     if asks:
-        estimate(config, key, "Estimate calls and cost" if forecast is None else "Estimate again")
+        label = "Estimate calls and cost" if forecast is None else "Estimate again"
+        if st.button(label, help="A dry run: retrieves, calls no model, and counts the calls that are already paid."):
+            with notices.errors_shown(), st.spinner("Counting calls"):
+                st.session_state["forecasts"][key] = running.foresee(workspace, config)
+                st.rerun()
     st.caption(duration_words(config, index, n))
     if reads := reranked_words(config, index, n):
         st.caption(reads)
     if config.split:
         st.caption(f"{config.split}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
-    caveats(question_set, index)
-    if proposed := question_set.counts.get("proposed", 0):
-        of_set = " in the set" if config.split else ""
-        st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
+    caveats(question_set, index, config.split)
 
 
-def caveats(question_set: QuestionSet, index: IndexInfo) -> None:
+def caveats(question_set: QuestionSet, index: IndexInfo, split: str) -> None:
     """Draw what a run does not ask, and what its index does not hold."""
     caveat.behind(index)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
     if any(left_out.values()):
         counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]
         st.caption(f"{' and '.join(counted)} left out.")
+    if proposed := question_set.counts.get("proposed", 0):
+        of_set = " in the set" if split else ""
+        st.caption(f"{wording.counted(proposed, 'question')}{of_set} proposed and not reviewed yet: included.")
 
 
 def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
@@ -364,20 +337,6 @@ def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
     return f"{words}; {wording.counted(texts, 'text')} of chunks to embed{took}."
 
 
-def forecast_key(config: RunConfig) -> str:
-    """Return a digest of what an estimate rests on: choices, documents, index, questions, prices, paid calls."""
-    states = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
-    return digest(config.hash(), repr(states), repr(sorted(workspace.prices().items())))
-
-
-def estimate(config: RunConfig, key: str, label: str) -> None:
-    """Draw the button of the dry run, which retrieves and calls no model."""
-    if st.button(label, help="A dry run: retrieves, calls no model, and counts the calls that are already paid."):
-        with notices.errors_shown(), st.spinner("Counting calls"):
-            st.session_state["forecasts"][key] = running.foresee(workspace, config)
-            st.rerun()
-
-
 def unfinished(runs: list[Run], active: Collection[str]) -> None:
     """Draw the interrupted runs: the reason, and the button that resumes each."""
     interrupted = [run for run in runs if run.status != "done" and run.name not in active]
@@ -390,40 +349,19 @@ def unfinished(runs: list[Run], active: Collection[str]) -> None:
             st.markdown(f"**{plain(run.name)}** · {wording.ago(run.created)}")
             job = last.get(run.name)
             st.caption(plain(job.error if job and job.error else "Its process ended; finished questions are kept."))
-            go_on(run)
-
-
-def go_on(run: Run) -> None:
-    """Draw the button that resumes a run; its budget holds until another is given."""
-    dollars = None
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
-        if asks or budget.last_budget(run) is not None:
-            dollars = budget.field_of_run(run, f"more-{run.id}")
-        if st.button("Resume", key=presses.key(f"go-on-{run.id}")):
-            begin_run(f"go-on-{run.id}", run.name, run.config, dollars)
+            dollars = None
+            with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+                asks = run.config.model or run.config.judge or rerankers.model_of(run.config.reranker)
+                if asks or budget.last_budget(run) is not None:
+                    dollars = budget.field_of_run(run, f"more-{run.id}")
+                if st.button("Resume", key=presses.key(f"go-on-{run.id}")):
+                    begin_run(f"go-on-{run.id}", run.name, run.config, dollars)
 
 
 def begin_run(button: str, name: str, config: RunConfig, dollars: float | None) -> None:
     st.session_state.pop("run-name-suggested", None)
     job_panel.submit(button, run_verbs.make(workspace, name, config, dollars))
     st.rerun()
-
-
-def earlier_runs(runs: list[Run], active: Collection[str]) -> None:
-    if not runs:
-        return
-    heading.section("Runs of this corpus")
-    for run in runs[:8]:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if run.status == "done":
-                address.link("results", run.name, run=run.name, k=run.config.k)
-            else:
-                st.markdown(f"{plain(run.name)} ({'running' if run.name in active else 'interrupted'})")
-            by = f", {plain(run.config.model or run.config.answerer)} answers" if run.knows.answers else ""
-            by += "" if run.knows.first_k else f" from {TARGETS[run.config.context].basis}"
-            by += f" · {measurements.asked_words(run)}" if run.config.split else ""
-            st.caption(f"{plain(run.config.ranked_by)}, k = {run.config.k}{by} · {wording.ago(run.created)}")
 
 
 def outcome() -> None:
@@ -468,10 +406,7 @@ def bring_in() -> None:
         with right:
             for name, each in FORMATS.items():
                 st.markdown(f"`{name}`: {each.explanation}")
-            st.markdown(FOREIGN)
-
-
-FOREIGN = """Metrics are computed from those verdicts and the texts. The run is listed and compared with the others."""
+            st.markdown("Metrics are computed from those verdicts and the texts.")
 
 
 def imported() -> None:
@@ -537,7 +472,8 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     names = [run.name for run in runs]
     inputs.still_there("start-from", ["Defaults", *names], "run")
-    started_from(names)
+    if asked_for := address.readable("preset", address.one_of(names), "a run of this corpus"):
+        st.session_state["start-from"] = asked_for
     preset = None
     if names:
         preset = st.selectbox(
@@ -576,7 +512,5 @@ with right:
     else:
         with notices.errors_shown():
             cost(resolved)
-    active = queue.active_runs(workspace)
-    unfinished(runs, active)
-    earlier_runs(runs, active)
+    unfinished(runs, queue.active_runs(workspace))
 bring_in()

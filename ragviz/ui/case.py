@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -24,7 +24,8 @@ from ragviz.questions.question_types import said_of
 from ragviz.runs import exchanges, judgements, measurements, verdicts
 from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
-from ragviz.text.markup import claimed, code, legend, measure, plain
+from ragviz.text.markup import claimed, code, highlighted, legend, measure, plain
+from ragviz.text.word_changes import Range
 from ragviz.ui import cache, passages, wording
 from ragviz.ui.claim_marks import (
     Chosen,
@@ -196,28 +197,35 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
 
 def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None:
     """Draw the generated answer with its claims, its citations, and why there is none."""
-    answer = evaluated.recording if evaluated else None
-    status = f" · {STATUSES[answer.status]}" if answer and answer.status != "answered" else ""
-    heading.section(f"Generated answer{status}")
+    status = evaluated.recording.status if evaluated else "answered"
+    heading.section(f"Generated answer{'' if status == 'answered' else f' · {STATUSES[status]}'}")
     with st.container(key="case-answer", gap="small"):
-        if evaluated is None or answer is None:
-            st.caption("Not answered yet: the run was interrupted before this question.")
-            return
-        if answer.answer:
-            st.html(
-                claimed(
-                    answer.answer,
-                    said_in(answer.answer, evaluated.matrix, "a", claim),
-                    verdicts=verdict_words(evaluated.matrix, "a"),
-                )
-            )
-        if answer.reason:
-            st.caption(plain(f"Why: {answer.reason}"))
-        if citations := citation_words(answer):
-            st.caption(citations)
-        claim_buttons(evaluated.matrix, "a", claim)
-        if evaluated.matrix.answer_claims is None and answer.status == "answered":
-            st.caption("No claims: the answer was not judged by a model. Its scores are below.")
+        answer_body(evaluated, claim)
+        if evaluated:
+            claim_buttons(evaluated.matrix, "a", claim)
+            if evaluated.matrix.answer_claims is None and status == "answered":
+                st.caption("No claims: the answer was not judged by a model. Its scores are below.")
+
+
+def answer_body(
+    evaluated: EvaluatedAnswer | None, claim: Chosen | None = None, marks: Sequence[Range] | None = None
+) -> None:
+    """Draw an answer with its claims, or with `marks`, the words that differ from another one; and what it cites."""
+    if evaluated is None:
+        st.caption("Not answered yet: the run was interrupted before this question.")
+        return
+    answer, matrix = evaluated.recording, evaluated.matrix
+    if marks is not None and answer.status != "answered":
+        st.markdown(f"**{STATUSES[answer.status].capitalize()}**")
+    if marks is not None and answer.answer:
+        st.html(highlighted(answer.answer, differing=marks, fold=None))
+    elif answer.answer:
+        said = said_in(answer.answer, matrix, "a", claim)
+        st.html(claimed(answer.answer, said, verdicts=verdict_words(matrix, "a")))
+    if answer.reason:
+        st.caption(plain(f"Why: {answer.reason}"))
+    if citations := citation_words(answer):
+        st.caption(citations)
 
 
 WITHOUT_EVIDENCE = {

@@ -9,7 +9,6 @@ from typing import Any
 
 import streamlit as st
 
-from ragviz.core.errors import NotFoundError
 from ragviz.core.job import Job, NewJob
 from ragviz.index import indexing
 from ragviz.jobs import queue, state
@@ -24,8 +23,6 @@ _DISMISSED = "dismissed"
 """Session state: ids of the jobs whose outcome is not shown any more. In the result of a job that ended badly: when it
 was started last when its card was dismissed."""
 _ACTIVE = "active-jobs"  # session state: titles of the jobs that were active when last drawn, by id
-_REMOVED = "removed-jobs"  # session state: titles of those that were removed since, by id
-_RESUMABLE = "resumable-jobs"  # session state: titles of the jobs for which *Resume* was last drawn, by id
 _STARTED = "started-jobs"  # session state: when this session started its jobs, by id
 _LAST_END = "last-end"  # session state: when the last job had ended when last drawn
 
@@ -48,7 +45,7 @@ def submit(button: str, new: NewJob) -> Job:
 def _state(job: Job) -> str:
     """Return how it stands with a job that somebody wanted to start again."""
     if job.status not in queue.ACTIVE:
-        return f"has {ENDED.get(job.status, 'ended')} since this page was shown"
+        return f"has ended ({_ending(job)}) since this page was shown"
     return "is being cancelled: start it again when it has ended" if job.cancel else "is running already"
 
 
@@ -93,10 +90,9 @@ def jobs_panel(corpus_id: str) -> None:
     """Draw the jobs, those of other corpora folded, polled while one is active; when one ends, the page is rerun."""
     recent = queue.listed(cache.workspace(), 50)
     active = {job.id: job.title for job in recent if job.status in queue.ACTIVE}
-    ended = {i: title for i, title in st.session_state.get(_ACTIVE, {}).items() if i not in active}
-    _note_removed({i: title for i, title in ended.items() if i not in {job.id for job in recent}})
+    before = st.session_state.get(_ACTIVE, {})
     for job in recent:
-        if job.id in ended:
+        if job.id in before and job.id not in active:
             st.toast(f"{plain(job.title)}: {_ending(job)}")
     st.session_state[_ACTIVE] = active
     st.session_state[_LAST_END] = _last_end(recent)
@@ -111,26 +107,9 @@ def _seconds_between(active: Collection[str]) -> float:
     return 1.5 if active else 20
 
 
-def _note_removed(missing: Mapping[str, str]) -> None:
-    """Note which of these jobs were removed: a job's row goes when somebody deletes what it works on."""
-    for job_id, title in missing.items():
-        try:
-            cache.workspace().store.jobs.get(job_id)
-        except NotFoundError:
-            st.session_state.setdefault(_REMOVED, {})[job_id] = title
-
-
-ENDINGS = {
-    "done": "finished",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "interrupted": "interrupted",
-}
-
-ENDED = {"done": "finished", "failed": "failed", "cancelled": "been cancelled", "interrupted": "been interrupted"}
-
+ENDINGS = {"done": "finished"}
+"""Status of a job → what happened to it, where that is another word."""
 MARKS = {"failed": ":red[✗]", "cancelled": ":gray[■]", "interrupted": ":orange[▲]"}
-"""A card's mark: a failure needs a person, a cancelled job was ended by one, an interrupted one waits."""
 AGAIN = {"failed": "Try again", "cancelled": "Resume", "interrupted": "Resume"}
 PAGES = {
     "documents": "documents",
@@ -162,16 +141,14 @@ def _draw_jobs(corpus_id: str) -> None:
 
 
 def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
-    _report_late_resume({job.id: job for job in recent if not _is_unsuccessful(job)})
     active = [job for job in recent if job.status in queue.ACTIVE]
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
         address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
     newest = {state.work_of(job): job for job in reversed(recent)}.values()
     workspace = cache.workspace()
-    ended = [job for job in newest if not _is_dismissed(job) and _is_unsuccessful(job)]
+    ended = [job for job in newest if job.result.get(_DISMISSED) != job.created and _is_unsuccessful(job)]
     unsuccessful = [job for job in ended if not state.is_mended(workspace, job)]
-    st.session_state[_RESUMABLE] = {job.id: job.title for job in unsuccessful}
     shown = [*active, *unsuccessful]
     elsewhere = [job for job in shown if corpus_id and job.corpus_id not in ("", corpus_id)]
     for job in (each for each in shown if each not in elsewhere):
@@ -180,8 +157,6 @@ def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
         with st.expander(f"{wording.counted(len(elsewhere), 'job')} of other corpora"):
             for job in elsewhere:
                 _draw(job)
-    for job_id, title in list(st.session_state.get(_REMOVED, {}).items()):
-        _draw_removed(job_id, title)
 
 
 def _last_end(recent: Sequence[Job]) -> float:
@@ -195,10 +170,9 @@ def _is_unsuccessful(job: Job) -> bool:
 
 
 def _draw(job: Job) -> None:
-    _draw_active(job) if job.status in queue.ACTIVE else _draw_unsuccessful(job)
-
-
-def _draw_active(job: Job) -> None:
+    if job.status not in queue.ACTIVE:
+        _draw_unsuccessful(job)
+        return
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"**{plain(job.title)}**")
         share, words = job_words(job, time.time(), _pace(job) or _learnt_pace(job))
@@ -210,25 +184,14 @@ def _draw_active(job: Job) -> None:
             st.rerun(scope="app")
 
 
-def _report_late_resume(others: Mapping[str, Job]) -> None:
-    """Report *Resume* pressed on an outdated screen: `others` are the jobs, by id, that cannot be resumed now."""
-    resumable: dict[str, str] = st.session_state.get(_RESUMABLE, {})
-    pressed = {i: title for i, title in resumable.items() if st.session_state.get(f"resume-{i}")}
-    _note_removed(pressed)
-    for job_id in pressed.keys() & others.keys():
-        job = others[job_id]
-        state = "has finished" if job.status == "done" else "is running again"
-        st.toast(f"{plain(job.title)} {state} since it was shown here: it was not resumed a second time.")
-
-
 def _draw_unsuccessful(job: Job) -> None:
     with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
         st.markdown(f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}")
         st.caption(sentence(job.error) if job.status == "failed" else plain(state.kept(job)))
         if job.status == "interrupted":
             st.caption(plain(job.error))
-        if job.status == "failed":
-            _draw_log(job)
+        if job.status == "failed" and (log := state.log_to_read(cache.workspace(), job)):
+            st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if state.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
                 _watch(queue.start(cache.workspace(), job))
@@ -240,30 +203,10 @@ def _draw_unsuccessful(job: Job) -> None:
                 st.rerun(scope="app")
 
 
-def _is_dismissed(job: Job) -> bool:
-    """Return whether the card of a job was dismissed, in any session, since the job was started last."""
-    return job.result.get(_DISMISSED) == job.created
-
-
-def _draw_log(job: Job) -> None:
-    """Draw the path of the log of a failed job, where there is something to read in it."""
-    if log := state.log_to_read(cache.workspace(), job):
-        st.caption(f"Log: {plain(str(log))}")
-
-
 def _page_to_mend(job: Job) -> str:
     """Return the page on which the reason of a failure can be mended, "" for none, and when it is the one shown."""
     page = "settings" if "settings page" in job.error or "OPENAI_" in job.error else PAGES.get(job.kind, "")
     return "" if (st.context.url or "").endswith(f"/{page}") else page
-
-
-def _draw_removed(job_id: str, title: str) -> None:
-    with st.container(border=True, gap="xxsmall", key=f"job-card-{job_id}"):
-        st.markdown(f"**{plain(title)}** was removed")
-        st.caption("What it worked on was deleted, or its command was refused: nothing is left of the job.")
-        if st.button("Dismiss", key=f"dismiss-{job_id}", type="tertiary"):
-            del st.session_state[_REMOVED][job_id]
-            st.rerun(scope="app")
 
 
 def _pace(job: Job) -> float | None:
@@ -279,11 +222,10 @@ def _pace(job: Job) -> float | None:
 
 def _learnt_pace(job: Job) -> float | None:
     """Return the units a second of earlier jobs on this machine at the same work, None where there were none."""
-    cache_of_rates = cache.workspace().store.cache("rate")
-    config = job.arguments.get("config", {})
-    if job.kind == "index" and job.message == "Embedding":
-        return rates.rate(cache_of_rates, indexing.chunks_by(config.get("embedder", "")))
-    return None
+    if job.kind != "index" or job.message != "Embedding":
+        return None
+    embedder = job.arguments.get("config", {}).get("embedder", "")
+    return rates.rate(cache.workspace().store.cache("rate"), indexing.chunks_by(embedder))
 
 
 def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
@@ -312,17 +254,14 @@ def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:
 
 def finished_job(kind: str, corpus_id: str, minutes: float = 60) -> Job | None:
     """Return the newest job of this kind on this corpus if it is done, recent and not dismissed, else None."""
-    newest = next(iter(_jobs_on(kind, corpus_id)), None)
-    return newest if newest is not None and _is_recent(newest, minutes) else None
+    job = newest_job(kind, corpus_id)
+    return job if job is not None and _is_recent(job, minutes) else None
 
 
-def finished_jobs(kind: str, corpus_id: str, minutes: float = 60) -> list[Job]:
+def finished_jobs(kind: str, corpus_id: str) -> list[Job]:
     """Return the jobs of this kind on this corpus that are done, recent and not dismissed, the newest first."""
-    return [job for job in _jobs_on(kind, corpus_id) if _is_recent(job, minutes)]
-
-
-def _jobs_on(kind: str, corpus_id: str) -> list[Job]:
-    return [job for job in queue.listed(cache.workspace(), 50) if job.kind == kind and job.corpus_id == corpus_id]
+    recent = queue.listed(cache.workspace(), 50)
+    return [job for job in recent if (job.kind, job.corpus_id) == (kind, corpus_id) and _is_recent(job, 60)]
 
 
 def _is_recent(job: Job, minutes: float) -> bool:
