@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,13 +13,8 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import counts, demand, question_verbs
 from ragviz.core.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from ragviz.core.question import Question
-    from ragviz.core.question_set import QuestionSet
-    from ragviz.core.run_info import Run
-    from ragviz.health.demand import Cluster, Demand, WeightedMean
-    from ragviz.workspace import Workspace
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.run_info import Run
 
 LISTED = 20
 """Clusters in a table."""
@@ -73,19 +68,16 @@ def questions_asked(
     changed = sum(question.weight != before.get(question.id) for question in questions) if apply else None
     weights = demand.weights_of(read, questions)
     means = demand.weighted_means(workspace, run, weights) if run else []
-    said = "" if changed is None else _weights_words(changed, read, questions)
+    said = ""
+    if changed is not None:
+        weights_of = f"{changed:,} of {counts.counted(len(questions), 'question')} {counts.agreed(changed, 'has')}"
+        said = f"{weights_of} another weight now: {demand.WEIGHT}."
+    if changed == 0:
+        said = f"Nothing changed. {demand.unchanged_words(read, questions)}"
     _show(question_set, read, run, means, as_json, said, {} if changed is None else {"weights_changed": changed})
 
 
-def _weights_words(changed: int, read: Demand, questions: Sequence[Question]) -> str:
-    """Say what became of the weights."""
-    if not changed:
-        return f"Nothing changed. {demand.unchanged_words(read, questions)}"
-    of = counts.counted(len(questions), "question")
-    return f"{changed:,} of {of} {'has' if changed == 1 else 'have'} another weight now: {demand.WEIGHT}."
-
-
-def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | None:
+def _run(workspace: console.Workspace, question_set: QuestionSet, name: str) -> Run | None:
     """Return the run that is named, or the newest finished one of the set."""
     if name:
         run = workspace.store.runs.get(name)
@@ -97,9 +89,9 @@ def _run(workspace: Workspace, question_set: QuestionSet, name: str) -> Run | No
 
 def _show(
     question_set: QuestionSet,
-    read: Demand,
+    read: demand.Demand,
     run: Run | None,
-    means: list[WeightedMean],
+    means: list[demand.WeightedMean],
     as_json: bool,
     said: str,
     more: Mapping[str, Any],
@@ -123,7 +115,7 @@ def _show(
     console.show(body, as_json, draw)
 
 
-def _table(title: str, clusters: tuple[Cluster, ...]) -> None:
+def _table(title: str, clusters: tuple[demand.Cluster, ...]) -> None:
     if not clusters:
         return
     more = f" (the first {LISTED} of {len(clusters):,})" if len(clusters) > LISTED else ""

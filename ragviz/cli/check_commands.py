@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import acceptance, junit, requirements
-
-if TYPE_CHECKING:
-    from ragviz.analysis.requirements import Undecided
 
 
 def check(
@@ -60,7 +57,7 @@ def check(
         workspace.store.runs.get(baseline) if baseline else None,
         no_worse_than,
         metrics,
-        cast("Undecided", undecided) if undecided else None,
+        cast("requirements.Undecided", undecided) if undecided else None,
     )
     checked = acceptance.check(workspace, run, demands)
     if junit_file is not None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from ragviz.cli import console
 from ragviz.cli.lazy import compare as comparing
-from ragviz.cli.lazy import comparison_words, differing, leaderboards, pareto, registry, slices, ties
-
-if TYPE_CHECKING:
-    from ragviz.analysis.slices import Slices
-    from ragviz.stats.differences import Difference
+from ragviz.cli.lazy import comparison_words, differences, differing, leaderboards, pareto, registry, slices, ties
 
 _COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
 
@@ -35,7 +30,7 @@ def draw(comparison: comparing.Comparison, metric: str, prices: Mapping[str, tie
     _draw_leaderboard(comparison, comparing.metric_of(comparison, metric), prices)
 
 
-def draw_slices(found: Slices, by: str, names: tuple[str, str]) -> None:
+def draw_slices(found: slices.Slices, by: str, names: tuple[str, str]) -> None:
     """Print the difference between two runs, the baseline first, in each part of the questions by one dimension."""
     rows = []
     for each in found.slices:
@@ -56,7 +51,8 @@ def draw_slices(found: Slices, by: str, names: tuple[str, str]) -> None:
 def _draw_metrics(comparison: comparing.Comparison, rows: Mapping[str, comparing.MetricRow], title: str = "") -> None:
     means = [(row.label, *map(console.interval, row.estimates)) for row in rows.values()]
     console.table(("metric", *comparison.runs), means, title)
-    console.table(("difference", "run", *_COLUMNS), [*_deltas(rows)])
+    deltas = [(row.label, delta.run, *_delta_cells(delta)) for row in rows.values() for delta in row.deltas]
+    console.table(("difference", "run", *_COLUMNS), deltas)
 
 
 def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Mapping[str, ties.Price]) -> None:
@@ -75,17 +71,11 @@ def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Map
     console.say(leaderboards.tie_words(board))
 
 
-def _deltas(rows: Mapping[str, comparing.MetricRow]) -> Iterator[tuple[str, ...]]:
-    for row in rows.values():
-        for delta in row.deltas:
-            yield row.label, delta.run, *_delta_cells(delta)
-
-
 def _delta_cells(delta: comparing.Delta) -> tuple[str, str, str, str]:
     return _cells(delta.difference, delta.verdict, delta.p_adjusted)
 
 
-def _cells(d: Difference, verdict: str, p_adjusted: float) -> tuple[str, str, str, str]:
+def _cells(d: differences.Difference, verdict: str, p_adjusted: float) -> tuple[str, str, str, str]:
     interval = "none" if d.mean is None else f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}]"
     if d.mean is not None and d.n < 2:
         interval = f"{d.mean:+.3f} (n={d.n}, no interval)"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import chunking, competition, health_sentences, run_verbs
+from ragviz.cli.lazy import chunking, competition, counts, health_sentences, run_verbs
 from ragviz.cli.runs_commands import runs_app
-from ragviz.core.run_info import Run
-
-if TYPE_CHECKING:
-    from ragviz.health.competition import Competition
 
 
 @runs_app.command("again")
@@ -39,29 +35,24 @@ def runs_again(
         later = workspace.store.runs.get(name)
     with console.bar() as watch:
         found = competition.competition(workspace, earlier, later, k, watch)
-    words = [*_other_index(earlier, later), *health_sentences.competition(found)]
+    made = [run.provenance.get("index_config") or {} for run in (earlier, later)]
+    before, after = (
+        f"{chunking.in_words(cut)}, overlap {cut['overlap']}, {cut['embedder'] or 'no embedder'}" if cut else ""
+        for cut in made
+    )
+    words = health_sentences.competition(found)
+    if before and before != after:  # then it is not the new documents alone
+        other = (
+            f"The index was built with other choices since: '{earlier.name}' was made on {before}, '{later.name}' on "
+            f"{after}. What was lost or gained may be due to that, not to new documents."
+        )
+        words = [other, *words]
     lost = [asdict(each) | {"to_competition": each.to_competition} for each in found.lost]
     body = {"words": words, **asdict(found), "lost": lost}
     console.show(body, as_json, lambda: _draw(found, words))
 
 
-def _other_index(earlier: Run, later: Run) -> Iterator[str]:
-    """Warn when the index of two runs was cut or embedded in another way: then it is not the new documents alone."""
-    before, after = (_index_words(run.provenance.get("index_config") or {}) for run in (earlier, later))
-    if before and before != after:
-        yield (
-            f"The index was built with other choices since: '{earlier.name}' was made on {before}, '{later.name}' on "
-            f"{after}. What was lost or gained may be due to that, not to new documents."
-        )
-
-
-def _index_words(config: Mapping[str, Any]) -> str:
-    if not config:
-        return ""
-    return f"{chunking.in_words(config)}, overlap {config['overlap']}, {config['embedder'] or 'no embedder'}"
-
-
-def _draw(found: Competition, words: Sequence[str]) -> None:
+def _draw(found: competition.Competition, words: Sequence[str]) -> None:
     columns = ("document", "n", "before", "after", "without new", "lost", "to competition", "gained")
     changed = [row for row in found.rows if row.lost or row.gained or not row.before == row.after == row.without]
     rows = [
@@ -73,7 +64,7 @@ def _draw(found: Competition, words: Sequence[str]) -> None:
     ]  # fmt: skip
     console.table(columns, rows, f"Recall@{found.k}: {found.earlier} → {found.later}")
     if unchanged := len(found.rows) - len(changed):
-        console.say(f"Unchanged: {unchanged:,} document{'s' * (unchanged > 1)}, which --json lists too.")
+        console.say(f"Unchanged: {counts.counted(unchanged, 'document')}, which --json lists too.")
     console.say(*words)
     if found.lost:
         lost = [

@@ -31,7 +31,7 @@ from ragviz.core.job import Job, NewJob
 from ragviz.core.progress import Progress
 
 if TYPE_CHECKING:
-    from ragviz.workspace import Workspace
+    from ragviz.workspace import Workspace as Workspace
 
 
 def open_workspace() -> Workspace:

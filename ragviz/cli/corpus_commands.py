@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -14,9 +14,6 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import corpora, counts, deletion, staleness
 from ragviz.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragviz.questions.staleness import Refreshed
 
 corpus_app = console.group("Corpora and their documents.")
 
@@ -112,7 +109,7 @@ def corpus_remove(name: str, documents: list[str], yes: Annotated[bool, typer.Op
     _report_stale(refreshed)
 
 
-def _report_stale(refreshed: Sequence[Refreshed]) -> None:
+def _report_stale(refreshed: Sequence[staleness.Refreshed]) -> None:
     """Print which question sets lost questions, or have them back."""
     console.warn(*staleness.set_aside_words(refreshed))
 

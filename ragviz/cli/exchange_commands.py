@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,6 @@ from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import counts, exchange, question_verbs
 from ragviz.questions.formats import set_formats
-
-if TYPE_CHECKING:
-    from ragviz.workspace import Workspace
 
 _FORMATS, _WRITTEN = ", ".join(set_formats.FORMATS), ", ".join(set_formats.WRITTEN)
 
@@ -51,7 +48,7 @@ def questions_import(
     _show(workspace, dict(result), as_json)
 
 
-def _show(workspace: Workspace, result: dict[str, Any], as_json: bool) -> None:
+def _show(workspace: console.Workspace, result: dict[str, Any], as_json: bool) -> None:
     problems = exchange.problems_of(workspace, result.pop("key"))
     listed = [{"file": p.file, "row": p.row, "reason": p.reason, "imported": p.kept} for p in problems]
     left_out = {problem.row: problem.reason for problem in problems if not problem.kept}

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import comparison_words, declaring, estimating, experiment_verbs, findings, grid
+from ragviz.cli.lazy import comparison_words, conclusion, declaring, estimating, experiment_verbs, findings, grid
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragviz.experiments.conclusion import Conclusion
-    from ragviz.experiments.findings import Outcome
 
 experiments_app = console.group("Experiments: configurations tried on the same questions, by a rule declared before.")
 
@@ -148,7 +144,7 @@ def confirm(
     show(experiment.name, as_json=as_json)
 
 
-def _draw(outcome: Outcome) -> None:
+def _draw(outcome: findings.Outcome) -> None:
     experiment = outcome.experiment
     console.say(f"Rule, declared before the first result: {declaring.rule_words(experiment.rule)}.")
     console.say(f"Asked: {experiment.split or 'all questions'}.")
@@ -186,10 +182,9 @@ def _draw_left_out(left_out: Mapping[str, str]) -> None:
         console.say(f"Left out: {', '.join(names)}. {why}")
 
 
-def _draw_conclusion(conclusion: Conclusion, where: str) -> None:
-    console.say(where + conclusion.sentence)
-    console.say(*conclusion.notes)
-    if conclusion.same_questions and conclusion.decision == "ship":
+def _draw_conclusion(said: conclusion.Conclusion, where: str) -> None:
+    console.say(where + said.sentence, *said.notes)
+    if said.same_questions and said.decision == "ship":
         console.say(CHOSEN_HERE)
 
 

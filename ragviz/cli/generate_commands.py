@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -15,11 +15,6 @@ from ragviz.cli.run_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName
-
-if TYPE_CHECKING:
-    from ragviz.generation.pipeline import Preview
-    from ragviz.generation.plan_record import Shown
-    from ragviz.workspace import Workspace
 
 LISTED = 40
 """Documents that are printed at most; `--json` holds all."""
@@ -92,7 +87,7 @@ def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
     return " ".join(f"By {generator}: {', '.join(names)}." for generator, names in made.items())
 
 
-def _paid_words(workspace: Workspace, corpus: Corpus, set_name: str) -> str:
+def _paid_words(workspace: console.Workspace, corpus: Corpus, set_name: str) -> str:
     """Say what was paid so far for the questions of a set; "" when nothing was."""
     question_set = next((s for s in workspace.store.sets.all(corpus.id) if s.name == set_name), None)
     calls, paid = workspace.store.payments.of(question_set.id) if question_set else (0, 0.0)
@@ -119,7 +114,7 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
     console.show(body, as_json, draw)
 
 
-def _show_preview(workspace: Workspace, preview: Preview, as_json: bool) -> None:
+def _show_preview(workspace: console.Workspace, preview: pipeline.Preview, as_json: bool) -> None:
     corpus_id = workspace.store.indexes.get(preview.record.index).corpus_id
     names = workspace.store.documents.names(corpus_id)
     if as_json:
@@ -141,7 +136,7 @@ def _draw_by_document(
         console.say(f"and {len(rows) - LISTED:,} more documents: --json lists all")
 
 
-def _draw_yields(made: Shown) -> None:
+def _draw_yields(made: plan_record.Shown) -> None:
     """Print what came of all plans, of each kind, what it yielded, and what it cost."""
     console.say(made.words)
     names = ("type", "planned", "missing", "made", "kept", "rejected", "unverified", "calls")

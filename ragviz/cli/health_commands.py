@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import contents, effects, examination, material, measurements, quarantine, set_checks, synthetic
+from ragviz.cli.lazy import (
+    contents,
+    counts,
+    effects,
+    examination,
+    material,
+    measurements,
+    quarantine,
+    set_checks,
+    synthetic,
+)
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.versions_commands import By
 from ragviz.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragviz.core.question import Question
-    from ragviz.core.run_info import Run
-    from ragviz.health.effects import Effect
-    from ragviz.health.examination import Examination
-    from ragviz.workspace import Workspace
+from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 
 MOST_MEASURED = 3
 """Runs whose headline scores are measured with and without what a check found, the newest of each way of ranking."""
@@ -72,14 +77,12 @@ def questions_health(
 
 
 def _say(count: int, done: str, check: str) -> None:
-    title = set_checks.CHECKS[check].title
-    questions = "1 question was" if count == 1 else f"{count:,} questions were"
-    console.warn(f"{questions} {done} “{title}”.")
+    console.warn(f"{counts.counted(count, 'question', 'was')} {done} “{set_checks.CHECKS[check].title}”.")
 
 
 def _measured(
-    workspace: Workspace, questions: Sequence[Question], runs: Sequence[Run], made: Examination
-) -> dict[str, list[list[Effect]]]:
+    workspace: console.Workspace, questions: Sequence[Question], runs: Sequence[Run], made: examination.Examination
+) -> dict[str, list[list[effects.Effect]]]:
     """Return for each check what its questions do to the headline scores, for each run."""
     headlines = [
         list(effects.headlines(workspace, run, measurements.summary_of(workspace, run, curves=False))) for run in runs
@@ -92,7 +95,10 @@ def _measured(
 
 
 def _body(
-    made: Examination, name: str, questions: Sequence[Question], measured: Mapping[str, list[list[Effect]]]
+    made: examination.Examination,
+    name: str,
+    questions: Sequence[Question],
+    measured: Mapping[str, list[list[effects.Effect]]],
 ) -> dict[str, Any]:
     """Return an examination with its effects and the questions in quarantine, as JSON."""
     texts = {question.id: question.text for question in questions}
@@ -111,7 +117,7 @@ def _body(
     return head | said | {"contents": asdict(made.contents), "checks": rows}
 
 
-def _draw(body: Mapping[str, Any], newest: Mapping[str, list[Effect]], check: str) -> None:
+def _draw(body: Mapping[str, Any], newest: Mapping[str, list[effects.Effect]], check: str) -> None:
     """Draw all checks with their effects on the newest run, or the questions of one."""
     warning = f"Warning: {body['warning']}" if body["warning"] else ""
     console.say(warning, *body["verdict"], body["asked_about"])

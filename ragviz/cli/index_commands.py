@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -27,9 +27,6 @@ from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.index_info import IndexInfo
-
-if TYPE_CHECKING:
-    from ragviz.workspace import Workspace
 
 index_app = console.group("Indexes: build, preview, search.")
 
@@ -107,7 +104,7 @@ def index_preview(
 
 
 def _preview_body(
-    workspace: Workspace,
+    workspace: console.Workspace,
     corpus: Corpus,
     documents: Sequence[DocumentInfo],
     displayed: DocumentInfo,
@@ -159,7 +156,7 @@ def _draw_preview(body: Mapping[str, Any], characters: int, *, embeds: bool) -> 
     )
     if longer := body["longer_than_read"]:
         of = counts.counted(body["previewed"]["chunks"], "previewed chunk")
-        said = f"{longer:,} of {of} {'is' if longer == 1 else 'are'} longer than the {body['reads']} tokens that"
+        said = f"{longer:,} of {of} {counts.agreed(longer, 'is')} longer than the {body['reads']} tokens that"
         console.say(f"{said} the embedder reads: choose a smaller --chunk-size.")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ragviz import connections as connections
     from ragviz.analysis import abstention as abstention
+    from ragviz.analysis import approximation as approximation
     from ragviz.analysis import compare as compare
     from ragviz.analysis import comparison_words as comparison_words
     from ragviz.analysis import diagnose as diagnose
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from ragviz.analysis import pareto as pareto
     from ragviz.analysis import pooled as pooled
     from ragviz.analysis import requirements as requirements
+    from ragviz.analysis import rescue as rescue
     from ragviz.analysis import risk_coverage as risk_coverage
     from ragviz.analysis import slices as slices
     from ragviz.analysis import ties as ties
     from ragviz.documents import corpora as corpora
+    from ragviz.experiments import conclusion as conclusion
     from ragviz.experiments import confirming as confirming
     from ragviz.experiments import declaring as declaring
     from ragviz.experiments import estimating as estimating
@@ -97,6 +100,7 @@ if TYPE_CHECKING:
     from ragviz.service import index_verbs as index_verbs
     from ragviz.service import question_verbs as question_verbs
     from ragviz.service import run_verbs as run_verbs
+    from ragviz.stats import differences as differences
     from ragviz.store import codecs as codecs
     from ragviz.targets import targets as targets
     from ragviz.text import counts as counts

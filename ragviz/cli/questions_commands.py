@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -29,10 +29,6 @@ from ragviz.core.question import Question, QuestionStatus, QuestionStyle, Questi
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import SIDES, Split
-
-if TYPE_CHECKING:
-    from ragviz.store.store import Store
-    from ragviz.workspace import Workspace
 
 questions_app = console.group("Question sets: generate, import, export, review.")
 questions_app.command("import")(exchange_commands.questions_import)
@@ -194,11 +190,11 @@ def questions_review(
     status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
     for question in chosen:
-        _review(store, question_set, question, status, why, workspace.settings.person)
+        _review(workspace, question_set, question, status, why)
 
 
 def _review(
-    store: Store, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str, author: str
+    workspace: console.Workspace, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str
 ) -> None:
     """Set the status of a question, also when somebody else has changed its text since it was read.
 
@@ -208,11 +204,12 @@ def _review(
     """
     try:
         after = authoring.with_status(question, status, reason)
-        authoring.save(store, question_set, after, codecs.version_of(question), Edit(author, f"{status} a question"))
+        edit = Edit(workspace.settings.person, f"{status} a question")
+        authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
     except authoring.Conflict as conflict:
         if conflict.current is None:
             raise UsageError(f"Question '{question.id}' of '{question_set.name}' was deleted meanwhile.") from None
-        _review(store, question_set, conflict.current, status, reason, author)
+        _review(workspace, question_set, conflict.current, status, reason)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
@@ -324,11 +321,12 @@ def questions_mend(
         raise UsageError(f"Question '{question_id}' has no stale evidence {place}: `ragviz questions mend` lists it.")
     if bool(quotes) == bool(proposal):
         raise UsageError("Give its text now, by --quote and --document, or the number of a --proposal.")
-    span = (
-        _proposed_span(workspace, question_set, piece, documents, proposal)
-        if proposal
-        else _quoted_span(workspace, question_set, quotes, documents)
-    )
+    if proposal:
+        span = _proposed_span(workspace, question_set, piece, documents, proposal)
+    elif len(quoted := _evidence(workspace, question_set.corpus_id, quotes, documents, "") or ()) == 1:
+        span = quoted[0][0]
+    else:
+        raise UsageError("One piece is repaired at a time: give one --quote.")
     after = authoring.changed(question, evidence=authoring.mended(question.evidence, piece.group, piece.member, span))
     edit = Edit(workspace.settings.person, "mended evidence")
     authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
@@ -384,7 +382,7 @@ def questions_find_evidence(
 
 
 def _decide(
-    workspace: Workspace,
+    workspace: console.Workspace,
     question_set: QuestionSet,
     proposals: Sequence[occurrences.Proposal],
     question_id: str,
@@ -419,11 +417,14 @@ def _proposal_row(proposal: occurrences.Proposal, names: Mapping[str, str]) -> d
 def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Mapping[str, int]) -> None:
     found = ", ".join(f"{sum(r['found'] == name for r in rows):,} {name}" for name in occurrences.OUTCOMES)
     console.say(f"{counts.counted(len(rows), 'question')} without evidence: {found}")
-    drawn = [
-        (r["id"], *_place_cells(number, place), r["found"], r["doubt"], console.line(r["question"]))
-        for r in rows
-        for number, place in list(enumerate(r["places"], start=1)) or [(0, {})]
-    ]
+    drawn = []
+    for r in rows:
+        places: list[tuple[object, ...]] = [
+            (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
+            for number, place in enumerate(r["places"], start=1)
+        ]
+        rest = (r["found"], r["doubt"], console.line(r["question"]))
+        drawn += [(r["id"], *cells, *rest) for cells in places or [("",) * 4]]
     header = ("id", "place", "similarity", "document", "text", "found", "doubt", "question")
     console.table(header, drawn)
     if accept:
@@ -432,18 +433,12 @@ def _draw_proposals(rows: Sequence[Mapping[str, Any]], accept: str, accepted: Ma
         console.warn(f"{accepted['changed_meanwhile']:,} changed by somebody else meanwhile: not saved.")
 
 
-def _place_cells(number: int, place: Mapping[str, Any]) -> tuple[object, ...]:
-    if not place:
-        return ("", "", "", "")
-    return (number, f"{place['alike']:.2f}", place["document"] or "", console.line(place["span"]["text"]))
-
-
 def _numbered(stale: authoring.Stale) -> str:
     return f"{stale.group + 1}.{stale.member + 1}"
 
 
 def _evidence(
-    workspace: Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str], listed: str
+    workspace: console.Workspace, corpus_id: str, quotes: Sequence[str], documents: Sequence[str], listed: str
 ) -> Evidence | None:
     """Return the evidence that the options name, None when they name none."""
     if listed and quotes:
@@ -462,17 +457,12 @@ def _evidence(
     )
 
 
-def _quoted_span(
-    workspace: Workspace, question_set: QuestionSet, quotes: Sequence[str], documents: Sequence[str]
-) -> Span:
-    evidence = _evidence(workspace, question_set.corpus_id, quotes, documents, "")
-    if evidence is None or len(evidence) != 1:
-        raise UsageError("One piece is repaired at a time: give one --quote.")
-    return evidence[0][0]
-
-
 def _proposed_span(
-    workspace: Workspace, question_set: QuestionSet, stale: authoring.Stale, documents: Sequence[str], number: int
+    workspace: console.Workspace,
+    question_set: QuestionSet,
+    stale: authoring.Stale,
+    documents: Sequence[str],
+    number: int,
 ) -> Span:
     [proposals] = _proposals(workspace, question_set, [stale], documents)
     if number > len(proposals):
@@ -484,7 +474,7 @@ def _proposed_span(
 
 
 def _proposals(
-    workspace: Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
+    workspace: console.Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
 ) -> list[list[authoring.Proposal]]:
     """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
     store, corpus_id = workspace.store, question_set.corpus_id
@@ -502,7 +492,9 @@ def _proposals(
     return [of(piece) for piece in pieces]
 
 
-def _list_stale(workspace: Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool) -> None:
+def _list_stale(
+    workspace: console.Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool
+) -> None:
     names = workspace.store.documents.names(question_set.corpus_id)
     pieces = authoring.stale(workspace.store.questions.all(question_set.id))
     rows: list[dict[str, Any]] = [

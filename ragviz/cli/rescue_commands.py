@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words, run_verbs
-
-if TYPE_CHECKING:
-    from ragviz.analysis.rescue import Rescue
-    from ragviz.core.run_info import Run
-    from ragviz.runs.alternatives import Changes
-    from ragviz.runs.replays import Columns, Combination
-    from ragviz.workspace import Workspace
+from ragviz.cli.lazy import rescue as rescuing
+from ragviz.core.run_info import Run
 
 
 def rescue(
@@ -69,7 +64,7 @@ def rescue(
 
 
 def _foreseen(
-    workspace: Workspace, run: Run, changes: Changes, named: list[str], *, build: bool
+    workspace: console.Workspace, run: Run, changes: alternatives.Changes, named: list[str], *, build: bool
 ) -> dict[str, Any]:  # fmt: skip
     """Return what is to be done: searches, what is built with its cost, and the calls of models."""
     held = replays.stored_replays(workspace, changes)
@@ -79,7 +74,7 @@ def _foreseen(
         "questions": len(changes.questions),
         "search": [change.key for change in changes.missing(held)],
         "build": [change.key for change in computed],
-        "cost": alternatives.foresee(workspace, changes, computed).words if computed else "",
+        "cost": alternatives.foreseen_words(workspace, changes, computed) if computed else "",
         "paid": {},
     }
     for change in changes.missing(held, "paid"):
@@ -97,9 +92,11 @@ def _draw_foreseen(body: dict[str, Any]) -> None:
     console.say(*lines)
 
 
-def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict[str, str]) -> None:
+def _draw(
+    columns: replays.Columns, rescued: rescuing.Rescue, together: replays.Combination, failed: dict[str, str]
+) -> None:
     console.say(rescue_words.sentence(columns, rescued))
-    now = replays.tokens_now(columns, rescued.k)
+    now = columns.tokens_now(rescued.k)
     rows = []
     for row in rescued.rows:
         share, replay = row.share, row.replay
@@ -126,7 +123,7 @@ def _draw(columns: Columns, rescued: Rescue, together: Combination, failed: dict
     console.say(*rescue_words.notes(columns, rescued.k), *told)
 
 
-def _sweep(columns: Columns, together: Combination) -> str:
+def _sweep(columns: replays.Columns, together: replays.Combination) -> str:
     """Return the command that sweeps all that the steps of a combination choose, without what is the default."""
     workspace, run = console.open_workspace(), columns.run
     defaults = grid.defaults(workspace)

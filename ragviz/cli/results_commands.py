@@ -15,6 +15,7 @@ from ragviz.cli.lazy import (
     abstention,
     comparison_words,
     comparisons,
+    counts,
     diagnose,
     evaluate,
     exports,
@@ -85,10 +86,8 @@ def results(
             _draw_results(run, summary, judgement)
             console.say(limits)
             if behind := list(causes.values()).count("not_indexed"):
-                told = diagnose.CAUSES["not_indexed"]
-                counted = f"{behind:,} question{'s' * (behind != 1)}"
-                said = f"{told.title}: {counted}. {told.explanation} {told.next_step}"
-                console.warn(said)
+                told, lost = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
+                console.warn(f"{told.title}: {lost}. {told.explanation} {told.next_step}")
             if judged is not None:
                 _draw_pooled(judged)
             if judgement.statuses:
@@ -227,9 +226,9 @@ def _draw_losses(
 ) -> None:
     """Draw where questions were lost at the k of the summary, which answers abstained, and what all cost."""
     ranked, k = set(summary.question_ids), summary.k
-    counts = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
+    steps = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
-    console.table(("cause", "questions"), counts, f"failure attribution at k = {k}{only}")
+    console.table(("cause", "questions"), steps, f"failure attribution at k = {k}{only}")
     console.say(judgements.losses_at(run, causes, kinds, ranked, k).without_evidence)
     console.say(judgements.abstained_words(run, judgement, kinds))
     if decided := judgements.decided_words(judgement):
@@ -327,7 +326,10 @@ def _draw_inspected(
     if evaluated:
         texts.append(("answer", f"{evaluated.recording.answer} ({abstention.STATUSES[evaluated.recording.status]})"))
     console.table(("", ""), texts)
-    rows = [(f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, _beginning(f)) for f in hits]
+    rows = []
+    for f in hits:
+        beginning = " ".join(f.chunk.text.split())[:100] if f.chunk else "(its document was removed)"
+        rows.append((f.hit.rank, "gold" if f.hit.chunk_id in gold else "", f.document_name, beginning))
     console.table(("rank", "", "document", "chunk"), rows)
     found = [(each["rank"] or "not found", each["document"], console.line(each["text"])) for each in evidence]
     if found:
@@ -342,10 +344,6 @@ def _draw_inspected(
         (s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores
     ]
     console.table(("metric", "value", "status", "reason", "version"), score_rows)
-
-
-def _beginning(hit: search.ChunkHit) -> str:
-    return " ".join(hit.chunk.text.split())[:100] if hit.chunk else "(its document was removed)"
 
 
 def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:
@@ -444,7 +442,8 @@ def export(
     dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
     metrics.csv the means per kind and per document. --tables and --format add flat tables of everything else.
     """
-    chosen = _chosen_tables(names, file_format)
+    chosen = list(tables.TABLES) if "all" in names or (file_format and not names) else names
+    exports.check_tables(chosen, file_format or "csv")
     workspace = console.open_workspace()
     run = workspace.store.runs.get(run_name)
     files = exports.export_run(workspace, run, chosen, file_format or "csv")
@@ -461,11 +460,3 @@ def export(
         as_json,
         lambda: console.say(f"Wrote {', '.join(written)}."),
     )
-
-
-def _chosen_tables(names: Sequence[str], file_format: str) -> Sequence[str]:
-    """Return the tables to write; raises UsageError when one of them, or the format, does not exist."""
-    every = list(tables.TABLES)
-    chosen = every if "all" in names or (file_format and not names) else names
-    exports.check_tables(chosen, file_format or "csv")
-    return chosen

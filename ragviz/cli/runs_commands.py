@@ -56,8 +56,11 @@ def runs_list(
 
     def cells(run: Run) -> tuple[object, ...]:
         made_of, labels = run.provenance, (", ".join(run.tags), console.line(run.note))
-        made = (run.name, status[run.id], made_of["index"], measurements.set_words(run), run.config.ranked_by)
-        return (*made, _answers_of(run), *labels, *([_mean(measured.get(run.id), n, run) for n in means]))
+        answers = "none"
+        if run.knows.answers:
+            answers = f"{run.config.model or run.config.answerer}, from {targets.target_of(run).basis}"
+        made = (run.name, status[run.id], made_of["index"], measurements.set_words(run), run.config.ranked_by, answers)
+        return (*made, *labels, *(_mean(measured.get(run.id), name, run) for name in means))
 
     means = ("recall", "mrr") if metrics else ()
     headers = (*columns, *(("recall@k", "mrr") if metrics else ()))
@@ -69,13 +72,6 @@ def _mean(summary: summaries.RunSummary | None, name: str, run: Run) -> str:
     estimate = summary.at_k(name, run.config.k) if summary else None
     at = f" at {run.config.k}" if name == "recall" else ""
     return f"{console.interval(estimate)}{at}" if estimate else ""
-
-
-def _answers_of(run: Run) -> str:
-    """Say who answers in a run, and from what."""
-    if not run.knows.answers:
-        return "none"
-    return f"{run.config.model or run.config.answerer}, from {targets.target_of(run).basis}"
 
 
 @runs_app.command("questions")

@@ -5,20 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import judgements, risk_coverage, run_verbs, searched_again
+from ragviz.cli.lazy import approximation, judgements, risk_coverage, run_verbs, searched_again
 from ragviz.cli.lazy import what_if_of_run as what_ifs
 from ragviz.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from ragviz.analysis.approximation import Losses
-    from ragviz.analysis.risk_coverage import Confidence, Curve
-    from ragviz.runs.what_if_of_run import Risk
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
 
@@ -39,7 +34,7 @@ def what_if(
     Also: wrong answers against refusals (risk–coverage). All is read off stored rankings; another RRF constant and
     --exact search once, without answering or judging.
     """
-    by = cast("Confidence", console.one_of("confidence", confidence, risk_coverage.CONFIDENCES))
+    by = cast("risk_coverage.Confidence", console.one_of("confidence", confidence, risk_coverage.CONFIDENCES))
     if not 0 <= risk <= 1:
         raise UsageError(f"A risk of {risk} is no share of answers: give 0 to 1.")
     workspace = console.open_workspace()
@@ -88,7 +83,7 @@ def what_if(
     console.show(body, as_json, draw)
 
 
-def _risk(of: Risk, curve: Curve) -> dict[str, Any]:
+def _risk(of: what_ifs.Risk, curve: risk_coverage.Curve) -> dict[str, Any]:
     """Return the risk–coverage curve as JSON; a number that is not finite is null."""
     names = ("thresholds", "coverage", "risk", "low", "high")
     columns = {name: getattr(curve, name).tolist() for name in names}
@@ -105,6 +100,6 @@ def _risk(of: Risk, curve: Curve) -> dict[str, Any]:
     }
 
 
-def _losses(compared: Losses, ids: Sequence[str]) -> dict[str, Any]:
+def _losses(compared: approximation.Losses, ids: Sequence[str]) -> dict[str, Any]:
     found = {name: [i for i, is_so in zip(ids, mask, strict=True) if is_so] for name, mask in compared.found.items()}
     return {"k": compared.k, "agreement": asdict(compared.agreement), **found}

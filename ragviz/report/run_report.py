@@ -186,7 +186,7 @@ def _pictures(run: Run, summary: Summary, judgement: Judgement, figures: Figures
 
 
 def _changes(columns: replays.Columns, rescued: Rescue) -> Html:
-    now = replays.tokens_now(columns, rescued.k)
+    now = columns.tokens_now(rescued.k)
     rows = []
     for row in rescued.rows:
         share = row.share

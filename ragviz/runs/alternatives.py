@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from ragviz.analysis import rescue as rescuing
 from ragviz.core.configuration import IndexConfig, RunConfig
@@ -22,6 +22,7 @@ from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import measurements
 from ragviz.store.codecs import corpus_hash, questions_hash
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 _VERSION = "2"
@@ -62,25 +63,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The questions of a run with evidence, where its set has them still with their evidence as it is now, and a hash.
-
-    To read them takes longest of all, so they are kept apart from what other runs and indexes change.
-    """
-
-    questions: tuple[Question, ...]
-    hash: str
-
-
-@dataclass(frozen=True, slots=True)
 class Scene:
     """What changes are made from: the indexes of the corpus with their states, the runs that asked the same questions.
 
-    `own` is the index of the run; `documents` is the hash of those that a new index would be built of.
+    `own` is the index of the run; `asked` is the hash of the questions, `documents` that of those that a new index
+    would be built of.
     """
 
     run: Run
-    asked: Asked
+    asked: str
     own: IndexInfo | None
     indexes: tuple[IndexInfo, ...]
     states: Mapping[str, State]
@@ -126,29 +117,16 @@ class Changes:
         return [each for each in self.changes if not each.runs and each.stored not in held and each.effort in wanted]
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What was named to be tried for a run, beside what is always: rerankers. `round` counts what was replayed."""
+def tried(workspace: Workspace, run: Run) -> tuple[list[str], int]:
+    """Return the rerankers that were named to be tried for a run, and how often it was replayed."""
+    key = digest("tried", run.id)
+    names, rounds = json.loads(workspace.store.cache("replay").get_many([key]).get(key, b"[[], 0]"))
+    return names, rounds
 
-    rerankers: tuple[str, ...] = ()
-    round: int = 0
 
-    @staticmethod
-    def key(run: Run) -> str:
-        """Return the key of this in the store's cache of replays."""
-        return digest("tried", run.id)
-
-    @staticmethod
-    def of(workspace: Workspace, run: Run) -> Tried:
-        """Read what was tried for a run."""
-        key = Tried.key(run)
-        names, count = json.loads(workspace.store.cache("replay").get_many([key]).get(key, b"[[], 0]"))
-        return Tried(tuple(names), count)
-
-    def store(self, workspace: Workspace, run: Run) -> None:
-        """Keep what was tried for a run."""
-        body = json.dumps([self.rerankers, self.round]).encode()
-        workspace.store.cache("replay").put_many({Tried.key(run): body})
+def note_tried(workspace: Workspace, run: Run, names: Sequence[str], rounds: int) -> None:
+    """Keep what `tried` returns."""
+    workspace.store.cache("replay").put_many({digest("tried", run.id): json.dumps([names, rounds]).encode()})
 
 
 def whole_name(workspace: Workspace, name: str) -> str:
@@ -157,14 +135,22 @@ def whole_name(workspace: Workspace, name: str) -> str:
     return f"{name}:{workspace.settings.model}" if spec is not None and spec.asks and ":" not in name else name
 
 
-def asked_by(workspace: Workspace, current: Run) -> Asked:
-    """Return the questions of a run, to be replayed; raises as `changes_of`."""
+def asked_by(workspace: Workspace, current: Run) -> tuple[Question, ...]:
+    """Return the questions of a run with evidence, that as it is now where their set still has them.
+
+    To read them takes longest of all, so they can be kept from one call of `changes_of` to the next; raises as that.
+    """
     check(current)
     store = workspace.store
     question_set = store.sets.find(current.config.questions)
     now = {q.id: q for q in store.questions.all(question_set.id)} if question_set is not None else {}
-    questions = _asked(workspace, current, now)
-    return Asked(tuple(questions), questions_hash(questions))
+    return tuple(
+        replace(question, evidence=new.evidence)
+        if (new := now.get(question.id)) is not None and new.query == question.query and new.evidence
+        else question
+        for question in store.rankings.questions(current.id)
+        if question.evidence
+    )
 
 
 def check(current: Run, k: int | None = None) -> None:
@@ -177,7 +163,9 @@ def check(current: Run, k: int | None = None) -> None:
         raise UsageError(f"Run '{current.name}' is not finished: resume it first.")
 
 
-def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, named: Collection[str] = ()) -> Changes:
+def changes_of(
+    workspace: Workspace, current: Run, asked: tuple[Question, ...] | None = None, named: Collection[str] = ()
+) -> Changes:
     """Return what can be tried with the questions of a run: retrievers, rerankers, indexes, chunkings, runs that exist.
 
     Nothing is searched; its questions are read unless `asked` holds them. Choices that a run was made with, of the same
@@ -218,7 +206,7 @@ def changes_of(workspace: Workspace, current: Run, asked: Asked | None = None, n
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
-    return Changes(asked.questions, tuple(changes), rebuilt, own is None, others, scene, paid, untried)
+    return Changes(asked, tuple(changes), rebuilt, own is None, others, scene, paid, untried)
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -258,21 +246,11 @@ def combined(workspace: Workspace, changes: Changes, parts: Sequence[Change]) ->
     """Return several changes, of which none chooses what another does, as one."""
     scene = changes.scene
     assert scene.own is not None
-    config, cut, info = scene.run.config, scene.own.config, scene.own
+    config, cut = scene.run.config, scene.own.config
     for part in parts:
-        if part.kind == "retriever":
-            config = replace(config, retriever=part.config.retriever)
-        elif part.kind == "reranker":
-            config = replace(config, reranker=part.config.reranker, rerank_depth=part.config.rerank_depth)
-        elif part.cut is not None:
-            if part.kind == "prefix":
-                cut = replace(cut, prefix=part.cut.prefix)
-            elif part.kind == "chunking":
-                names = ("chunker", "chunk_size", "overlap", "chunker_options")
-                cut = replace(cut, **{name: getattr(part.cut, name) for name in names})
-            else:
-                cut = part.cut
-                info = next(each for each in scene.indexes if each.id == part.config.index)
+        config = replace(config, **_differing(scene.run.config, part.config))
+        cut = replace(cut, **_differing(scene.own.config, part.cut or scene.own.config))
+    info = next(each for each in scene.indexes if each.id == config.index)
     found = info if cut == info.config else scene.index_of(cut)
     label = " + ".join(sorted(part.key for part in parts))
     new = config if found is None else replace(config, index=found.id)
@@ -280,32 +258,16 @@ def combined(workspace: Workspace, changes: Changes, parts: Sequence[Change]) ->
     return replace(_change(workspace, scene, "both", label, new, cut, found), parts=keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Foreseen:
-    """What replaying changes takes: tokens embedded at most, seconds and dollars, None where they are not known."""
-
-    changes: int
-    tokens: int
-    seconds: float | None
-    dollars: float | None
-
-    @property
-    def words(self) -> str:
-        """Say it.
-
-        >>> Foreseen(3, 120_000, 95.0, 0.0).words
-        'at most 120,000 tokens to embed, about 2 minutes'
-        >>> Foreseen(1, 900, None, None).words
-        'at most 900 tokens to embed, time not known, price not known'
-        """
-        minutes = None if self.seconds is None else max(1, round(self.seconds / 60))
-        lasts = "time not known" if minutes is None else f"about {minutes:,} minute{'s' * (minutes != 1)}"
-        paid = [] if self.dollars == 0 else ["price not known" if self.dollars is None else dollars(self.dollars)]
-        return ", ".join([f"at most {self.tokens:,} tokens to embed", lasts, *paid])
+def _differing(before: IndexConfig | RunConfig, after: IndexConfig | RunConfig) -> dict[str, Any]:
+    """Return the choices of the second that the first has not."""
+    return {f.name: value for f in fields(after) if (value := getattr(after, f.name)) != getattr(before, f.name)}
 
 
-def foresee(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> Foreseen:
-    """Return what replaying some changes takes at most; texts that were embedded before are not embedded again."""
+def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> str:
+    """Say what replaying some changes takes at most: tokens to embed, minutes, dollars.
+
+    Texts that were embedded before are not embedded again.
+    """
     own, tokens = changes.scene.own, 0
     seconds: list[float | None] = []
     paid: list[float | None] = []
@@ -319,7 +281,10 @@ def foresee(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> F
             new = text / (1 - cut.overlap / cut.chunk_size)
             new += new / cut.chunk_size * PREFIX_TOKENS * (cut.prefix != prefixes.NONE)
         if new and cut.embedder.startswith(REMOTE):
-            paid.append(_price(workspace, cut.embedder.removeprefix(REMOTE), round(new)))
+            try:
+                paid.append(workspace.client(cut.embedder.removeprefix(REMOTE)).price(round(new), 0))
+            except RagvizError:  # no endpoint: the replay itself will say so
+                paid.append(None)
         by_token = text if reranker is not None and reranker.embeds else 0.0
         tokens += round(new + by_token)
         speed = speed_of(workspace, cut.embedder)
@@ -327,23 +292,13 @@ def foresee(workspace: Workspace, changes: Changes, some: Sequence[Change]) -> F
             seconds.append(None)
         elif new + by_token:
             seconds.append((new + by_token) / speed if speed else None)
-    return Foreseen(len(some), tokens, _sum(seconds), _sum(paid))
+    minutes = counted(max(1, round(sum(filter(None, seconds)) / 60)), "minute")
+    cost = dollars(sum(filter(None, paid))) if any(paid) else ""
+    words = [f"at most {tokens:,} tokens to embed", "time not known" if None in seconds else f"about {minutes}"]
+    return ", ".join(filter(None, [*words, "price not known" if None in paid else cost]))
 
 
-def _sum(parts: Sequence[float | None]) -> float | None:
-    """Return a sum, None where a part is not known."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
-
-
-def _price(workspace: Workspace, model: str, tokens: int) -> float | None:
-    try:
-        return workspace.client(model).price(tokens, 0)
-    except RagvizError:  # no endpoint: the replay itself will say so
-        return None
-
-
-def _scene(workspace: Workspace, current: Run, asked: Asked) -> tuple[Scene, int]:
+def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> tuple[Scene, int]:
     """Return what changes are made from, and how many runs of the corpus asked other questions."""
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
@@ -353,10 +308,12 @@ def _scene(workspace: Workspace, current: Run, asked: Asked) -> tuple[Scene, int
         indexed = set(info.documents)
         hashed = corpus_hash(d for d in documents if d.id in indexed)
         states[info.id] = (hashed, info.config.hash(), info.embedder_identity)
-    same, others = _same_questions(store.runs.all(current.corpus_id), current)
+    runs = [run for run in store.runs.all(current.corpus_id) if run.status == "done" and run.id != current.id]
+    ranked, identity = [run for run in runs if run.knows.ranking], current.provenance["identity"]
+    same = tuple(run for run in ranked if run.provenance["identity"]["questions"] == identity["questions"])
     own = next((info for info in indexes if info.id == current.config.index), None)
     now = corpus_hash(d for d in documents if d.status == "ok")
-    return Scene(current, asked, own, indexes, states, tuple(same), now), others
+    return Scene(current, questions_hash(asked), own, indexes, states, same, now), len(ranked) - len(same)
 
 
 def _change(
@@ -379,7 +336,7 @@ def _change(
         if _ranked_by(run.config) == ranked
         and (_state_of(run) == state if info is None else _made_on(run, info, scene.states))
     ]
-    key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked.hash)
+    key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked)
     stored = "" if reranking is None else digest(*key)
     effort: Effort = "search" if info is not None else "compute"
     if new.reranker != scene.run.config.reranker:
@@ -414,7 +371,7 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
     used = [run.config.reranker for run in scene.same]
     always = [name for name, spec in rerankers.RERANKERS.items() if spec.takes != "required" and not spec.asks]
     current = scene.run.config.reranker
-    names = dict.fromkeys([current, rerankers.NONE, *always, *used, *Tried.of(workspace, scene.run).rerankers, *named])
+    names = dict.fromkeys([current, rerankers.NONE, *always, *used, *tried(workspace, scene.run)[0], *named])
     found, untried = list[str](), dict[str, str]()
     for name in names:
         try:
@@ -427,27 +384,6 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
         if name != current:
             found.append(name)
     return found, untried
-
-
-def _asked(workspace: Workspace, current: Run, now: Mapping[str, Question]) -> list[Question]:
-    """Return the questions of a run with evidence; those that are in its set `now`, by id, with the evidence there."""
-    asked = [question for question in workspace.store.rankings.questions(current.id) if question.evidence]
-    return [
-        replace(question, evidence=new.evidence)
-        if (new := now.get(question.id)) is not None and new.query == question.query and new.evidence
-        else question
-        for question in asked
-    ]
-
-
-def _same_questions(runs: Sequence[Run], current: Run) -> tuple[list[Run], int]:
-    """Return the finished runs that asked exactly the questions of a run, and how many asked others."""
-    ranked = [
-        run for run in runs if run.status == "done" and run.id != current.id and not measurements.unranked_words(run)
-    ]
-    asked = current.provenance["identity"]["questions"]
-    same = [run for run in ranked if run.provenance["identity"]["questions"] == asked]
-    return same, len(ranked) - len(same)
 
 
 def _state_of(run: Run) -> State:

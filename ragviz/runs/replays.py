@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,11 +21,11 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
-from ragviz.models.spending import Spending, dollars
+from ragviz.models.spending import dollars
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
 from ragviz.runs import alternatives, contexts, running, summaries
-from ragviz.runs.alternatives import Change, Changes, Effort, Tried, changes_of
+from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
 from ragviz.stats.clusters import Clusters
 from ragviz.store.codecs import Cuts
 from ragviz.workspace import Workspace
@@ -53,6 +53,15 @@ class Measured:
         """Return the ranks, 0 where an answerer with a context of `budget` tokens does not read down to them."""
         return self.ranks if budget is None or self.reach is None else np.where(self.reach <= budget, self.ranks, 0)
 
+    def tokens_at(self, k: int, budget: int | None) -> float | None:
+        """Return the tokens of the first k chunks, a question on average, at most `budget`; None where not known."""
+        tokens = None if self.tokens is None else float(self.tokens[k - 1])
+        return tokens if tokens is None or budget is None else min(tokens, budget)
+
+    def replay(self, key: str, kind: rescuing.ChangeKind, k: int, budget: int | None) -> rescuing.Replay:
+        """Return these measures at a `k` and a budget, to be compared with the run's."""
+        return rescuing.Replay(key, kind, self.within(budget), k, self.tokens_at(k, budget), self.milliseconds)
+
 
 # Computed and kept
 
@@ -60,7 +69,7 @@ class Measured:
 def stored_replays(workspace: Workspace, changes: Changes) -> set[str]:
     """Return the keys of the replays that are stored; another set after each replay."""
     keys = [change.stored for change in changes.changes]
-    rounds = Tried.of(workspace, changes.scene.run).round
+    _, rounds = alternatives.tried(workspace, changes.scene.run)
     return workspace.store.cache("replay").held([key for key in keys if key]) | {f"round {rounds}"}
 
 
@@ -101,17 +110,17 @@ def replay(
     missing += [change for change in wanted if change not in missing]
     work = _Work(workspace, current, changes, budget, progress)
     work.do(missing)
-    tried = Tried.of(workspace, current)
-    names = (*tried.rerankers, *(name for name in named if name not in tried.rerankers))
+    tried, rounds = alternatives.tried(workspace, current)
+    names = list(dict.fromkeys([*tried, *named]))
     while combine is not None:
-        Tried(names, tried.round).store(workspace, current)
+        alternatives.note_tried(workspace, current, names, rounds)
         columns = columns_of(workspace, current, changes_of(workspace, current))
         open_ = [change for change in combination(workspace, columns, combine).missing if change.key not in work.failed]
         if not open_:
             break
         work.do(open_)
-    if work.replayed or names != tried.rerankers:
-        Tried(names, tried.round + 1).store(workspace, current)
+    if work.replayed or names != tried:
+        alternatives.note_tried(workspace, current, names, rounds + 1)
     return {"run": current.name, "replayed": work.replayed, "failed": work.failed}
 
 
@@ -174,19 +183,6 @@ class _Work:
         self._progress(finished, self._total, "questions", f"{name}: {message}{counted}" if message else name)
 
 
-@contextmanager
-def _opened(
-    workspace: Workspace, change: Change, spending: Spending, progress: Progress
-) -> Iterator[tuple[IndexInfo, Mapping[str, Cuts] | None]]:
-    """Yield the index that a change searches: the one that there is, else one that is built for it and dropped."""
-    base = workspace.store.indexes.get(change.config.index)
-    if change.index or change.cut is None:
-        yield search.ready(workspace, base), None
-    else:
-        with unlisted(workspace, base.corpus_id, change.cut, spending, progress) as built:
-            yield built
-
-
 def _measured(
     workspace: Workspace, current: Run, change: Change, changes: Changes, budget: float | None, progress: Progress
 ) -> Measured:
@@ -201,7 +197,12 @@ def _measured(
     else:
         spending = workspace.spending(config.index)
     try:
-        with _opened(workspace, change, spending, progress) as (info, cuts):
+        opened: AbstractContextManager[tuple[IndexInfo, Mapping[str, Cuts] | None]]
+        if change.index or change.cut is None:
+            opened = nullcontext((search.ready(workspace, workspace.store.indexes.get(config.index)), None))
+        else:  # one that is built for it and dropped
+            opened = unlisted(workspace, current.corpus_id, change.cut, spending, progress)
+        with opened as (info, cuts):
             retrieve = running.retriever_of(workspace, info, config, spending, progress, report)
             golds = contexts.gold_of(workspace, info, questions, cuts)
             sizes = contexts.sizes_of(workspace, info, cuts)
@@ -266,6 +267,10 @@ class Columns:
         config = self.run.config
         return config.context_tokens if config.knows.answers and config.knows.first_k else None
 
+    def tokens_now(self, k: int) -> float | None:
+        """Return the tokens that the run itself reads at `k`, a question on average; None where not known."""
+        return self.own.tokens_at(k, self.budget)
+
 
 def columns_of(
     workspace: Workspace,
@@ -311,12 +316,12 @@ def rescue(columns: Columns, k: int) -> rescuing.Rescue:
     rankings are not `k` deep are left out.
     """
     own, depth, budget = columns.own, columns.run.config.depth, columns.budget
-    replays = [_replay(f"k={more}", "k", own, more, budget) for more in rescuing.larger(k, depth)]
+    replays = [own.replay(f"k={more}", "k", more, budget) for more in rescuing.larger(k, depth)]
     if budget is not None and truncated(columns, k):
-        replays += [_replay(f"budget={more}", "budget", own, k, more) for more in (2 * budget, 4 * budget)]
+        replays += [own.replay(f"budget={more}", "budget", k, more) for more in (2 * budget, 4 * budget)]
     for change in columns.changes.changes:
         if change.key in columns.known and k <= max([run.config.depth for run in change.runs], default=depth):
-            replays.append(_replay(change.key, change.kind, columns.known[change.key], k, budget))
+            replays.append(columns.known[change.key].replay(change.key, change.kind, k, budget))
     return rescuing.rescue(own.within(budget), k, replays, own.clusters)
 
 
@@ -324,25 +329,6 @@ def truncated(columns: Columns, k: int) -> int:
     """Count the questions whose evidence is among the first `k` chunks, and not within the run's context budget."""
     own = columns.own
     return int((rescuing.found(own.ranks, k) & ~rescuing.found(own.within(columns.budget), k)).sum())
-
-
-def _replay(
-    key: str, kind: rescuing.ChangeKind, measured: Measured, k: int, budget: int | None = None
-) -> rescuing.Replay:
-    return rescuing.Replay(key, kind, measured.within(budget), k, tokens_at(measured, k, budget), measured.milliseconds)
-
-
-def tokens_now(columns: Columns, k: int) -> float | None:
-    """Return what the run itself reads at `k`, as `tokens_at` has it."""
-    return tokens_at(columns.own, k, columns.budget)
-
-
-def tokens_at(measured: Measured, k: int, budget: int | None) -> float | None:
-    """Return the tokens of the first k chunks, a question on average, at most `budget`; None where not known."""
-    if measured.tokens is None:
-        return None
-    tokens = float(measured.tokens[k - 1])
-    return tokens if budget is None else min(tokens, budget)
 
 
 # Together
@@ -406,7 +392,12 @@ def combination(
         changes = {part.key: alternatives.combined(workspace, columns.changes, [*chosen, part]) for part in tries}
         changes = {key: change for key, change in changes.items() if change.runs or change.stored}
         known = _known(workspace, tuple(changes.values()), measured)
-        columns = _with(columns, [c for c in changes.values() if c.key in known], known)
+        told = {run.id for c in changes.values() if c.key in known for run in c.runs}  # no changes of their own now
+        kept = [c for c in columns.changes.changes if c.kind != "run" or not told.issuperset(run.id for run in c.runs)]
+        kept += [c for c in changes.values() if c.key in known]
+        columns = replace(
+            columns, changes=replace(columns.changes, changes=tuple(kept)), known={**columns.known, **known}
+        )
         missing = tuple(change for change in changes.values() if change.key not in known)
         if missing or not changes:
             return Combination(k, tuple(steps), missing, columns)
@@ -441,11 +432,3 @@ def grid_of(together: Combination) -> dict[str, list[str]]:
     values["rerank_depth"] = [config.rerank_depth for config in configs if config.reranker != rerankers.NONE]
     values["k"] = [together.k]
     return {name: list(dict.fromkeys(map(str, several))) for name, several in values.items() if several}
-
-
-def _with(columns: Columns, more: Collection[Change], known: Mapping[str, Measured]) -> Columns:
-    """Add changes; a run that one of them tells of is no change of its own any more."""
-    told = {run.id for change in more for run in change.runs}
-    kept = [c for c in columns.changes.changes if c.kind != "run" or not told.issuperset(run.id for run in c.runs)]
-    changes = replace(columns.changes, changes=(*kept, *more))
-    return replace(columns, changes=changes, known={**columns.known, **known})

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ragviz.analysis import rescue as rescuing
 from ragviz.retrieval import rerankers
 from ragviz.runs import replays
-from ragviz.runs.replays import Columns, Combination, Step, tokens_now
+from ragviz.runs.replays import Columns, Combination
+from ragviz.text.counts import agreed
 
 
 def title(columns: Columns, key: str) -> str:
@@ -71,7 +72,7 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
         return f"No question is lost at k = {rescue.k}."
     gains = [row for row in rescue.rows if row.net > 0]
     best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
-    now, told = tokens_now(columns, rescue.k), []
+    now, told = columns.tokens_now(rescue.k), []
     for row in best:
         words = f"{title(columns, row.replay.key)} rescues {row.rescues:,} and breaks {row.breaks:,}"
         times = row.replay.tokens / now if row.replay.tokens is not None and now else None
@@ -79,7 +80,7 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
     if not best:
         told.append("no change rescues more than it breaks" if rescue.rows else "nothing was tried")
     beyond = int(rescue.beyond.sum())
-    told.append(f"{beyond:,} {'is' if beyond == 1 else 'are'} beyond all of these")
+    told.append(f"{beyond:,} {agreed(beyond, 'is')} beyond all of these")
     cut = replays.truncated(columns, rescue.k)
     out = f" ({cut:,} of them by the context budget of {columns.budget:,} tokens)" if cut else ""
     return f"{lost:,} of {n:,} questions are lost at k = {rescue.k}{out}: {'; '.join(told)}."
@@ -144,7 +145,7 @@ def notes(columns: Columns, k: int) -> list[str]:
 def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | None = None) -> dict[str, Any]:
     """Return the table as the command line prints it; numbers that are not known are null."""
     ids = np.array([question.id for question in columns.changes.questions], dtype=object)
-    now = tokens_now(columns, rescue.k)
+    now = columns.tokens_now(rescue.k)
     return {
         "run": columns.run.name,
         "k": rescue.k,
@@ -158,20 +159,23 @@ def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | N
         "not_replayed": [change.key for change in columns.missing("search")],
         "not_built": [change.key for change in columns.missing("compute")],
         "not_paid": [change.key for change in columns.missing("paid")],
-        "combination": [] if together is None else [_step_to_json(columns, step) for step in together.steps],
+        "combination": [
+            {
+                "change": step.row.replay.key,
+                "added": step.added,
+                "title": title(columns, step.added),
+                "net": step.row.net,
+                "more": step.more.net,
+                "share": _share_to_json(step.more),
+            }
+            for step in (together.steps if together else ())
+        ],
         "notes": notes(columns, rescue.k),
     }
 
 
-def _step_to_json(columns: Columns, step: Step) -> dict[str, Any]:
-    return {
-        "change": step.row.replay.key,
-        "added": step.added,
-        "title": title(columns, step.added),
-        "net": step.row.net,
-        "more": step.more.net,
-        "share": {name: getattr(step.more.share, name) for name in ("mean", "low", "high", "n")},
-    }
+def _share_to_json(row: rescuing.Row) -> dict[str, float | int | None]:
+    return {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")}
 
 
 def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], now: float | None) -> dict[str, Any]:
@@ -184,7 +188,7 @@ def _row_to_json(columns: Columns, row: rescuing.Row, ids: NDArray[np.object_], 
         "rescues": row.rescues,
         "breaks": row.breaks,
         "net": row.net,
-        "share": {name: getattr(row.share, name) for name in ("mean", "low", "high", "n")},
+        "share": _share_to_json(row),
         "tokens": replay.tokens,
         "more_tokens": more,
         "milliseconds": replay.milliseconds,

@@ -321,10 +321,10 @@ def rescue(run: Run, k: int) -> Rescue:
     return _rescue(run, _held(run), k)
 
 
-def foreseen(run: Run, k: int, effort: alternatives.Effort) -> alternatives.Foreseen:
-    """Return what replaying the changes of one effort that are not replayed yet would take."""
+def foreseen_words(run: Run, k: int, effort: alternatives.Effort) -> str:
+    """Say what replaying the changes of one effort that are not replayed yet would take."""
     columns = combination(run, k).columns
-    return alternatives.foresee(workspace(), columns.changes, columns.missing(effort))
+    return alternatives.foreseen_words(workspace(), columns.changes, columns.missing(effort))
 
 
 def _replayed_with(run: Run, *_: object) -> list[str]:
@@ -343,7 +343,7 @@ def _changes(run: Run) -> alternatives.Changes:
 
 
 @kept(16, also=lambda run: (run.config.questions,))
-def _asked(run: Run) -> alternatives.Asked:
+def _asked(run: Run) -> tuple[Question, ...]:
     return alternatives.asked_by(workspace(), run)
 
 

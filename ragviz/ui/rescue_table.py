@@ -70,7 +70,7 @@ def _not_tried(run: Run, columns: Columns, k: int) -> None:
             if _offer(columns, searched, f"Replay {n}", "replay-missing", explained, disabled=going):
                 _submit(run, "replay-missing", {})
         if computed:
-            cost = cache.foreseen(run, k, "compute").words
+            cost = cache.foreseen_words(run, k, "compute")
             explained = (
                 f"For {n}: {cost}. Texts that were embedded before are not embedded again. The indexes are built to be "
                 "searched, and not kept; cancelled, the changes that were replayed to the end are kept."
@@ -268,7 +268,7 @@ def net_html(row: Row, reach: float) -> str:
 
 def _cost_html(columns: Columns, rescue: Rescue, row: Row) -> str:
     """Return the tokens read, against those of the run, and what a search takes where it is not the run's own."""
-    now, replay = replays.tokens_now(columns, rescue.k), row.replay
+    now, replay = columns.tokens_now(rescue.k), row.replay
     tokens = "–" if replay.tokens is None else f"{replay.tokens:,.0f}"
     parts = [f"{replay.tokens / now:.1f}×"] if replay.tokens is not None and now else []
     if replay.milliseconds is not None and replay.kind != "k":
