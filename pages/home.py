@@ -12,8 +12,8 @@ from ragviz.metrics.registry import METRICS
 from ragviz.runs import summaries
 from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import address, cache, frame, job_panel, presentation, presses, wording
-from ragviz.ui.kit import heading, notices, table, tiles
+from ragviz.ui import address, cache, experiment_view, frame, job_panel, presentation, presses, wording
+from ragviz.ui.kit import heading, notices, table
 
 workspace = frame.begin()
 store = workspace.store
@@ -104,17 +104,21 @@ def steps(corpus: Corpus) -> None:
 
 
 def what_next(corpus: Corpus, done: list[Run]) -> None:
-    """Suggest what comes after the first results: a comparison, or a second run to compare with."""
+    """Say what the newest experiment found, and suggest what comes after it, or after the first results."""
+    tried = next((each for each in store.experiments.all(corpus.id) if len(each.finished) > 1), None)
+    if tried is not None:
+        with notices.errors_shown():
+            st.html(f'<p class="rv-verdict">{html.escape(experiment_view.outcome(tried).sentence)}</p>')
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if len(done) > 1:
+        if tried is not None:
+            if st.button(plain(f"Experiment {tried.name}"), type="primary", key="next"):
+                address.go_to("experiment", experiment=tried.name)
+        elif len(done) > 1:
             if st.button("Compare the runs", type="primary", key="next"):
                 address.go_to("compare")
         elif st.button("Run another configuration", type="primary", key="next"):
             address.go_to("run")
         address.link("runs", "All runs")
-        if experiments := store.experiments.all(corpus.id):
-            newest = experiments[0].name
-            address.link("experiment", f"Experiment {newest}", experiment=newest)
         judged = next((run for run in done if run.knows.answers), None)
         if judged is not None:
             address.link("results", f"Answers of {judged.name}", run=judged.name, k=judged.config.k)
@@ -204,15 +208,6 @@ heading.header("Home", ABOUT)
 corpora = store.corpora.all()
 if not corpora:
     first_visit()
-else:
-    with tiles.row():
-        for name, count in (
-            ("Corpora", len(corpora)),
-            ("Indexes", len(store.indexes.all())),
-            ("Question sets", len(store.sets.all())),
-            ("Runs", len(runs)),
-        ):
-            tiles.tile(name, f"{count:,}")
 if corpus is not None and not presentation.on():
     steps(corpus)
 with st.container(key="beside-runs"):

@@ -71,7 +71,6 @@ SAMPLE = {
 LATER = {
     "sweep_estimate": ("sweep", CORPUS, "--questions", SET, "--name", "decided", *GRID, "--dry-run"),
     "sweep": ("sweep", CORPUS, "--questions", SET, "--name", "decided", *GRID, "--primary", "recall@10"),
-    "confirm": ("confirm", "sample-experiment"),
 }
 JUDGING = {
     "judged_estimate": ("run", *JUDGED, "--dry-run"),

@@ -148,6 +148,8 @@ def test_the_sample_has_an_experiment_that_was_decided_by_its_rule(loaded: Works
     verdicts = {row.cell.name: row.delta.verdict for row in outcome.rows[1:]}
     assert (verdicts["k 10"], verdicts["k 1"], verdicts["maxsim k 3"]) == ("better", "worse", "undecided")
     assert (outcome.conclusion.decision, outcome.conclusion.chosen) == ("ship", "k 10")
-    assert (experiment.confirmation, outcome.test) == (None, None)
-    assert {run.config.split for run in store.runs.all()} == {"", "validation"}, "nobody has looked at the test side"
+    assert experiment.confirmation.chosen == "k 10"
+    asked = {run.id: run.config.split for run in store.runs.all()}
+    assert (asked[experiment.confirmation.chosen_run], asked[experiment.confirmation.baseline_run]) == ("test", "test")
+    assert (outcome.test.decision, outcome.test.chosen) == ("ship", "k 10")
     assert {run.name for run in store.runs.all()} >= set(sample.RUNS)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ragviz.core.experiment import Experiment
 from ragviz.core.progress import Progress, silent
-from ragviz.experiments import declaring, grid, sweeping
+from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.runs import sample_runs
 from ragviz.workspace import Workspace
 
@@ -21,8 +21,8 @@ SIDE = "validation"
 def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[str, Any]:
     """Load the sample; what is there already is kept.
 
-    The runs come last, so that pages open on the newest of them rather than on those of the experiment. Its test
-    questions are left to a person.
+    What the experiment chose is confirmed on the test questions. The runs come last, so that pages open on the newest
+    of them rather than on those of the experiment.
 
     Returns the names: {"corpus", "questions", "indexes", "experiment", "runs"}.
     """
@@ -31,6 +31,10 @@ def load_sample(workspace: Workspace, *, progress: Progress = silent) -> dict[st
     own = experiment.corpus_id == corpus.id  # not a person's of this name
     if own and not all(sweeping.is_done(workspace, cell) for cell in experiment.cells):
         sweeping.sweep(workspace, experiment, progress=progress)
+    tried = workspace.store.experiments.get(experiment.name)
+    chosen = findings.conclusion_of(workspace, tried).chosen if own and tried.confirmation is None else ""
+    if chosen not in ("", experiment.rule.baseline):
+        confirming.confirm(workspace, tried, progress=progress)
     runs = sample_runs.make_runs(workspace, corpus, progress=progress)
     names = {"indexes": list(sample_runs.SAMPLE_INDEXES), "experiment": experiment.name, "runs": runs}
     return {"corpus": corpus.name, "questions": sample_runs.SAMPLE_QUESTIONS, **names}

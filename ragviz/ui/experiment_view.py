@@ -22,6 +22,7 @@ from ragviz.ui import (
     compared_runs,
     experiment_form,
     job_panel,
+    presentation,
     presses,
     wording,
 )
@@ -66,13 +67,15 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
             st.caption(plain(f"{shown.scope}."))
         if shown.lost:
             st.warning(plain(shown.lost))
-        if shown.test is None:
-            _reasons(conclusion)
-        else:
-            _sides(shown, shown.test)
-        _actions(corpus, shown, active=active)
-        _pictures(shown)
-        _cells(shown)
+        if presentation.shows(presentation.DO):
+            if shown.test is None:
+                _reasons(conclusion)
+            else:
+                _sides(shown, shown.test)
+            _actions(corpus, shown, active=active)
+        if presentation.shows(""):
+            _pictures(shown)
+            _cells(shown)
         for why in dict.fromkeys(experiment.left_out.values()):
             names = [name for name, reason in experiment.left_out.items() if reason == why]
             st.caption(plain(f"Left out: {', '.join(names)}. {why}"))

@@ -1,7 +1,8 @@
 """Presentation mode (`?present=1`): larger type, nothing that can be changed, and a guided path with ← and →.
 
-The path: Home, Results of a run, what would rescue its lost questions, Compare, and one question that the change
-rescues. All other pages are closed while presenting.
+The path: what an experiment asked and found, where the answers of its baseline are lost, what would rescue them, the
+comparison, one question that the change rescues, and what to do. Without an experiment it begins with the results of
+a run, and ends with the question. All other pages are closed while presenting.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from ragviz.core.document import Corpus
+from ragviz.core.experiment import Experiment
 from ragviz.core.run_info import Run
 from ragviz.report import telling
 from ragviz.ui import address, cache
@@ -19,8 +21,8 @@ from ragviz.ui.kit import heading
 
 Params = Mapping[str, str | int | None]
 PARAMETER, STEP = "present", "step"
-RESCUE = "rescue"
-"""The value of `step` at which the page Results is shown from what would rescue the lost questions."""
+RESCUE, DO = "rescue", "do"
+"""Values of `step`: the page Results from what would rescue the lost questions; of an experiment, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,21 @@ def on() -> bool:
     return st.query_params.get(PARAMETER) == "1"
 
 
+def shows(step: str) -> bool:
+    """Whether a part of a page is shown: on its `step` only while presenting, "" for the first step on the page."""
+    return not on() or st.query_params.get(STEP, "") == step
+
+
 def entry(corpus: Corpus | None) -> None:
     """Draw the link that begins the presentation, where there is something to present."""
-    if corpus is None:
-        return
-    if st.session_state.get(address.PAGE) == "home":  # a link to the page that is shown does not change its address
-        if st.button("Present", icon=":material/slideshow:", type="tertiary", key="present-begin"):
-            address.put(**{PARAMETER: "1"})
-            st.rerun()
-    else:
-        st.page_link(
-            "pages/home.py", label="Present", icon=":material/slideshow:", width="stretch",
-            query_params=address.query_of("home", {PARAMETER: 1, "corpus": corpus.name}),
-        )  # fmt: skip
+    if corpus is not None and st.button("Present", icon=":material/slideshow:", type="tertiary", key="present-begin"):
+        _go(_path(corpus)[0])
 
 
 def draw(corpus: Corpus | None) -> None:
     """Draw the style of a presentation, and above the page the way through it; end the page where it is not on it."""
     st.html(_STYLE)
-    path = steps(_done(corpus))
+    path = _path(corpus)
     page, step = st.session_state.get(address.PAGE, "home"), st.query_params.get(STEP)
     here = next((at for at, each in enumerate(path) if each.page == page and each.params.get(STEP) == step), None)
     if here is None:
@@ -71,7 +69,7 @@ def draw(corpus: Corpus | None) -> None:
     if leave:
         address.put(**{PARAMETER: None, STEP: None})
         st.rerun()
-    if back or following:
+    if back or following or (here is None and page == "home"):
         _go(path[0 if here is None else here + (1 if following else -1)])
     if here is None:
         st.info("This page is no part of the presentation. → goes to its beginning, Leave shows this page.")
@@ -80,34 +78,51 @@ def draw(corpus: Corpus | None) -> None:
         heading.scroll_into_view(
             f"what-would-rescue-them-at-k-{path[here].params['k']}", f"present {path[here].params}"
         )
-    if len(path) == 1:
+    if path[0].page == "home":
         st.info("There is no run to present yet: leave, and load the sample or make a run.")
 
 
-def steps(done: Sequence[Run]) -> list[Step]:
-    """Return the path through the runs of a corpus that are done, the newest first.
+def steps(done: Sequence[Run], experiment: Experiment | None = None) -> list[Step]:
+    """Return the path through the runs of a corpus that are done, the newest first, and an experiment.
 
-    The run is the one seen last, else the changed one of the pair; the pair is the one compared last, else the newest
+    The pair is the experiment's baseline and the cell that was confirmed; else the one compared last, or the newest
     run with an older one that asks the same, keeps as many chunks and answers in the same way, the older one first.
+    The run is the one seen last, else the older one of the pair.
     """
-    path = [Step("Home", "home")]
-    by_name = {run.name: run for run in done}
+    path, by_name = list[Step](), {run.name: run for run in done}
+    of_rule: Params = {}
     pair = _pair(done, by_name)
-    run = by_name.get(address.last_value("run") or "") or next(iter([*pair[::-1], *done]), None)
+    if experiment is not None:
+        path.append(Step("The answer", "experiment", {"experiment": experiment.name}))
+        if confirmed := _confirmed(experiment, done):
+            pair = confirmed
+            rule = experiment.rule
+            of_rule = {"primary": rule.primary, "effect": f"{rule.minimum_effect:g}"}
+    run = by_name.get(address.last_value("run") or "") or next(iter([*pair, *done]), None)
     if run is not None:
         of_run: Params = {"run": run.name, "k": run.config.k}
         path += [
-            Step("Results", "results", of_run),
+            Step("Where answers are lost", "results", of_run),
             Step("What would rescue them", "results", {**of_run, STEP: RESCUE}),
         ]
     if len(pair) == 2:
         runs = ",".join(each.id if "," in each.name else each.name for each in pair)
         of_pair: Params = {"runs": runs, "k": pair[0].config.k}
         path += [
-            Step("Compare", "compare", of_pair),
+            Step("The comparison", "compare", {**of_pair, **of_rule}),
             Step("One question", "inspect", of_pair, pair),
         ]
-    return path
+    if experiment is not None:
+        path.append(Step("What to do", "experiment", {"experiment": experiment.name, STEP: DO}))
+    return path or [Step("Home", "home")]
+
+
+def _confirmed(experiment: Experiment, done: Sequence[Run]) -> tuple[Run, ...]:
+    """Return the runs of the baseline and of the cell that was confirmed, the ones that chose it; else none."""
+    by_id = {run.id: run for run in done}
+    chosen = experiment.cell(experiment.confirmation.chosen) if experiment.confirmation else None
+    cells = (experiment.baseline, chosen) if chosen else ()
+    return tuple(by_id[cell.run_id] for cell in cells) if all(cell.run_id in by_id for cell in cells) else ()
 
 
 def _pair(done: Sequence[Run], by_name: Mapping[str, Run]) -> tuple[Run, ...]:
@@ -123,10 +138,15 @@ def _pair(done: Sequence[Run], by_name: Mapping[str, Run]) -> tuple[Run, ...]:
     return next(pairs, ())
 
 
-def _done(corpus: Corpus | None) -> list[Run]:
+def _path(corpus: Corpus | None) -> list[Step]:
+    """Return the steps through a corpus: by its newest experiment that was confirmed, else its newest that has runs."""
     if corpus is None:
-        return []
-    return [run for run in cache.workspace().store.runs.all(corpus.id) if run.status == "done"]
+        return steps(())
+    store = cache.workspace().store
+    done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
+    tried = [each for each in store.experiments.all(corpus.id) if len(each.finished) > 1]
+    newest = sorted(tried, key=lambda each: (each.confirmation is not None, each.created))
+    return steps(done, newest[-1] if newest else None)
 
 
 def _go(step: Step) -> None:
