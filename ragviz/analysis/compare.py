@@ -174,7 +174,8 @@ def headline(comparison: Comparison) -> list[str]:
 
 def _headline(k: int, rankings: Sequence[str], answers: Sequence[str]) -> list[str]:
     of_answers = [name for name in shown_in("row") if name in answers] or list(answers)
-    return [*(name for name in (label("recall", k), label("mrr", k)) if name in rankings), *of_answers[:2]]
+    of_rankings = (label("recall", OWN), label("recall", k), label("mrr", k))
+    return [*(name for name in of_rankings if name in rankings), *of_answers[:2]]
 
 
 def metric_of(comparison: Comparison, name: str) -> str:
@@ -247,8 +248,10 @@ def compare(
     answers = {name: each for name, each in of_all.items() if each.question_ids}
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
-    if values and primary.endswith(f"@{OWN}"):
-        values[primary] = _at_own_k(sides, rows, primary, depth)
+    own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
+    if label("recall", k) in values and len({side.config["k"] for side in sides}) > 1:
+        own.add(label("recall", OWN))
+    values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     names = [side.name for side in sides]
     clusters = clustered(ids)
     paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
