@@ -267,7 +267,7 @@ def cost(config: RunConfig) -> None:
     heading.section("Estimate")
     asks = bool(config.model or config.judge or rerankers.model_of(config.reranker))
     states = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
-    key = digest(config.hash(), repr(states), repr(sorted(workspace.prices().items())))
+    key = digest(config.hash(), repr(states), repr(sorted(workspace.store.prices.all().items())))
     forecast = st.session_state.setdefault("forecasts", {}).get(key)
     with st.grid(2, min_column_width=140):
         tiles.tile("Retrievals", f"{n:,}", f"over {wording.counted(index.chunks, 'chunk')}")

@@ -10,7 +10,7 @@ from ragviz.core import addresses
 from ragviz.core import settings as config
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
-from ragviz.models.prices import Prices, merged_prices
+from ragviz.models.prices import Prices
 from ragviz.text.markup import plain
 from ragviz.ui import cache, frame
 from ragviz.ui.kit import heading, notices, saving, table
@@ -239,7 +239,7 @@ def prices() -> None:
         column_config=money, width="stretch",
     )  # fmt: skip
     if st.button("Save prices"):
-        workspace.set_prices(merged_prices(current, priced(edited), workspace.prices()))
+        workspace.store.prices.put(priced(edited), current)
         del st.session_state["prices-shown"]
         st.toast("Prices saved")
         st.rerun()
@@ -252,7 +252,7 @@ def prices_shown() -> Prices:
         edits = st.session_state.get(f"prices-{digest(repr(sorted(shown_before.items())))}", {})
         if any(edits.get(kind) for kind in ("edited_rows", "added_rows", "deleted_rows")):
             return dict(shown_before)
-    st.session_state["prices-shown"] = workspace.prices()
+    st.session_state["prices-shown"] = workspace.store.prices.all()
     return dict(st.session_state["prices-shown"])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -136,7 +134,7 @@ class Workspace:
         settings = self.settings
         if not settings.model_configured:
             raise UsageError("No model is configured: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own.")
-        prices = self.prices()
+        prices = self.store.prices.all()
         if prices != self._priced:  # another process may have changed them
             self._clients.clear()
             self._priced = prices
@@ -153,42 +151,6 @@ class Workspace:
                 timeout=settings.model_timeout,
             )
         return self._clients[model]
-
-    def prices(self) -> dict[str, tuple[float, float]]:
-        """Return dollars per million input and output tokens, by the beginning of a model's name."""
-        from ragviz.models.prices import PRICES
-
-        try:
-            table = json.loads(self._price_file.read_text(encoding="utf-8"))
-            return {
-                str(name): (float(input_price), float(output_price))
-                for name, (input_price, output_price) in table.items()
-            }
-        except FileNotFoundError:
-            return dict(PRICES)
-        except OSError as error:
-            raise disk.explained(error) or disk.unwritable(self._price_file, error.strerror or "refused") from None
-        except (ValueError, TypeError, AttributeError):
-            raise UsageError(f"{self._price_file} is not a table of prices: delete it, and enter them again.") from None
-
-    def set_prices(self, prices: Prices) -> None:
-        """Store a price table in RAGVIZ_HOME, for every process.
-
-        Raises:
-            UsageError: a model has no name, or a price is not a number from 0 to a million.
-
-        """
-        for name, pair in prices.items():
-            if not name.strip() or not all(0 <= price < 1e6 for price in pair):
-                raise UsageError(f"'{name}' at {pair} is not a price: give a model's name, and two numbers from 0 up.")
-        self._price_file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = self._price_file.with_suffix(f".{secrets.token_hex(4)}")
-        temporary.write_text(json.dumps(prices, indent=1, ensure_ascii=False), encoding="utf-8")
-        temporary.replace(self._price_file)  # atomic: a kill leaves the old table or the new one
-
-    @property
-    def _price_file(self) -> Path:
-        return self.settings.home / "prices.json"
 
     def checks(self) -> list[Check]:
         """Check what works, without loading a model; takes at most a few seconds."""

@@ -147,7 +147,7 @@ def test_a_page_shows_what_another_process_changed(
     assert after != before, "the change is one that this page shows"
 
 
-@pytest.mark.parametrize("change", [edited, cut_anew, replaced, lambda w: w.set_prices({"loopback": (1.0, 1.0)})])
+@pytest.mark.parametrize("change", [edited, cut_anew, replaced, lambda w: w.store.prices.put({"loopback": (1.0, 1.0)})])
 def test_an_estimate_does_not_outlive_what_it_rests_on(
     server: ModelServer,  # noqa: F811
     change: Callable[[Workspace], None],
@@ -167,7 +167,7 @@ def test_prices_that_another_process_enters_hold_for_the_next_call(server: Model
     here = open_workspace()
     assert not here.client("loopback").priced
     assert here.client("loopback") is here.client("loopback")
-    open_workspace().set_prices({"loopback": (1.0, 2.0)})
+    open_workspace().store.prices.put({"loopback": (1.0, 2.0)})
     assert here.client("loopback").priced
 
 

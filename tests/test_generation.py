@@ -58,7 +58,7 @@ def build(workspace: Workspace, name: str, documents: dict[str, list[str]]) -> N
 def requests_to(server: ModelServer) -> list[str]:
     """The chat requests, without the two small ones that measure how long a call takes."""
     messages = [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
-    return [each for each in messages if "Greet the reader" not in each and "one to sixty" not in each]
+    return [each for each in messages if "You write greetings" not in each and "one to sixty" not in each]
 
 
 def facts(workspace: Workspace, count: int = 12, name: str = "q", **more) -> pipeline.Generated:
@@ -91,7 +91,7 @@ def record_of(workspace: Workspace, name: str = "q") -> PlanRecord:
 
 
 def test_a_dry_run_tells_the_calls_of_every_step_and_asks_for_no_question(workspace, server):
-    workspace.set_prices({"loopback": (10.0, 20.0)})
+    workspace.store.prices.put({"loopback": (10.0, 20.0)})
     estimate = foreseen(workspace)
     assert (requests_to(server), workspace.store.sets.all()) == ([], [])
     assert (estimate.questions, estimate.cached, estimate.calls["question"]) == (12, 0, 15), "12 ÷ 0.8"
@@ -291,7 +291,7 @@ def refusing(ask, refuses):
 
 
 def test_a_budget_holds_over_all_attempts_at_a_set(workspace, server):
-    workspace.set_prices({"loopback": (10.0, 20.0)})
+    workspace.store.prices.put({"loopback": (10.0, 20.0)})
     whole = foreseen(workspace).cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         facts(workspace, budget=whole / 3 + 0.04)  # the most that one call may cost has to fit too
@@ -376,7 +376,7 @@ def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspac
 
 
 def test_the_command_line_foresees_and_tells_what_was_paid(workspace, server, command_line):
-    workspace.set_prices({"loopback": (10.0, 20.0)})
+    workspace.store.prices.put({"loopback": (10.0, 20.0)})
     command = ["questions", "generate", "--index", "pumps", "--name", "q", "--generator", "model", "--kinds", "fact=8"]
     unknown = json.loads(command_line(*command, "--dry-run", "--json")[1])
     assert unknown["calls"]["question"] == 10, "8 ÷ 0.8: this model has made none yet"

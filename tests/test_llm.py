@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ from ragviz.models import chat, replies
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Ledger, Spending
+from ragviz.models.spending import dollars as chat_dollars
 from tests import model_server
 from tests.model_server import USELESS, ModelServer, vector
 
@@ -315,7 +317,55 @@ def test_a_budget_holds_where_no_tokens_are_reported(server, monkeypatch):
     assert client.usage.estimated == client.usage.calls == len(bills) > 5
 
 
-A, B, C = (1.0, 2.0), (3.0, 4.0), (5.0, 6.0)
+class Hangs:
+    """Takes connections that nobody accepts, or none; in a `with` block, at `url`."""
+
+    def __init__(self, *, full: bool) -> None:
+        self.full, self.socket = full, socket.socket()
+
+    def __enter__(self) -> str:
+        self.socket.bind(("127.0.0.1", 0))
+        self.socket.listen(0 if self.full else 64)
+        self.waiting = [socket.socket() for _ in range(4 * self.full)]
+        for each in self.waiting:  # they fill the queue of the kernel
+            each.setblocking(False)
+            each.connect_ex(self.socket.getsockname())
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}/v1"
+
+    def __exit__(self, *_):
+        for each in (self.socket, *self.waiting):
+            each.close()
+
+
+@pytest.mark.parametrize("fault", ["429", "500", "closed", "no connection", "refused connection"])
+def test_calls_that_were_plainly_never_answered_cost_nothing(server, fault):
+    ledger = Ledger()
+    spending = Spending(ledger, 0.01)
+    server.script.extend(["timeout" if fault == "closed" else fault] * 20)
+    server.hang = 0.0  # it closes the connection at once
+    with Hangs(full=True) as no_connection:
+        url = {"no connection": no_connection, "refused connection": "http://127.0.0.1:1/v1"}.get(fault, server.url)
+        client = ModelClient(url, None, "loopback", prices={"loop": (9.0, 9.0)}, backoff=0.01, timeout=0.4, attempts=4)
+        with pytest.raises(ModelError, match=r"HTTP|cannot be reached|did not answer|ended the connection"):
+            client.ask(Request(say("x"), max_tokens=400, spending=spending))  # three would be over the budget
+    spending.settle()
+    assert (ledger.calls, ledger.dollars) == (0, 0.0)
+
+
+def test_a_run_that_stops_for_calls_without_an_answer_says_so():
+    ledger = Ledger()
+    spending = Spending(ledger, 0.01)
+    with Hangs(full=False) as url:
+        client = ModelClient(url, None, "loopback", prices={"loop": (9.0, 9.0)}, backoff=0.01, timeout=0.2)
+        with pytest.raises(BudgetReached) as stopped:
+            client.ask(Request(say("x"), max_tokens=400, spending=spending))
+    most = 9 * (400 + 16 * 2) / 1e6
+    assert ledger.calls >= 2
+    assert (
+        f"{chat_dollars(2 * most)} of it are held for 2 calls without an answer, which may be charged, $0.00 are"
+        in (str(stopped.value))
+    )
+    assert "RAGVIZ_MODEL_TIMEOUT" in str(stopped.value)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

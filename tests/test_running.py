@@ -121,7 +121,7 @@ def test_a_run_that_cannot_begin_leaves_none_behind(workspace, server, monkeypat
 
 
 def test_a_budget_holds_over_all_attempts(workspace, server):
-    workspace.set_prices({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
+    workspace.store.prices.put({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
     whole = running.foresee(workspace, config()).cost
     paid, calls = [], []
     for _ in range(3):

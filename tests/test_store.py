@@ -9,7 +9,7 @@ import pytest
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document, Page
-from ragviz.core.errors import Deleted, NotFoundError, ServiceError
+from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
@@ -213,6 +213,21 @@ def test_every_change_of_content_is_counted_for_its_owner_only(store):
     store.corpora.delete(corpus.id)
     assert store.revisions(*owners) == (0, 0, 0, 0)
     assert store.revisions() == ()
+
+
+def test_prices_are_in_the_database_and_two_who_change_them_keep_both_changes(store, database_url):
+    first = store.prices.all()
+    assert first["gpt-4o"] == (2.5, 10.0)
+    other = open_store(database_url).prices
+    other.put(first | {"a": (1.0, 2.0)}, first)
+    store.prices.put({"b": (3.0, 4.0)}, first)  # who saw neither "a" nor took it away
+    assert other.all() == {"a": (1.0, 2.0), "b": (3.0, 4.0)}
+    with pytest.raises(UsageError, match="price of a was changed by somebody else"):
+        store.prices.put({"a": (9.0, 9.0)}, {})
+    with pytest.raises(UsageError, match="two numbers from 0 up"):
+        store.prices.put({"c": (float("nan"), 1.0)})
+    store.prices.put({})
+    assert other.all() == {}
 
 
 @pytest.fixture

@@ -377,7 +377,7 @@ def pump_set(workspace: Workspace, count: int = 60) -> list[Question]:
 def chats(server: ModelServer) -> list[str]:
     """The chat requests, without the two small ones that measure how long a call takes."""
     messages = [json.dumps(body["messages"]) for body in server.bodies if "messages" in body]
-    return [each for each in messages if "Greet the reader" not in each and "one to sixty" not in each]
+    return [each for each in messages if "You write greetings" not in each and "one to sixty" not in each]
 
 
 def test_a_set_is_verified_once(workspace, server):
@@ -423,7 +423,7 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
 
 def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
     pump_set(workspace)
-    workspace.set_prices({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
+    workspace.store.prices.put({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
     whole = verifying.foresee_verification(workspace, "q", "pumps").cost
     with pytest.raises(BudgetReached, match=r"The budget of \$"):
         verifying.verify_questions(workspace, "q", "pumps", budget=whole / 2)

@@ -36,7 +36,7 @@ def settings_test(
 @prices_app.command("list")
 def prices_list(as_json: Json = False) -> None:
     """List the prices; the longest name that a model's name begins with applies."""
-    _show(console.open_workspace().prices(), as_json)
+    _show(console.open_workspace().store.prices.all(), as_json)
 
 
 @prices_app.command("set")
@@ -47,22 +47,21 @@ def prices_set(
     as_json: Json = False,
 ) -> None:
     """Set the prices of MODEL."""
-    workspace = console.open_workspace()
-    prices = workspace.prices() | {model.strip(): (input_price, output_price)}
-    workspace.set_prices(prices)
-    _show(prices, as_json)
+    stored = console.open_workspace().store.prices
+    before = stored.all()
+    stored.put(before | {model.strip(): (input_price, output_price)}, before)
+    _show(stored.all(), as_json)
 
 
 @prices_app.command("remove")
 def prices_remove(model: str, as_json: Json = False) -> None:
     """Remove the prices of MODEL."""
-    workspace = console.open_workspace()
-    prices = workspace.prices()
-    if model not in prices:
+    stored = console.open_workspace().store.prices
+    before = stored.all()
+    if model not in before:
         raise UsageError(f"There is no price of '{model}': `ragviz prices list` shows all.")
-    del prices[model]
-    workspace.set_prices(prices)
-    _show(prices, as_json)
+    stored.put({name: pair for name, pair in before.items() if name != model}, before)
+    _show(stored.all(), as_json)
 
 
 def _show(prices: dict[str, tuple[float, float]], as_json: bool) -> None:

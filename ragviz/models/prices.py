@@ -9,9 +9,6 @@ from ragviz.core.errors import UsageError
 Prices = Mapping[str, tuple[float, float]]
 """Model name → dollars per million prompt tokens, and per million completion tokens."""
 
-PRICES: Prices = {"gpt-4o": (2.5, 10.0), "gpt-4o-mini": (0.15, 0.6)}
-"""Prices of two common models when this was written; look yours up, and change them on the settings page."""
-
 
 def cost(prices: Prices, model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
     """Return the dollars for that many tokens; None when neither `model` nor a prefix of it has a price.

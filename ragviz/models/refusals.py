@@ -50,6 +50,16 @@ NEXT_STEP = {
     404: "Check that RAGVIZ_MODEL names a model of that server and that OPENAI_BASE_URL ends as it should (often /v1).",
     429: "Too many requests or no quota left: lower RAGVIZ_MODEL_CONCURRENCY, or try again later.",
 }
+NEVER_ANSWERED = (
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "WriteError",
+    "WriteTimeout",
+    "ReadError",
+    "RemoteProtocolError",
+)
+"""Errors of the HTTP client before a response begins: no connection, or one that the server ended without a word."""
 PAGE = "a web page"
 STREAM = "a stream of events"
 TEXT = "text that is no JSON"
@@ -160,8 +170,8 @@ def format_refused(error: openai.APIError) -> bool:
 
 
 def unpaid(error: openai.APIError) -> bool:
-    """Return whether the server did no work: it reported an error, or could not be reached."""
-    return hasattr(error, "status_code") or type(error.__cause__).__name__ in ("ConnectError", "ConnectTimeout")
+    """Return whether the server plainly never answered, or with an error: one that may still be at work is not."""
+    return hasattr(error, "status_code") or type(error.__cause__).__name__ in NEVER_ANSWERED
 
 
 def retry_after(error: openai.APIError) -> float:

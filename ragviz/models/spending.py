@@ -63,6 +63,7 @@ class Spending:
         self._in_flight, self._reserved = 0, 0.0  # calls in flight, and the most they may cost
         self._ended, self._dollars = 0, 0.0  # calls that ended, and what they cost
         self._written, self._written_dollars = 0, 0.0
+        self._unknown, self._held = 0, 0.0  # calls that ended without an answer or an error, and what is held for them
         self._changed = threading.Condition()
 
     @contextmanager
@@ -75,7 +76,7 @@ class Spending:
             BudgetReached: it does not cover it with none in flight either.
 
         """
-        costs: list[float | None] = [most]
+        costs: list[float | None] = []
         self._begin(most)
         try:
             yield costs.append
@@ -83,7 +84,9 @@ class Spending:
             with self._changed:
                 self._in_flight -= 1
                 self._reserved -= most
-                if (cost := costs[-1]) is not None:
+                if not costs:
+                    self._unknown, self._held = self._unknown + 1, self._held + most
+                if (cost := costs[-1] if costs else most) is not None:
                     self._ended += 1
                     self._dollars += cost
                 self._changed.notify_all()
@@ -97,13 +100,24 @@ class Spending:
         with self._changed:
             while (paid := self._write(1, most, self._budget)) is not None:
                 if not self._in_flight or self._stopped():
-                    raise BudgetReached(
-                        f"The budget of {dollars(self._budget or 0.0)} does not hold another call, which may cost "
-                        f"{dollars(most)}: {dollars(paid)} of it are spent. Give a higher budget, and resume."
-                    )
+                    raise BudgetReached(self._exhausted(most, paid))
                 self._changed.wait(WAIT)
             self._in_flight += 1
             self._reserved += most
+
+    def _exhausted(self, most: float, paid: float) -> str:
+        """Return the sentence that the budget does not hold another call, and why."""
+        another = f"does not hold another call, which may cost {dollars(most)}"
+        if not self._held:
+            reason = f"{dollars(paid)} of it are spent. Give a higher budget, and resume."
+        else:
+            calls = f"{self._unknown:,} call{'s' * (self._unknown != 1)}"
+            reason = (
+                f"{dollars(self._held)} of it are held for {calls} without an answer, which may be charged, "
+                f"{dollars(max(0.0, round(paid - self._held, 9)))} are spent. First see that the model answers in time "
+                "(the page Settings tests it, RAGVIZ_MODEL_TIMEOUT is its time); then resume with a higher budget."
+            )
+        return f"The budget of {dollars(self._budget or 0.0)} {another}: {reason}"
 
     def _write(self, calls: int, most: float, budget: float | None) -> float | None:
         """Record what is due and reserved; return the dollars paid so far when the budget is too small."""

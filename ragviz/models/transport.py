@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from importlib import import_module
 from typing import Any
 
 from ragviz.models import refusals
@@ -19,6 +20,8 @@ def bounded_client(timeout: float) -> Any:
     """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads."""
     import openai
 
+    library: Any = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])  # httpx, httpx2
+
     class Bounded(openai.DefaultHttpxClient):
         """Reads a whole response within limits of bytes and seconds.
 
@@ -32,6 +35,8 @@ def bounded_client(timeout: float) -> Any:
             response = super().send(request, **{**more, "stream": True})
             try:
                 body = _body_of(response, MOST_EMBEDDED_BYTES if embeds else MOST_BYTES, ends)
+            except (library.ReadError, library.RemoteProtocolError):
+                raise Malformed("a response that breaks off") from None
             finally:
                 response.close()
             headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() not in _FRAMING]
@@ -41,15 +46,16 @@ def bounded_client(timeout: float) -> Any:
             response_type = type(response)
             return response_type(status, headers=headers, content=body, request=response.request)
 
-    # No redirect is followed: the prompt and the key go to the configured address only.
-    return Bounded(timeout=timeout, follow_redirects=False)
+    # No redirect is followed: the prompt and the key go to the configured address only. A server that takes no
+    # connection within half of the time is known to have done nothing.
+    return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False)
 
 
 def _body_of(response: Any, most: int, ends: float) -> bytes:
     """Read the body of a response as it arrives.
 
     Raises:
-        Malformed: it is longer than `most` bytes, or compressed in an unknown way.
+        Malformed: it is longer than `most` bytes, breaks off, or is compressed in an unknown way.
         TimeoutError: it is not complete at `ends`.
 
     """

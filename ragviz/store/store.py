@@ -23,6 +23,7 @@ from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.store.stored_jobs import StoredJobs
 from ragviz.store.stored_judgements import StoredJudgements
 from ragviz.store.stored_payments import StoredPayments
+from ragviz.store.stored_prices import StoredPrices
 from ragviz.store.stored_questions import StoredQuestions
 from ragviz.store.stored_rankings import StoredRankings
 from ragviz.store.stored_runs import StoredRuns
@@ -50,6 +51,7 @@ class Store:
         self.rankings = StoredRankings(transactions)
         self.judgements = StoredJudgements(transactions)
         self.payments = StoredPayments(transactions)
+        self.prices = StoredPrices(transactions)
         self.experiments = StoredExperiments(transactions)
         self.jobs = StoredJobs(transactions)
         self.pool = StoredPool(transactions)

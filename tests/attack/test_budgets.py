@@ -84,7 +84,7 @@ def prepared(home: Path, url: str, database: str | None) -> Workspace:
     workspace = Workspace(
         Settings(_env_file=None, home=home, openai_base_url=url, model="loopback", embedder="openai:bags", **more)
     )
-    workspace.set_prices(PRICES)
+    workspace.store.prices.put(PRICES)
     store = workspace.store
     corpus = store.corpora.add("pumps")
     text = "\n\n".join(f"Pump {n} was replaced in {1990 + n} by the firm of Harlow." for n in range(8))

@@ -448,18 +448,3 @@ def test_a_killed_writer_that_is_repeated_leaves_what_an_undisturbed_one_does(
         assert without_timing(canonical(reopened)) == expected, f"killed at {number} of {count}"
         reopened.store._engine.dispose()
         place.dropped()
-
-
-def test_prices_are_written_in_one_step(tmp_path, monkeypatch):
-    workspace = Workspace(Settings(_env_file=None, home=tmp_path))
-    workspace.set_prices({"m": (1.0, 2.0)})
-
-    def half(path: Path, text: str, **_: Any) -> None:
-        with path.open("w") as file:
-            file.write(text[: len(text) // 2])
-        raise Killed
-
-    monkeypatch.setattr(Path, "write_text", half)
-    with pytest.raises(Killed):
-        workspace.set_prices({"m": (3.0, 4.0)})
-    assert workspace.prices() == {"m": (1.0, 2.0)}

@@ -178,6 +178,16 @@ def upgrade() -> None:
         sa.Column("dollars", sa.Float(), nullable=False),
         sa.PrimaryKeyConstraint("owner_id"),
     )
+    prices = op.create_table(
+        "prices",
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("input", sa.Float(), nullable=False),
+        sa.Column("output", sa.Float(), nullable=False),
+        sa.PrimaryKeyConstraint("model"),
+    )
+    # Two common models, when this was written: they change, and a person corrects them.
+    common = [{"model": "gpt-4o", "input": 2.5, "output": 10.0}, {"model": "gpt-4o-mini", "input": 0.15, "output": 0.6}]
+    op.bulk_insert(prices, common)
     op.create_table(
         "question_changes",
         sa.Column("set_id", sa.String(length=64), nullable=False),
