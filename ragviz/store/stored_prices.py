@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import sqlalchemy as sa
 
 from ragviz.core.errors import UsageError
-from ragviz.models.prices import Prices, merged_prices
 from ragviz.store import schema
 from ragviz.store.database import repeated
 from ragviz.store.transactions import Repository
 from ragviz.text.untrusted import storable
+
+if TYPE_CHECKING:
+    from ragviz.models.prices import Prices
 
 
 class StoredPrices(Repository):
@@ -29,6 +33,8 @@ class StoredPrices(Repository):
                 same price since it was as in `before`.
 
         """
+        from ragviz.models.prices import merged_prices
+
         for name, pair in prices.items():
             if not name.strip() or storable(name) != name or not all(0 <= price < 1e6 for price in pair):
                 raise UsageError(f"{name!r} at {pair} is not a price: give a model's name, and two numbers from 0 up.")
