@@ -54,16 +54,11 @@ def choices() -> tuple[str, dict[str, Any]]:
         st.caption(
             f"Nothing is embedded: BM25 ranks by words. The chunk size is counted in the tokens of {weights.PACKAGED}."
         )
-    with naming:
-        return name_of(given), given
-
-
-def name_of(given: Mapping[str, Any]) -> str:
-    """Return the name typed, else one made of the choices."""
     made = f"{wording.short_name(corpus.name)}-{given['chunker']}-{given['chunk_size']}"
     made += "" if given["prefix"] == prefixes.NONE else f"-{given['prefix']}"
     suggested = wording.free_name(made, {info.name for info in store.indexes.all()})
-    return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index"))
+    with naming:
+        return inputs.suggested_name("Name", "index-name", suggested, used_by=presses.key("build-index")), given
 
 
 def elasticsearch_options() -> dict[str, Any]:
@@ -105,7 +100,8 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
             return
     sampled = cutting.sampled(documents)
     most = cutting.share_of(sampled)
-    cuts = sample_cuts(corpus, tuple(d.id for d in sampled), most, cut_only(config))
+    cutting_choices = replace(config, backend="local", similarity="cosine", options={}, prefix=prefixes.NONE)
+    cuts = sample_cuts(corpus, tuple(d.id for d in sampled), most, cutting_choices)
     chunks = [chunk for document in cuts for chunk in document]
     if not chunks:
         st.caption("Nothing to chunk: the documents have no text.")
@@ -124,11 +120,6 @@ def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
     names = [d.name for d in sampled]
     name = st.selectbox("Preview of", names, key="preview-of", label_visibility="collapsed", format_func=markup.visible)
     draw_cuts(sampled[names.index(name)], cuts[names.index(name)], config.prefix)
-
-
-def cut_only(config: IndexConfig) -> IndexConfig:
-    """Return the choices that change chunks, as the key of the cached preview."""
-    return replace(config, backend="local", similarity="cosine", options={}, prefix=prefixes.NONE)
 
 
 def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
@@ -169,13 +160,6 @@ def rounded(count: int, approximately: str) -> int:
 
 
 # The indexes
-
-
-def cards(indexes: Sequence[IndexInfo]) -> None:
-    with st.grid(3, min_column_width=260):
-        for info in indexes:
-            with st.container(border=True, height="stretch", gap="xsmall"):
-                card(info)
 
 
 def card(info: IndexInfo) -> None:
@@ -273,23 +257,16 @@ def last_build() -> None:
         f"Index {plain(result['index'])}: {wording.counted(result['chunks'], 'chunk')}, {result['added']:,} new, "
         f"{result['removed']:,} removed, {wording.counted(result['embedded'], 'text')} embedded."
     )
-    next_step(result["index"])
+    if store.indexes.find(result["index"]) is not None:
+        page, tab = ("run", None) if has_questions else ("questions", "Generate")
+        what = "a run" if has_questions else "questions"
+        if st.button(f"Next: make {what}", type="primary", key="next-step"):
+            address.go_to(page, corpus=corpus.name, index=result["index"], tab=tab)
     if result["longer_than_read"]:
         st.warning(
             f"{wording.counted(result['longer_than_read'], 'chunk')} longer than the embedder reads: choose a smaller "
             "chunk size."
         )
-
-
-def next_step(index: str) -> None:
-    """Offer what follows a build: questions where the corpus has none, else a run on this index."""
-    if store.indexes.find(index) is None:
-        return
-    if not has_questions:
-        if st.button("Next: make questions", type="primary", key="next-step"):
-            address.go_to("questions", corpus=corpus.name, index=index, tab="Generate")
-    elif st.button("Next: make a run", type="primary", key="next-step"):
-        address.go_to("run", corpus=corpus.name, index=index)
 
 
 # Search
@@ -416,7 +393,10 @@ has_questions = any(each.total for each in store.sets.all(corpus.id))
 last_build()
 ready = [info for info in indexes if info.build]
 if indexes:
-    cards(indexes)
+    with st.grid(3, min_column_width=260):
+        for info in indexes:
+            with st.container(border=True, height="stretch", gap="xsmall"):
+                card(info)
     searching, making = address.choose_tab(["Search", "New index"], "index-tab")
     if searching.open:
         with searching, notices.errors_shown():

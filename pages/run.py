@@ -26,7 +26,7 @@ from ragviz.store import rates
 from ragviz.targets.logged_file import FORMATS, reader
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import address, budget, cache, caveat, frame, job_panel, presses, wording
+from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import form, heading, inputs, notices, table, tiles
 
 FIELDS = fields_of(RunConfig)
@@ -298,7 +298,7 @@ def cost(config: RunConfig) -> None:
 
 def caveats(question_set: QuestionSet, index: IndexInfo, split: str) -> None:
     """Draw what a run does not ask, and what its index does not hold."""
-    caveat.behind(index)
+    notices.behind(index)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
     if any(left_out.values()):
         counted = [wording.counted(count, f"{status} question") for status, count in left_out.items() if count]

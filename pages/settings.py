@@ -95,7 +95,6 @@ FIELDS = {
 def endpoint() -> None:
     """Draw the form of the model endpoint: address, models and key, for this server process."""
     turn = st.session_state.setdefault("endpoint-turn", 0)  # part of the fields' keys: a new one empties them
-    st.session_state.setdefault(f"endpoint-shown-{turn}", in_use())
     with st.form(f"endpoint-{turn}"):
         heading.section("Model endpoint")
         url = st.text_input(
@@ -110,7 +109,8 @@ def endpoint() -> None:
         )
         one, two = st.columns(2)
         key = one.text_input(
-            "API key", "", type="password", key=f"typed-key-{turn}", placeholder=key_shown(), max_chars=500,
+            "API key", "", type="password", key=f"typed-key-{turn}", max_chars=500,
+            placeholder="not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key),
             autocomplete="off",
         )  # fmt: skip
         concurrency = two.number_input(
@@ -128,14 +128,11 @@ def endpoint() -> None:
                 "judge": judge,
                 "model_concurrency": str(int(concurrency)),
             }
-            take({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip(), turn)
+            use({FIELDS[name]: value.strip() for name, value in values.items()}, key.strip())
     if typed() and st.button("Reset to the environment", type="tertiary"):
-        put_back()
+        restore(typed() | mark(()))
+        typed().clear()
         reopen()
-
-
-def key_shown() -> str:
-    return "not set" if settings.openai_api_key is None else shown("key", settings.openai_api_key)
 
 
 def in_use() -> dict[str, str]:
@@ -143,30 +140,11 @@ def in_use() -> dict[str, str]:
     return {alias: str(getattr(settings, name) or "") for name, alias in FIELDS.items() if name != "openai_api_key"}
 
 
-def take(values: dict[str, str], key: str, turn: int) -> None:
-    """Apply the changes of the form, unless somebody else changed the same values since it was shown.
-
-    A key is typed for the address that was shown: it is not applied to another one.
-    """
-    before, now = st.session_state[f"endpoint-shown-{turn}"], in_use()
-    as_shown = before | {"OPENAI_BASE_URL": addresses.shown(before["OPENAI_BASE_URL"])}  # without its password
-    edits = {alias: value for alias, value in values.items() if value != as_shown[alias]}
-    needed = {*edits, "OPENAI_BASE_URL"} if key else {*edits}
-    if both := sorted(alias for alias in needed if now[alias] not in (before[alias], values[alias])):
-        st.session_state[f"endpoint-shown-{turn}"] = now
-        conflicts = ", ".join(f"{alias} is now “{addresses.shown(now[alias])}”" for alias in both)
-        st.error(plain(
-            f"Changed by somebody else since it was shown: {conflicts}. Nothing was applied; your input is still "
-            "here: apply it all the same, or correct it."
-        ))  # fmt: skip
-        return
-    use(now | edits, key)
-
-
 def use(values: dict[str, str], key: str) -> None:
     """Apply the values that differ; a key only when one was typed, and none after a change of address."""
     now = in_use()
-    changed = {alias: value for alias, value in values.items() if value != now[alias]}
+    as_shown = now | {"OPENAI_BASE_URL": addresses.shown(now["OPENAI_BASE_URL"])}  # without its password
+    changed = {alias: value for alias, value in values.items() if value != as_shown[alias]}
     dropped = "OPENAI_BASE_URL" in changed and not key and settings.openai_api_key is not None
     if key or dropped:
         changed["OPENAI_API_KEY"] = key
@@ -203,11 +181,6 @@ def restore(before: dict[str, str | None]) -> None:
 def mark(aliases: Iterable[str]) -> dict[str, str | None]:
     """Return the variable that names which values were typed here."""
     return {config.TYPED: ",".join(sorted(set(aliases))) or None}
-
-
-def put_back() -> None:
-    restore(typed() | mark(()))
-    typed().clear()
 
 
 def reopen() -> None:

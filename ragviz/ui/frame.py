@@ -122,19 +122,6 @@ _FRAME_STYLE = """<style>
 .rv-shares .rv-missed { background: repeating-linear-gradient(135deg, #D55E00 0 2px, transparent 2px 5px);
   box-shadow: inset 0 0 0 1px #D55E00; }
 .rv-crumb { opacity: .75; }
-.rv-detail { font-size: .8rem; opacity: .8; font-weight: 400; white-space: nowrap; }
-.rv-change { line-height: 1.25; overflow-wrap: anywhere; }
-.rv-change .rv-detail { white-space: normal; }
-.rv-net { display: flex; flex-wrap: wrap; align-items: center; gap: .1rem .5rem; font-variant-numeric: tabular-nums; }
-.rv-net > :first-child { flex: 0 0 10rem; white-space: nowrap; }
-.rv-axis { position: relative; flex: 1 1 4.5rem; max-width: 8.6rem; height: 14px; }
-.rv-axis i, .rv-axis b, .rv-axis u { position: absolute; display: block; }
-.rv-axis i { left: 50%; top: 0; height: 14px; border-left: 1px solid rgba(128, 136, 148, .7); }
-.rv-axis b { top: 6px; height: 3px; border-radius: 2px; }
-.rv-axis u { top: 2px; width: 5px; height: 11px; margin-left: -2px; border-radius: 2px; }
-.rv-cost { font-variant-numeric: tabular-nums; line-height: 1.25; }
-.st-key-rescue-table [data-testid="stHorizontalBlock"] { border-bottom: 1px solid rgba(128, 136, 148, .22); }
-.st-key-rescue-table [data-testid="stColumn"] { min-width: 0; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: .8; }
 [data-testid="stSelectbox"] input { text-overflow: ellipsis; }

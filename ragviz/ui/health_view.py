@@ -26,7 +26,6 @@ from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
     cache,
-    caveat,
     competition_view,
     coverage_view,
     drill_view,
@@ -61,7 +60,7 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         if asked_about := contents.places_words(made.contents):
             st.caption(plain(asked_about))
     if index is not None:
-        caveat.behind(index)
+        notices.behind(index)
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
         st.warning(plain(note))
     tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))

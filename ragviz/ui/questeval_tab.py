@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from ragviz.runs.judgements import Judgement
 from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain
 from ragviz.ui import address, cache, question_table, wording
-from ragviz.ui.kit import filters, heading, notices, paging, table, tiles
+from ragviz.ui.kit import filters, heading, notices, table, tiles
 
 NAME = "RAGQuestEval"
 """The name of the tab, on the page of a run and of a case."""
@@ -29,8 +28,6 @@ ANSWERABLE_BY = {
     "both": "both", "reference": "reference only", "answer": "generated answer only", "neither": "neither",
 }  # fmt: skip
 """Which text answers a question → its name on the page."""
-F1 = {"all": "any F1", "0": "F1 below 0.5", "1": "F1 0.5 or more", "none": "no F1"}
-"""The options of the filter by token F1."""
 METRICS = {
     "judged": ("questeval_recall", "questeval_precision"),
     "extractive": ("extractive_questeval_recall",),
@@ -48,6 +45,8 @@ ORDER = ("reference", "both", "answer", "neither")
 PAGE = 2000
 """Rows that the table holds at once."""
 F1_COLUMN = table.number(45, "%.2f", help="Token F1 of the two answers; empty unless both texts answer.")
+WIDTHS = {"Answerable by": 98, "RAGQuestEval question": 225, "Answer from the reference": 162, "F1": F1_COLUMN,
+          "Answer from the generated text": 192, "Question": 210, "Document": 150, "#": 35}  # fmt: skip
 REACH = 60
 """Characters that are shown on each side of the blank of an extractive question."""
 
@@ -147,18 +146,11 @@ def _nothing(run: Run, judgement: Judgement) -> None:
             address.link("results", "Look at the scores", run=run.name, tab="Scores")
         return
     why = "" if run.knows.answers else ": this run has no answers to compare with their references"
-    made_of = run.provenance
-    command = [
-        *("ragviz", "run", "--index", made_of["index"], "--questions", made_of["questions"], "--name", "NAME"),
-        *("--answerer", "extractive", "--metrics", "extractive_questeval_recall"),
-    ]
     with notices.empty(
         f"RAGQuestEval was not computed{why}. Make a run with an answerer and the metric **RAGQuestEval recall**, "
-        "which a model judges, or **RAGQuestEval recall, extractive**, which needs no model:"
+        "which a model judges, or **RAGQuestEval recall, extractive**, which needs no model."
     ):
-        address.link("run", "Make a run", index=made_of["index"], set=made_of["questions"])
-    if made_of["index_config"]:  # not of an imported run
-        st.code(" ".join(map(shlex.quote, command)), language="bash", wrap_lines=True)
+        address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
 
 
 def sentence(frame: pd.DataFrame, by_document: pd.DataFrame) -> str:
@@ -256,12 +248,6 @@ def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, 
         columns={"Recall": table.bar(), "Precision": table.bar()}, opened=question_table.list_part,
         closed=lambda: question_table.list_part(None),
     )  # fmt: skip
-    asked = int(counts["kind"]["asked"].sum())
-    if int(counts["document"]["asked"].sum()) > asked:
-        st.caption(
-            "A question with evidence in several documents counts in each of them: the documents together exceed the "
-            f"{asked:,} asked."
-        )
 
 
 def slice_rows(parts: Sequence[Slice], counts: Mapping[str, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
@@ -303,7 +289,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str]
             if st.button("Remove the filter", icon=":material/close:", type="tertiary", key="questeval-all"):
                 address.put(**dict.fromkeys(active))
                 st.rerun()
-    first, last = paging.page(len(rows), PAGE, "rows")
+    first, last = table.page(len(rows), PAGE, "rows")
     page = rows.iloc[first:last]
 
     def opened(question_id: str) -> None:
@@ -312,8 +298,7 @@ def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str]
     table.draw(
         table_of(page), "questeval", alt="RAGQuestEval questions, what the answers miss first", above=above,
         file=f"{run.name}-questeval-{variant}", saved=lambda: table_of(rows), turn=f"{variant}-{key}", most=14,
-        columns={"Answerable by": 98, "RAGQuestEval question": 225, "Answer from the reference": 162, "F1": F1_COLUMN,
-                 "Answer from the generated text": 192, "Question": 210, "Document": 150},
+        columns=WIDTHS,
         among=list(page["id"]), opened=opened, empty="–",
     )  # fmt: skip
 
@@ -360,23 +345,27 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
         return
     count_tiles(questeval.measure(bank, answered))
     rows = questeval.rows(evaluated, variants=(variant,))
-    above = table.row_above("quest")
-    with above:
-        count = st.container(width="stretch")
-        with st.container(width=200):
-            by = _choice("answerable", {"all": "answerable by: any", **ANSWERABLE_BY}, "Answerable by")
-        with st.container(width=150):
-            f1 = _choice("f1", F1, "Token F1")
-    of_f1 = {row.number: "none" if row.f1 is None else "1" if row.f1 >= 0.5 else "0" for row in rows}
-    chosen = [row for row in rows if by in ("all", row.answerable_by) and f1 in ("all", of_f1[row.number])]
-    count.markdown(f"**{len(chosen)} of {wording.counted(len(rows), 'question')}**")
-    grey = [row.reference_answer is None for row in chosen]
+    grey = [row.reference_answer is None for row in rows]
     table.draw(
-        answer_rows(chosen), "quest", alt="Questions of RAGQuestEval", above=above, most=11, grey=grey, empty="–",
+        pd.DataFrame(
+            {
+                "#": [row.number for row in rows],
+                "Question": [question_words(row) for row in rows],
+                "Answer from the reference": [row.reference_answer or UNANSWERABLE for row in rows],
+                "Answer from the generated text": [row.generated_answer or UNANSWERABLE for row in rows],
+                "F1": pd.array([row.f1 for row in rows], dtype="Float64"),
+                "Answerable by": [ANSWERABLE_BY[row.answerable_by] for row in rows],
+            }
+        ),
+        "quest",
+        alt="Questions of RAGQuestEval",
+        above=wording.counted(len(rows), "question"),
         file=f"{run.name}-{evaluated.question.id}-{variant}-questeval",
-        columns={"#": 35, "Question": 215, "Answer from the reference": 160, "Answer from the generated text": 192,
-                 "F1": F1_COLUMN, "Answerable by": 100},
-    )  # fmt: skip
+        columns=WIDTHS,
+        most=11,
+        grey=grey,
+        empty="–",
+    )
     if any(grey):
         st.caption(f"Grey: {UNANSWERABLE.strip('<>').lower()} by the reference, so not counted in recall or precision.")
 
@@ -404,14 +393,10 @@ def count_tiles(scores: questeval.QuestEval) -> None:
     """Draw recall and precision as worked fractions, with both denominators, and the counts Q, A and B."""
     asked, answerable, answered = scores.questions, scores.answerable, scores.answered
     f1 = (scores.precision or 0.0) * answered
-
-    def number(value: float | None) -> str:
-        return "–" if value is None else f"{value:.2f}"
-
     with tiles.row(5, 115):
-        tiles.tile("Recall ↑", number(scores.recall), f"|B|/|A| = {answered}/{answerable}",
+        tiles.tile("Recall ↑", _share(answered, answerable), f"|B|/|A| = {answered}/{answerable}",
                    explained="The share of what the reference states that the answer states too.")  # fmt: skip
-        tiles.tile("Precision ↑", number(scores.precision), f"ΣF1/|B| = {f1:.2f}/{answered}",
+        tiles.tile("Precision ↑", _share(f1, answered), f"ΣF1/|B| = {f1:.2f}/{answered}",
                    explained="How well the answers agree where both texts answer: mean token F1 over B.")  # fmt: skip
         tiles.tile("Asked, |Q|", str(asked), "from the reference",
                    explained="All questions made from the reference. Recall and precision over |Q| count what the "
@@ -419,28 +404,6 @@ def count_tiles(scores: questeval.QuestEval) -> None:
                    f"and ΣF1/|Q| = {f1:.2f}/{asked}.")  # fmt: skip
         tiles.tile("Answerable, |A|", str(answerable), f"unanswerable: {asked - answerable} of {asked}",
                    explained="Questions that the reference itself answers. The others say nothing of the answer: "
-                   f"bank quality 1 − |A|/|Q| is {number(scores.quality)}; 0 is best.")  # fmt: skip
+                   f"bank quality 1 − |A|/|Q| is {_share(asked - answerable, asked)}; 0 is best.")  # fmt: skip
         tiles.tile("Answered by both, |B|", str(answered), f"{answerable - answered} of |A| missed",
                    explained="Questions that reference and generated answer both answer.")  # fmt: skip
-
-
-def _choice(name: str, titles: Mapping[str, str], label: str) -> str:
-    bound = address.bound(name, next(iter(titles)), address.one_of(titles), f"one of {', '.join(titles)}")
-    chosen: str = st.selectbox(
-        label, list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **bound
-    )
-    return chosen
-
-
-def answer_rows(rows: Sequence[questeval.Row]) -> pd.DataFrame:
-    """Return one row a question of one answer, as the table shows it and the CSV holds it."""
-    return pd.DataFrame(
-        {
-            "#": [row.number for row in rows],
-            "Question": [question_words(row) for row in rows],
-            "Answer from the reference": [row.reference_answer or UNANSWERABLE for row in rows],
-            "Answer from the generated text": [row.generated_answer or UNANSWERABLE for row in rows],
-            "F1": pd.array([row.f1 for row in rows], dtype="Float64"),
-            "Answerable by": [ANSWERABLE_BY[row.answerable_by] for row in rows],
-        }
-    )

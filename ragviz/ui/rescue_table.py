@@ -5,31 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from html import escape
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.rescue import Rescue, Row
 from ragviz.core.configuration import NO_EMBEDDER
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
-from ragviz.report import style
 from ragviz.runs import alternatives, replays, rescue_words
 from ragviz.runs.alternatives import Change
 from ragviz.runs.replays import Columns
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence, without_middle
 from ragviz.ui import address, cache, job_panel, presentation, presses, question_table, wording
-from ragviz.ui.kit import heading
+from ragviz.ui.kit import heading, table
 
-SHOWN = 8
-"""Rows that are shown at first."""
-SHOWN_LARGER = 2
-"""Of these, the most that are of a larger k."""
-WIDTHS = (3.1, 0.95, 0.85, 2.5, 1.35, 1.35)
-"""Widths of the columns, in relation to each other."""
-_ALL = "rescue-all"  # session state: all rows are shown
+LARGER = 2
+"""Changes to a larger k, which only reads more, that come before the others' end."""
 
 
 def draw(run: Run, k: int) -> None:
@@ -172,117 +166,72 @@ def swept(run: Run, together: replays.Combination) -> dict[str, str | int | None
 
 
 def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
-    shown = rescue.rows if st.session_state.get(_ALL) else first_rows(rescue.rows)
-    reach = _reach(shown)
-    with st.container(key="rescue-table", gap="xxsmall"):
-        for column, words in zip(
-            st.columns(WIDTHS, gap="small", vertical_alignment="bottom"),
-            ("Change", "Rescues", "Breaks", "Net gain, 95 % CI", "Tokens read", ""),
-            strict=True,
-        ):
-            column.caption(words)
-        for row in shown:
-            _draw_row(run, columns, rescue, row, reach)
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        if len(rescue.rows) > len(first_rows(rescue.rows)):
-            everything = f":blue[{'Show fewer' if len(shown) == len(rescue.rows) else f'Show all {len(rescue.rows)}'}]"
-            st.button(everything, key="rescue-more", type="tertiary", on_click=_toggle)
+    """Draw a row for each change, and below what can be done with the one that was pressed, at first the best."""
+    larger = [row for row in rescue.rows if row.replay.kind == "k"][LARGER:]
+    rows = [*(row for row in rescue.rows if row not in larger), *larger]
+    now, state = columns.tokens_now(rescue.k), f"rescue-{run.id}"
+    details = [rescue_words.detail(columns, row.replay.key) for row in rows]
+    titles = [rescue_words.title(columns, row.replay.key) for row in rows]
+    cells = {
+        "Change": [f"{title} ({detail})" if detail else title for title, detail in zip(titles, details, strict=True)],
+        "Rescues": [row.rescues for row in rows],
+        "Breaks": [row.breaks for row in rows],
+        "Net gain": [net_words(row) for row in rows],
+        "Tokens read": [row.replay.tokens for row in rows],
+        "× this run's": [row.replay.tokens / now if row.replay.tokens and now else None for row in rows],
+        "ms": [row.replay.milliseconds if row.replay.kind != "k" else None for row in rows],
+    }
+
+    def opened(row: Row) -> None:
+        st.session_state[state] = row.replay.key
+
+    table.draw(
+        pd.DataFrame(cells),
+        "rescue",
+        alt="What would rescue the lost questions",
+        above=wording.counted(len(rows), "change"),
+        file=f"{run.name}-rescue",
+        columns={
+            "Change": 340,
+            "Rescues": 70,
+            "Breaks": 70,
+            "Net gain": table.text(215, help="Questions, and their share with its 95 % interval."),
+            "Tokens read": table.number(90, "%.0f", help="Of the chunks given to the answerer, a question on average."),
+            "× this run's": table.number(90, "%.1f"),
+            "ms": table.number(60, "%.1f", help="Reranking, a question."),
+        },
+        among=rows,
+        opened=opened,
+        most=8,
+        empty="–",
+    )
+    chosen = next((row for row in rows if row.replay.key == st.session_state.get(state)), rows[0])
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="rescue-chosen"):
+        key = chosen.replay.key
+        st.markdown(f"**{plain(rescue_words.title(columns, key))}**", width="content")
+        _lister(f"{chosen.rescues:,} rescued", "rescued", key, f"rescued-{key}", disabled=not chosen.rescues)
+        _lister(f"{chosen.breaks:,} broken", "broken", key, f"broken-{key}", disabled=not chosen.breaks)
+        _action(run, columns, chosen)
         if beyond := int(rescue.beyond.sum()):
             _lister(f"{beyond:,} beyond all of these", "rescued", question_table.NOTHING, "beyond")
 
 
-def first_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows that are shown at first: all if they are few, else of a larger k, which only reads more, two."""
-    if len(rows) <= SHOWN:
-        return list(rows)
-    larger = [row for row in rows if row.replay.kind == "k"][SHOWN_LARGER:]
-    return [row for row in rows if row not in larger][:SHOWN]
-
-
-def _toggle() -> None:
-    st.session_state[_ALL] = not st.session_state.get(_ALL)
-
-
-def _draw_row(run: Run, columns: Columns, rescue: Rescue, row: Row, reach: float) -> None:
-    replay = row.replay
-    name, rescued, broken, net, tokens, action = st.columns(WIDTHS, gap="small", vertical_alignment="center")
-    with name:
-        st.html(_name_html(columns, replay.key))
-    with rescued:
-        _lister(f"{row.rescues:,}", "rescued", replay.key, f"rescued-{replay.key}", disabled=not row.rescues)
-    with broken:
-        _lister(f"{row.breaks:,}", "broken", replay.key, f"broken-{replay.key}", disabled=not row.breaks)
-    with net:
-        st.html(net_html(row, reach))
-    with tokens:
-        st.html(_cost_html(columns, rescue, row))
-    with action:
-        _action(run, columns, row)
+def net_words(row: Row) -> str:
+    """Return the net gain of a change with its direction, and its share with the interval."""
+    share = row.share
+    if share.mean is None or share.low is None or share.high is None:
+        return ""
+    mark = "▲" if share.low > 0 else "▼" if share.high < 0 else "≈"
+    low, mean, high = (f"{100 * value:+.0f}" for value in (share.low, share.mean, share.high))
+    return f"{mark} {row.net:+,} = {mean} % [{low}, {high}]"
 
 
 def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = False) -> None:
     """Draw a number that lists its questions."""
-    words = "Lists the questions that it rescues" if name == "rescued" else "Lists the questions that it breaks"
     st.button(
-        label if disabled else f":blue[{label}]",
-        key=f"rescue-{key}",
-        type="tertiary",
-        help="Lists these questions" if value == question_table.NOTHING else words,
-        disabled=disabled,
-        on_click=question_table.list_clicked,
-        args=(name, value),
-    )
-
-
-def _name_html(columns: Columns, key: str) -> str:
-    title, detail = rescue_words.title(columns, key), rescue_words.detail(columns, key)
-    below = f'<br><span class="rv-detail">{escape(without_middle(detail, 48))}</span>' if detail else ""
-    return f'<div class="rv-change" title="{escape(title)}">{escape(without_middle(title, 80))}{below}</div>'
-
-
-def _reach(rows: Sequence[Row]) -> float:
-    """Return the share at both ends of the axis that all rows have in common."""
-    ends = [abs(end) for row in rows for end in (row.share.low, row.share.high) if end is not None]
-    return max(ends, default=0.0) or 1.0
-
-
-def net_html(row: Row, reach: float) -> str:
-    """Return the net gain as a number with its direction, and its interval drawn on an axis from -reach to reach."""
-    share = row.share
-    if share.mean is None or share.low is None or share.high is None:
-        return ""
-    place = [50 + 48 * end / reach for end in (share.low, share.mean, share.high)]
-    sure = share.low > 0 or share.high < 0
-    colour = (style.BETTER if share.mean > 0 else style.WORSE) if sure else style.CONTEXT
-    mark = ("▲" if share.mean > 0 else "▼") if sure else "≈"
-    words = f"{row.net:+,} questions, {share.mean:+.1%} [{share.low:+.1%}, {share.high:+.1%}] of {share.n:,}"
-    drawing = (
-        '<span class="rv-axis"><i></i>'
-        f'<b style="left: {place[0]:.1f}%; width: {max(1.0, place[2] - place[0]):.1f}%; background: {colour}"></b>'
-        f'<u style="left: {place[1]:.1f}%; background: {colour}"></u></span>'
-    )
-    low, mean, high = (f"{100 * value:+.0f}" for value in (share.low, share.mean, share.high))
-    numbers = f"{mark} {row.net:+,} <span class='rv-detail'>= {mean} % [{low}, {high}]</span>"
-    return f'<div class="rv-net" title="{words}"><span>{numbers}</span>{drawing}</div>'
-
-
-def _cost_html(columns: Columns, rescue: Rescue, row: Row) -> str:
-    """Return the tokens read, against those of the run, and what a search takes where it is not the run's own."""
-    now, replay = columns.tokens_now(rescue.k), row.replay
-    tokens = "–" if replay.tokens is None else f"{replay.tokens:,.0f}"
-    parts = [f"{replay.tokens / now:.1f}×"] if replay.tokens is not None and now else []
-    if replay.milliseconds is not None and replay.kind != "k":
-        parts.append(f"{replay.milliseconds:.1f} ms")
-    own = columns.own.milliseconds
-    told = "Tokens of the chunks given to the answerer, a question on average, and how many times those of this run."
-    if own is not None and replay.milliseconds is not None:
-        told += f" Reranking: {replay.milliseconds:.1f} ms a question, of this run {own:.1f} ms."
-    return f'<div class="rv-cost" title="{told}">{tokens} <span class="rv-detail">{" · ".join(parts)}</span></div>'
-
-
-def _show(k: int) -> None:
-    """Show the run at another k, at which other changes are tried."""
-    address.put(k=k, rescued=None, broken=None)
+        label if disabled else f":blue[{label}]", key=f"rescue-{key}", type="tertiary", help="Lists these questions",
+        disabled=disabled, on_click=question_table.list_clicked, args=(name, value),
+    )  # fmt: skip
 
 
 def _action(run: Run, columns: Columns, row: Row) -> None:
@@ -302,8 +251,8 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
     answers = run.knows.answers or config.knows.answers
     if change is None and not answers:  # rankings are known at every k
         st.button(
-            f":blue[Show k = {replay.k}]", key=f"rescue-show-{replay.k}", type="tertiary", on_click=_show,
-            args=(replay.k,),
+            f":blue[Show k = {replay.k}]", key=f"rescue-show-{replay.k}", type="tertiary",
+            on_click=lambda: address.put(k=replay.k, rescued=None, broken=None),
         )  # fmt: skip
     elif change is not None and not answers and change.effort != "paid":
         new = not change.index
@@ -329,14 +278,14 @@ def _action(run: Run, columns: Columns, row: Row) -> None:
 def _make(run: Run, button: str, change: Change, k: int) -> None:
     """Start the job that makes the run of a change, on an index that it builds where there is none."""
     store = cache.workspace().store
-    corpus = store.corpora.get(run.corpus_id)
-    words = re.sub(r"[^\w.]+", "-", change.key.partition("=")[2]).strip("-")
-    if change.kind == "both":
-        words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in change.parts)
+    parts = change.parts if change.kind == "both" else (change.key,)
+    words = "-".join(re.sub(r"[^\w.]+", "-", part.partition("=")[2]).strip("-") for part in parts)
     name = wording.free_name(f"{run.name}-{words}"[:80], {each.name for each in store.runs.all()})
     config = replace(change.config, k=k)
     if change.index or change.cut is None:
         job_panel.submit(button, run_verbs.make(cache.workspace(), name, config))
         return
     index = wording.free_name(f"{run.provenance['index']}-{words}"[:80], {each.name for each in store.indexes.all()})
-    job_panel.submit(button, run_verbs.build_and_make(corpus, index, change.cut, name, config))
+    job_panel.submit(
+        button, run_verbs.build_and_make(store.corpora.get(run.corpus_id), index, change.cut, name, config)
+    )

@@ -7,8 +7,8 @@
               above: count or container (`table.above`) over it; file: its download, of exactly what is shown;
               among, opened: a click in a row calls opened(among[row]); most: rows seen at once; lines: of text a row
               table.selected(state, among) and table.ticked(state, among): what is chosen, as pure functions
+              table.page(count, size, "rows") → first row and end of the page that the address names, with its choice
     filters   filters.chips(words by parameter, remove) with one chip each; filters.find("find", "Find in questions")
-    paging    paging.page(count, size, "rows") → first row and end of the page that the address names, with its choice
     figure    figure.draw(drawn, key, on_select=…); figure.clicked(state) → customdata of the point
     saving    saving.button(rows or function, name, key): a download in the format chosen on Settings
     notices   with notices.empty(sentence): buttons that make it; with notices.errors_shown(): …; notices.confirm(…)

@@ -12,11 +12,11 @@ import streamlit as st
 from ragviz.core import addresses
 from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
-from ragviz.index import deletion
+from ragviz.index import deletion, indexing
 from ragviz.store import disk
 from ragviz.text.keys import without_keys
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import cache
+from ragviz.ui import address, cache
 
 log = logging.getLogger("ragviz")
 
@@ -80,3 +80,15 @@ def leaving(indexes: Iterable[IndexInfo]) -> str:
     """Return the label of the checkbox that deletes indexes here though not on their server, "" when all are local."""
     remote = [where for info in indexes if (where := deletion.remote(cache.workspace(), info))]
     return f"Also when the server cannot be reached: {'; '.join(remote)} then stay there." if remote else ""
+
+
+def behind(index: IndexInfo) -> None:
+    """Say how an index differs from its documents, with the way to update it; nothing where it does not."""
+    if words := _behind_words(index):
+        st.markdown(f":orange[▲] {plain(index.name)} is behind its documents ({words}): what changed is not found.")
+        address.link("index", "Update the index", index=index.name)
+
+
+@cache.kept(16, also=lambda index: (index.corpus_id,))
+def _behind_words(index: IndexInfo) -> str:
+    return indexing.behind_words(cache.workspace(), index)
