@@ -42,7 +42,7 @@ LEAVE = "Full-time staff of the bakery rest twenty-five days every year, and on 
         ("## Annual leave", "When it comes to the bakery, what should I know about annual leave?"),
         ("## 2.1 Annual leave:", "When it comes to the bakery, what should I know about annual leave?"),
         ("## Days of annual leave", "What do I need to know about days of annual leave?"),
-        ("## Carrying a day over", "What does carrying a day over involve?"),
+        ("## Carrying a day over", "In “The bakery”, what does carrying a day over involve?"),
         ("## Who gets annual leave?", "Who gets annual leave?"),
         ("## Leave vs. holidays", "What is the difference between leave and holidays?"),
         ("## How leave is counted", "Can you tell me how leave is counted?"),

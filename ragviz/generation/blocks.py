@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+import textwrap
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -160,9 +161,9 @@ def readable(source: str, media_type: str = "") -> str:
 
 
 def code(source: str) -> str:
-    r"""Return code as it is written on one line, without its fence or directive.
+    r"""Return code as it is written, without its fence or directive and the blanks before all its lines.
 
-    >>> code("```sh\nmake app\n```"), code(".. code-block:: sh\n   :linenos:\n\n   make app")
-    ('make app', 'make app')
+    >>> code("```sh\nmake app\n```"), code(".. code-block:: yaml\n   :linenos:\n\n   app:\n     port: 80")
+    ('make app', 'app:\n  port: 80')
     """
-    return " ".join(_MARKS.sub("", _QUOTED.sub("", source)).split())
+    return textwrap.dedent(_MARKS.sub("", _QUOTED.sub("", source))).strip()

@@ -67,6 +67,10 @@ _TELLS = re.compile(
 )
 """A sentence that tells somebody what to do."""
 _LEADS_ON = (":", "：")
+_ENDS = ";；。.,，"
+_GREETING = re.compile(r"^(?:welcome to (?:the )?|欢迎(?:加入|来到|使用)?)", re.IGNORECASE)
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d+\.|#\.)\s")
+"""How a paragraph begins that is one step of several, with code between them."""
 _CONTENTS = re.compile(
     r"\A(?:\s*(?:[-*+•]|\d+\.)\s*\[[^\]\n]*\]\([^)\n]*\)\s*)+\Z|\btopics covered\b"
     r"|\bthis (?:document|page|section|guide|tutorial|chapter|article)\b[^.]*:\s*\Z",
@@ -89,7 +93,11 @@ _VAGUE_KEY = re.compile(
 """Keys that name no attribute of what their section is about."""
 _NO_NAME = re.compile(r".{80}|[.。;；!?]\s*.|[。.!?？]$|[:：](?!\d|//)|^\W*$")
 """Values of several parts, and sentences: a key with such a value is a label of a paragraph."""
-_NO_VALUE = re.compile(r"(?:[-–—✓✔✗x×*/?]|yes|no|none|n/?a|true|false|tbd|是|否|无|有|√|—+)?", re.IGNORECASE)
+_NO_VALUE = re.compile(
+    r"(?:[-–—✓✔✗x×*/?]|yes|no|none|n/?a|true|false|tbd|是|否|无|有|√|—+|(?:as|same|see|ditto|like)\b.*|[同见].*)?",
+    re.IGNORECASE,
+)
+"""Cells that say nothing by themselves, or name another one."""
 _ASKABLE = re.compile(r"\d|[A-Z]\w+ [A-Z]|\b(?:is an?|two|three|four|five|six|seven|eight|nine|ten)\b|[由是]")
 """What a sentence has that holds a number, a name or a definition."""
 
@@ -193,6 +201,8 @@ class _Reader:
         for number, table in enumerate(structure(self.document).tables):
             yield from self._of_table(table, f"{self.document.id} {number}")
         pairs = structure(self.document).key_values
+        introduced = [place for place in lists.values() if place.introduction]
+        pairs = tuple(p for p in pairs if not any(each.start <= p.start < each.end for each in introduced))
         together = Counter(pair.section for pair in pairs)
         for pair in pairs:
             if together[pair.section] >= PAIRS:
@@ -218,7 +228,8 @@ class _Reader:
     def _context(self, path: Sequence[str]) -> str:
         """Return the nearest title above one that is understood alone, else the document's; "" without one."""
         own = _normal(path[-1]) if path else ""
-        for title in [*filter(self.corpus.is_alone, map(self.wording.cleaned, reversed(path[:-1]))), self.title]:
+        above = [*filter(self.corpus.is_alone, map(self.wording.cleaned, reversed(path[:-1]))), self.title]
+        for title in (_GREETING.sub("", each) for each in above):
             is_name = title and not self.wording.is_empty(title) and not re.search(r"[\[\]{}<>]|://", title)
             if is_name and _normal(title) != own and len(title) <= CONTEXT:
                 return title
@@ -251,7 +262,9 @@ class _Reader:
                 found.append("; ".join(", ".join(filter(None, cells)) for cells in rows))
             else:
                 found.append(code(source) if block.kind == "code" else readable(source, self.document.media_type))
-        return " ".join(filter(None, found))
+        return re.sub(
+            " ?\n\n ?", "\n", " ".join(f"\n\n{each}\n\n" if "\n" in each else each for each in filter(None, found))
+        ).strip()
 
     def _says(self, text: str) -> bool:
         return _WORTH.get(self.language, _WORTH["en"]).search(text) is not None
@@ -303,9 +316,10 @@ class _Reader:
         for block, after in zip_longest(part.blocks, part.blocks[1:]):
             introduces = self._plain(block).endswith(_LEADS_ON) and after is not None and after.kind in ("list", "code")
             is_meta = _META.match(self._plain(block)) is not None and not introduces
-            if _CONTENTS.search(self.text[block.start : block.end]):
+            source = self.text[block.start : block.end]
+            if _CONTENTS.search(source) or (block.kind == "prose" and _ITEM.match(source)):
                 return []
-            if block.kind != "prose" or not (is_meta or self.corpus.is_repeated(self.text[block.start : block.end])):
+            if block.kind != "prose" or not (is_meta or self.corpus.is_repeated(source)):
                 found.append(block)
         text = self._plain(*found)
         is_odd = any(
@@ -324,13 +338,13 @@ class _Reader:
         place = lists.get(part.blocks[number].end) if number >= 0 else None
         if place is None or place.end - part.start > LONGEST:
             return
-        items = [item.text.rstrip(";；。.,，") for item in place.items]
+        items = [item.text.rstrip(_ENDS) for item in place.items]
         if not ITEMS[0] <= len(items) <= ITEMS[1] or max(map(len, items)) > ITEM:
             return
         heading, ways = self._heading(part), tuple[Phrasing, ...]()
         if place.introduction:
-            ways = self.wording.introduced(place.introduction)
-        if not ways and (number == 0 or (number == 1 and self._plain(part.blocks[0]).endswith(_LEADS_ON))):
+            ways = self.wording.introduced(place.introduction, heading)
+        if not ways and number == 0:
             ways = self.wording.items(heading, ordered=place.is_ordered)
         answer = self.wording.joint.join(items)
         yield from self._made("list", "list", answer, [(part.start, place.end)], ways, self._keywords(heading))
@@ -369,7 +383,8 @@ class _Reader:
         part = next(part for part in self.parts if part.start <= pair.start < part.end)
         start = part.start if pair.end - part.start <= NEAR else pair.start
         kind: QuestionType = "number" if pair.value[0].isdigit() else "fact"
-        yield from self._made(kind, "pair", pair.value, [(start, pair.end)], ways, f"{pair.key} {context}")
+        value = pair.value.rstrip(_ENDS)
+        yield from self._made(kind, "pair", value, [(start, pair.end)], ways, f"{pair.key} {context}")
 
     def _of_terms(self) -> Iterator[Candidate]:
         for term in structure(self.document).definitions:

@@ -91,12 +91,14 @@ def _of_amount(body: str) -> Asked | None:
     end = next(each for each in ends if each >= match.end())
     if len(amounts) > 1 and amounts[1].start() < end:
         return None
-    if not (match["u"] or match["p"]) or re.search("第|[A-Za-z.-]$", body[: match.start()]):
+    if not (match["u"] or match["p"]) or re.search("第|[月A-Za-z.-]$", body[: match.start()]):
         return None
     unit = match["u"] or ""
     bare = re.sub("^[多余]", "", unit)
     asking = "百分之多少" if match["p"] else f"多少{bare.removeprefix('万').removeprefix('亿')}"
     text = f"{body[: match.start()]}{asking}{body[match.end() : end]}".rstrip("，")
+    if text.endswith("的") or text.count("，") > 1:  # without what follows from it; a rule told whole
+        return None
     if len(text) < 9 or len(re.sub("[^\u4e00-\u9fffA-Za-z]", "", text)) < 8:
         return None
     return Asked("number", match.group(), (Phrasing(f"…{asking}…", f"{text}？"),))

@@ -147,7 +147,7 @@ def _without_others(title: str) -> str:
     return re.sub("其[他它余]|应该|尤其|极其|与其", "", title)
 
 
-_ASKS = re.compile("为什么|为何|什么是|哪些|谁|何时|怎样|如何|怎么")
+_ASKS = re.compile("为什么|为何|什么|哪|谁|何时|怎样|如何|怎么|几[个次天]|多少|吗")
 
 
 def _of_section(heading: Heading) -> tuple[Phrasing, ...]:
@@ -156,7 +156,7 @@ def _of_section(heading: Heading) -> tuple[Phrasing, ...]:
         return ()
     if title in _JOINED and above:
         return phrasings((_JOINED[title],), c=above)
-    if title.endswith(("？", "?")) or (_ASKS.match(title) and not _HOW.fullmatch(title)):
+    if title.endswith(("？", "?")) or (_ASKS.search(title) and not _HOW.fullmatch(title)):
         return _as_question(heading)
     needs = not heading.alone or is_weak(title) or (heading.short and above)
     if is_empty(title) or _REFERS.search(_without_others(title)) or (needs and not above):
@@ -211,17 +211,22 @@ class Chinese:
     def items(self, heading: Heading, *, ordered: bool) -> tuple[Phrasing, ...]:
         """Ask for all items of a list right under a heading."""
         title, above = heading.title, _above(heading.context)
-        asks = title.endswith(("？", "?")) or _ASKS.match(title) or _VERB.fullmatch(title)
+        asks = (
+            title.endswith(("？", "?"))
+            or _ASKS.search(title)
+            or _VERB.fullmatch(title)
+            or re.search("[、与和及]", title)
+        )
         if is_empty(title) or asks or _REFERS.search(_without_others(title)):
             return ()
         if not heading.alone or heading.short or is_weak(title):
             return phrasings(("{c}的{h}有哪些？", "{c}包括哪些{h}？"), c=above, h=title) if above else ()
         return phrasings(("{h}有哪些？", "{h}包括什么？", "请列出{h}。"), h=title)
 
-    def introduced(self, introduction: str) -> tuple[Phrasing, ...]:
+    def introduced(self, introduction: str, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask for the items of a list by the sentence that introduces it.
 
-        >>> Chinese().introduced("办理读者证需要携带的材料包括")[0].text
+        >>> Chinese().introduced("办理读者证需要携带的材料包括", Heading("材料"))[0].text
         '办理读者证需要携带的材料包括哪些？'
         """
         match = _INTRODUCED.fullmatch(introduction)
@@ -232,7 +237,8 @@ class Chinese:
 
     def cell(self, context: str, key: str, title: str, value: str) -> tuple[Phrasing, ...]:
         """Ask for the cell of a table: of what its row has, or of what the table measures."""
-        what = "多少" if re.search(r"\d", value) and not re.search("时间|日期", title) else "什么"
+        is_amount = re.search(r"\d", value) and not re.search("时间|日期", title)
+        what = "谁" if re.search("[人者员]$", title) else "多少" if is_amount else "什么"
         ways = _OF_CELL if _ATTRIBUTE.fullmatch(title) else ()
         return phrasings(ways, c=context, k=key, t=title, w=what)
 

@@ -94,7 +94,9 @@ def asked(sentence: str, lowered: Callable[[str], str] = str.lower) -> list[Aske
     found = list[Asked]()
     for each in (*_of_numbers(clause), *_of_dates(clause), *_of_names(clause), *_of_definition(clause)):
         text = each.phrasings[0].text
-        long_enough = len(content_words(text, "en")) >= 3 or each.type == "definition"
+        is_anybody = parsed[clause.subject].tag == "PRP"
+        least = 3 + is_anybody * (1 + each.phrasings[0].template.startswith("Within"))
+        long_enough = len(content_words(text, "en")) >= least or each.type == "definition"
         if long_enough and "," not in text and all(other.type != each.type for other in found):
             found.append(each)
     return found
@@ -226,6 +228,10 @@ def _of_numbers(clause: _Clause) -> Iterator[Asked]:
             yield from _after_preposition(clause, noun, things, clause.text(said))
 
 
+_MOMENT = re.compile(r"\b(?:before|after|from|until)\b")
+"""What is no amount of something but a moment: "14 days before the course"."""
+
+
 def _of_object(clause: _Clause, noun: int, things: str, whole: Sequence[int], before: Sequence[int]) -> Iterator[Asked]:
     word, verb = clause.words[noun], clause.words[clause.root].lemma
     lemma, said = word.lemma.lower(), [n for n in whole if n <= noun]
@@ -235,7 +241,9 @@ def _of_object(clause: _Clause, noun: int, things: str, whole: Sequence[int], be
     elif lemma in _TIME and verb in ("take", "last") and clause.words[clause.subject].tag != "PRP":
         yield _asked(clause.text(said), "How long", _question(clause, "How long", whole))
     elif word.tag in ("NNS", "NNPS") and not is_money and things.count(" ") < 9:
-        yield _asked(clause.text(before), "How many", _question(clause, f"How many {things}", whole))
+        text = _question(clause, f"How many {things}", whole)
+        if not (lemma in _TIME and _MOMENT.search(text)):
+            yield _asked(clause.text(before), "How many", text)
 
 
 def _after_preposition(clause: _Clause, noun: int, things: str, answer: str) -> Iterator[Asked]:
@@ -264,7 +272,14 @@ def _of_dates(clause: _Clause) -> Iterator[Asked]:
         group = clause.subtree(preposition)
         text, word = clause.text(group), parsed[preposition].text.lower()
         dated = _MONTH.search(text) and any(parsed[n].entity == "DATE" for n in group)
-        if not dated or preposition < root or len(group) > 6 or word not in ("in", "on", "since", "until", "by"):
+        is_several = any(parsed[n].dep == "conj" for n in group)
+        if (
+            not dated
+            or is_several
+            or preposition < root
+            or len(group) > 6
+            or word not in ("in", "on", "since", "until", "by")
+        ):
             continue
         asking = {"since": "Since when", "until": "Until when", "by": "By when"}.get(word, "When")
         answer = clause.text([n for n in group if n != preposition])

@@ -140,16 +140,18 @@ class Casing:
 
     def __init__(self, texts: Iterable[str]) -> None:
         """Count the words of the texts."""
+        texts = list(texts)
         small, large = Counter[str](), Counter[str]()
         for text in texts:
             for match in re.finditer(r"(?<=[a-z,;] )[A-Za-z][a-z'’-]*\b(?![.(_/=])", text):
                 word = match.group()
                 (small if word[0].islower() else large)[word.lower()] += 1
         self._small = {word for word, count in small.items() if count >= 2 * large[word]}
+        self._anywhere = {word for text in texts for word in re.findall(r"\b[a-z]+\b", text)}
         self._names = {word for word, count in large.items() if count >= small[word]}
 
     def lowered(self, title: str) -> str:
-        """Return a title as it is written inside a sentence: names keep their capitals.
+        """Return a title as it is written inside a sentence: names, and titles of unknown words, keep capitals.
 
         >>> Casing(["we keep leave days in mind and the Orbit app"]).lowered("Leave Days in Orbit")
         'leave days in Orbit'
@@ -157,13 +159,16 @@ class Casing:
         parts = re.split(r"(\s+|[-/(])", title)
         is_sentence = not any(re.match("[A-Z]", part) for part in parts[1:])
         first = self._of_word(parts[0], is_sentence=is_sentence or parts[0].endswith("ing"))
-        return first + "".join(self._of_word(part, is_sentence=False) for part in parts[1:])
+        lowered = [first, *(self._of_word(part, is_sentence=False) for part in parts[1:])]
+        stays = any(re.fullmatch("[A-Z][a-z]+", part) and part.lower() not in self._names for part in lowered[1:])
+        return title if stays else "".join(lowered)
 
     def _of_word(self, word: str, *, is_sentence: bool) -> str:
         bare = re.sub(r"\W+$", "", word).lower()
         if re.match(r"[A-Z][a-z'’]*(?!\w)", word) is None:
             return word
-        is_small = bare in self._small or bare in WORDS_OF_GRAMMAR or (is_sentence and bare not in self._names)
+        is_other = bare not in self._names and (is_sentence or bare in self._anywhere)
+        is_small = bare in self._small or bare in WORDS_OF_GRAMMAR or is_other
         return word.lower() if is_small else word
 
 
@@ -210,6 +215,8 @@ def _of_section(heading: Heading, casing: Casing) -> tuple[Phrasing, ...]:
     return _as_topic(own, heading, casing)
 
 
+SAID = 3
+"""Content words of a question that is understood without the title above what it asks for, at least."""
 LONGEST_TITLE = 90
 """Characters of a title that can be asked about, at most."""
 _NEVER = re.compile(
@@ -256,6 +263,8 @@ def _as_task(own: str, *, has_steps: bool) -> tuple[Phrasing, ...]:
     if match := re.match(r"(?P<q>when|where|what|who|which \w+|why) (?:not )?to (?P<v>.+)", own, re.IGNORECASE):
         return phrasings(("{q} should I {v}?",), q=match["q"].capitalize(), v=_to_asker(match["v"]))
     if re.match(r"(?:how|why|what|when|where|who) .+", own, re.IGNORECASE) and len(own.split()) > 2:
+        if len(content_words(own, "en")) < 2:
+            return ()
         told = _to_asker(own[0].lower() + own[1:])
         return phrasings(("Can you tell me {q}?", "Could you explain {q}?"), q=told)
     if match := re.fullmatch(r"(?P<a>[^:,]{2,40}?) (?:vs\.?|versus) (?P<b>[^:,]{2,40})", own, re.IGNORECASE):
@@ -313,7 +322,9 @@ def _as_topic(own: str, heading: Heading, casing: Casing) -> tuple[Phrasing, ...
         return ()
     if kind == "doing":
         found = phrasings(_GERUND_STEPS if heading.tells else _GERUND, h=own[0].lower() + own[1:])
-        return _specific(found, heading) if needs else found
+        if not needs:
+            return found
+        return tuple(_in_context(each, context) for each in found if not each.template.startswith("Can"))
     if not needs:
         return phrasings(_TOPIC, h=own)
     found = phrasings(_TOPIC_IN, h=own, c=context)
@@ -399,7 +410,12 @@ _INTRODUCED = [
 def _introduced(introduction: str) -> tuple[Phrasing, ...]:
     bare = re.sub(r"the following.*", "", introduction, flags=re.IGNORECASE)
     is_aim = introduction.lower().startswith(("to ", "in order"))
-    if _UNSAID.search(bare) or ("," in introduction and not is_aim) or len(content_words(introduction, "en")) < 2:
+    opens_aside = re.match(r"(?:when|if|for|after|before|once|while|as|with|in|on)\b", introduction, re.IGNORECASE)
+    if (
+        _UNSAID.search(bare)
+        or (("," in introduction or opens_aside) and not is_aim)
+        or len(content_words(introduction, "en")) < 2
+    ):
         return ()
     for pattern, ways in _INTRODUCED:
         if match := pattern.fullmatch(introduction):
@@ -433,8 +449,8 @@ def _of_cell(context: str, key: str, title: str, casing: Casing) -> tuple[Phrasi
     if _ODD_TITLES.search(own) or not named(own):
         return ()
     return phrasings(
-        ("What {b} the {t} for {k} in “{c}”?", "In “{c}”, what {b} the {t} for {k}?",
-         "In “{c}”, what {t} does {k} have?"), b=_be(own), t=own, k=key, c=context)  # fmt: skip
+        ("What {b} the {t} for {k} in “{c}”?", "In “{c}”, what {b} the {t} for {k}?"),
+        b=_be(own), t=own, k=key, c=context)  # fmt: skip
 
 
 def _be(name: str) -> str:
@@ -443,7 +459,7 @@ def _be(name: str) -> str:
 
 
 def _of_pair(context: str, key: str, value: str, casing: Casing, *, is_item: bool) -> tuple[Phrasing, ...]:
-    own, of = casing.lowered(key), casing.lowered(context)
+    own, of = re.sub("^(?:the|an?) ", "", casing.lowered(key)), casing.lowered(context)
     if imperative(own) or not named(own):
         return ()
     ways = ("In “{c}”, what {b} the {k}?", "What {b} the {k} in “{c}”?")
@@ -466,20 +482,24 @@ class English:
     def section(self, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask what stands under a heading."""
         found = _of_section(heading, self.casing)
-        defined = _defined(heading) if not found or found[0].template not in {"", *self.steps} else None
+        defined = _defined(heading, self.casing) if not found or found[0].template not in {"", *self.steps} else None
         return (defined,) if defined else () if heading.divided else found
 
     def items(self, heading: Heading, *, ordered: bool) -> tuple[Phrasing, ...]:
         """Ask for all items of a list right under a heading."""
         return _of_items(heading, self.casing, ordered=ordered)
 
-    def introduced(self, introduction: str) -> tuple[Phrasing, ...]:
+    def introduced(self, introduction: str, heading: Heading) -> tuple[Phrasing, ...]:
         """Ask for the items of a list by the sentence that introduces it.
 
-        >>> [way.text for way in English(Casing([])).introduced("The kit includes the following")][:1]
-        ['What does the kit include?']
+        >>> kit = Heading("Packing")
+        >>> [way.text for way in English(Casing([])).introduced("The repair kit always includes", kit)][:1]
+        ['What does the repair kit always include?']
         """
-        return _introduced(introduction)
+        found = _introduced(self.casing.lowered(introduction))
+        if not found or len(content_words(found[0].text, "en")) >= SAID:
+            return found
+        return tuple(_in_context(each, heading.title) for each in found if not each.template.startswith("Can"))
 
     def cell(self, context: str, key: str, title: str, value: str) -> tuple[Phrasing, ...]:
         """Ask for the cell of a table."""
@@ -501,12 +521,14 @@ class English:
         return phrasings(("What is meant by “{t}”?", "What does “{t}” mean?"), t=term)
 
 
-def _defined(heading: Heading) -> Phrasing | None:
-    """Return the question what a title's thing is, where the text begins with that."""
+def _defined(heading: Heading, casing: Casing) -> Phrasing | None:
+    """Return the question what a title's thing is, where the text begins with that; after an article in its case."""
     match = re.match(
-        rf"(?P<h>(?:an?|the) )?{re.escape(heading.title)}(?: \([^()]*\))? (?P<v>is|are) (?:an?|the|one)\b",
+        rf"(?P<h>(?:an?|the) )?(?P<t>{re.escape(heading.title)})(?: \([^()]*\))? (?P<v>is|are) (?:an?|the|one)\b",
         heading.text, re.IGNORECASE,
     )  # fmt: skip
     if match is None:
         return None
-    return Phrasing("What is {h}?", f"What {match['v']} {(match['h'] or '').lower()}{heading.title}?")
+    name = f"{match['h'].lower()}{match['t']}" if match["h"] else heading.title
+    name = casing.lowered(name) if " " in name else name
+    return Phrasing("What is {h}?", f"What {match['v']} {name}?")

@@ -86,8 +86,8 @@ class Wording(Protocol):
         """Ask for all items of a list right under a heading."""
         ...
 
-    def introduced(self, introduction: str) -> tuple[Phrasing, ...]:
-        """Ask for the items of a list by the sentence that introduces it."""
+    def introduced(self, introduction: str, heading: Heading) -> tuple[Phrasing, ...]:
+        """Ask for the items of a list by the sentence that introduces it, under a heading."""
         ...
 
     def cell(self, context: str, key: str, title: str, value: str) -> tuple[Phrasing, ...]:
