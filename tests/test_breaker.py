@@ -144,7 +144,25 @@ def test_runs_after_the_first_are_not_stopped_by_two_references_that_never_work(
         return "Nice weather." if of_bank and re.search("The (north|south) pump", prompt) else good(body)
 
     monkeypatch.setattr(model_server, "complete", complete)
+
+    def asked_for_banks():
+        return sum("key_questions" in str(body.get("response_format")) for body in server.bodies)
+
+    asked = []
     for name, k in (("first", 5), ("second", 5), ("third", 3)):
         run = running.run(workspace, name, config(k=k))
         assert run.status == "done"
-        assert set(judgements.judgement_of(workspace, run).failed) == {"q-north", "q-south"}
+        judgement = judgements.judgement_of(workspace, run)
+        assert set(judgement.failed) == {"q-north", "q-south"}
+        asked.append(asked_for_banks())
+    assert asked[0] == asked[1] == asked[2], "what failed for good is remembered"
+    failures = workspace.store.judgements.all(run.id)["q-north"].failures
+    assert "gave a reply that is not the JSON asked for" in failures["bank"]
+    assert failures["bank"].endswith("That was in an earlier run: judge this one again to ask anew.")
+
+    assert set(running.rejudge(workspace, run)) == {"q-north", "q-south"}  # not stopped by the two alone
+    assert asked_for_banks() > asked[2]
+    monkeypatch.setattr(model_server, "complete", good)
+    running.rejudge(workspace, run)
+    assert judgements.judgement_of(workspace, workspace.store.runs.get(run.id)).failed == []
+    assert judgements.judgement_of(workspace, running.run(workspace, "fourth", config(k=2))).failed == []

@@ -110,6 +110,17 @@ class ModelError(ServiceError):
         self.outage, self.temporary, self.replies, self.calls = outage, temporary, replies, 0
         super().__init__(message)
 
+    @property
+    def of_replies(self) -> bool:
+        """Whether the model did reply, but with nothing usable: it will again."""
+        return self.replies > 0 or not self.calls
+
+    def of_this_call(self) -> ModelError:
+        """Return the error as one of this call alone: the endpoint answers others."""
+        error = ModelError(str(self), replies=self.replies)
+        error.calls = self.calls
+        return error
+
 
 class UselessModel(ModelError):
     """A model gave hardly anything usable, and gets no more calls until the user resumes."""

@@ -44,7 +44,7 @@ class Asker:
             # When another call was answered meanwhile, or a test call is now, only this call fails.
             if failure.temporary and pauses and (self._answered > started or _answers(client, self._plan.spending)):
                 self._down_since, self._waiting = None, ""
-                raise ModelError(str(failure))
+                raise failure.of_this_call()
             self._wait(failure, pauses)
             pauses += 1
 

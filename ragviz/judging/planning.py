@@ -53,7 +53,8 @@ class Plan:
     recorded in `spending` before it is sent, those of `embedder` too, where it was opened with that; models need a
     price where it has a budget. `patience` is in seconds. `finished` questions of the run are done already. `edition`
     is that of the judge's replies: those of earlier ones were useless. `breaker` stops the work of a useless model.
-    `pool` holds the verdicts on chunks that all runs share.
+    `pool` holds the verdicts on chunks that all runs share. `failures` remembers for other runs, by
+    `step.failure_key`, why a model gave nothing usable; None remembers nothing.
     """
 
     banks: Cache
@@ -71,6 +72,7 @@ class Plan:
     edition: int = 0
     breaker: Breaker = field(default_factory=Breaker)
     pool: Pool = field(default_factory=Memory)
+    failures: Cache | None = None
 
     @property
     def maker(self) -> str:

@@ -10,8 +10,10 @@ from typing import Any, Protocol
 from pydantic import BaseModel
 
 from ragviz.core.call import Call
+from ragviz.core.digests import digest, json_line
 from ragviz.core.errors import ModelError
 from ragviz.core.recording import Recording
+from ragviz.core.reply_cache import Cache
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.planning import Item, Plan
 from ragviz.judging.pool import Asked
@@ -20,6 +22,8 @@ from ragviz.models.requests import Completion, Request
 
 REPLIES = 9
 """Replies that are paid for one step of a question over all rounds, at most, unusable ones included."""
+
+REMEMBERED = "That was in an earlier run: judge this one again to ask anew."
 
 LACKING = "The last reply left out some of what was asked for: give every row."
 
@@ -55,6 +59,8 @@ class State:
     unusable: Counter[str] = field(default_factory=Counter)
     useless: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)  # why a step failed last
+    keys: dict[str, str] = field(default_factory=dict)  # `failure_key` of a step's first request
+    hopeless: set[str] = field(default_factory=set)  # steps that fail whenever they are repeated
     pooled: int = 0  # passages on which verdicts were there before
     same_as: str = ""  # an equal answer that was judged before, but for the numbers of its citations
     asked: Asked | None = None  # what "context" asked, where a stored answer is done again
@@ -153,10 +159,24 @@ def call_of(step: str, version: str, completion: Completion[Any]) -> Call:
     return Call(step, completion.model, version, *counts, *paid, completion.text, completion.estimated)
 
 
-def bounded(state: State, step: str, ask: Asks) -> Asks:
-    """Limit a step to `REPLIES` replies over all rounds; after an unusable reply the request is worded otherwise."""
+def failure_key(step: str, client: ModelClient, request: Request[Any]) -> str:
+    """Return the key under which it is remembered that a model gave nothing usable to a step's first request."""
+    messages = [dict(message) for message in request.first or request.messages]
+    return digest("failure", client.base_url, client.model, str(request.edition), step, json_line(messages), length=32)
+
+
+def bounded(state: State, step: str, ask: Asks, failures: Cache | None) -> Asks:
+    """Limit a step to `REPLIES` replies over all rounds; after an unusable reply the request is worded otherwise.
+
+    A step that is remembered in `failures` fails at once, unless this question is asked again because it failed.
+    """
 
     def ask_bounded(client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        if step not in state.keys:
+            state.keys[step] = key = failure_key(step, client, request)
+            if failures is not None and step not in state.item.failed and (why := failures.get_many([key]).get(key)):
+                state.hopeless.add(step)
+                raise ModelError(f"{why.decode()} {REMEMBERED}")
         if state.replies[step] >= REPLIES:
             raise ModelError(state.reasons.get(step, f"{REPLIES} replies were not enough; choose another model."))
         text = request.messages[-1]["content"]

@@ -115,13 +115,14 @@ def _work(items: Sequence[Item], plan: Plan, keep: Keep, progress: Progress, ask
     count.report(stage)
     for turn in range(ROUNDS):
         failed: list[State] = []
-        for batch in _finished(states, plan, asker):
+        for batch in _finished(states, plan, asker, turn):
             if batch:
                 count.report(metrics_stage(plan))
                 answers = similarities.with_similarities([evaluated(state) for state in batch], batch, plan)
                 keep([(evaluated, plan.score(evaluated)) for evaluated in answers])
-            failed += [state for state in batch if state.failures]
-            count.stored(sum(not state.failures or turn == ROUNDS - 1 for state in batch))
+            repeated = [state for state in batch if state.failures.keys() - state.hopeless and turn < ROUNDS - 1]
+            failed += repeated
+            count.stored(len(batch) - len(repeated))
             asker.settle()
             count.report(stage)
         states = [state.once_more() for state in sorted(failed, key=lambda state: state.place)]
@@ -155,11 +156,11 @@ def _shared_words(state: State) -> float | None:
     return len(answer_units & context_units) / len(answer_units)
 
 
-def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[list[State]]:
+def _finished(states: Sequence[State], plan: Plan, asker: Asker, turn: int) -> Iterator[list[State]]:
     """Do the steps of `states`, and yield the finished ones in batches; an empty batch while there are none."""
 
     def do(place: int, step: str) -> None:
-        _do_step(states[place], step, plan, asker)
+        _do_step(states[place], step, plan, asker, turn)
 
     needs = {
         name: [need for need in step.needs if need in plan.steps] for name, step in STEPS.items() if name in plan.steps
@@ -180,24 +181,43 @@ def _finished(states: Sequence[State], plan: Plan, asker: Asker) -> Iterator[lis
         yield batch
 
 
-def _do_step(state: State, step: str, plan: Plan, asker: Asker) -> None:
+def _remember(state: State, step: str, plan: Plan, why: str) -> None:
+    """Remember, for other runs, that a step failed for good, or with "" that it does not."""
+    if plan.failures is not None and step in state.keys:
+        plan.failures.put_many({state.keys[step]: why.encode()})
+
+
+def _is_in_vain(state: State, step: str) -> bool:
+    """Return whether a step cannot succeed: one that it needs failed, or it always does; its failure is recorded."""
+    need = next((need for need in STEPS[step].needs if need in state.failures), None)
+    if need in state.hopeless:
+        state.hopeless.add(step)
+    if need is None and step not in state.hopeless:
+        return False
+    state.failures[step] = state.failures[need] if need else state.reasons[step]
+    return True
+
+
+def _do_step(state: State, step: str, plan: Plan, asker: Asker, turn: int) -> None:
     """Do a step of a question and record its result or failure, unless it is done or a step that it needs failed."""
     if step in state.done:
         return
-    failed_need = next((need for need in STEPS[step].needs if need in state.failures), None)
-    if failed_need is not None:
-        state.failures[step] = state.failures[failed_need]
+    if _is_in_vain(state, step):
         return
     before = state.usable[step], state.cached[step], state.unusable[step]
     try:
-        state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker))
+        state.results[step] = STEPS[step].perform(state, plan, bounded(state, step, asker, plan.failures))
     except ModelError as error:
         if error.outage:
             raise
         state.failures[step] = str(error)
+        if turn == ROUNDS - 1 and error.of_replies:
+            _remember(state, step, plan, str(error))
         paid = state.usable[step] - before[0] - (state.cached[step] - before[1])
         plan.breaker.count(step, 0, paid + state.unusable[step] - before[2], str(error))
     else:
+        if step in state.item.failed:
+            _remember(state, step, plan, "")
         state.done.add(step)
         asker.step_done()
         usable, unusable = state.usable[step] - before[0], state.unusable[step] - before[2]

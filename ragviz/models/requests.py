@@ -36,7 +36,7 @@ class Request(Generic[Reply]):
     Each call is recorded in `spending`, where there is one, before it is sent.
 
     `number` earlier replies could not be used: the next attempt says so, so that no model gets the same words twice. A
-    reply is cached under the words of the request itself.
+    reply is cached under the words of the request itself. `first` are the messages that `once_more` repeats.
     """
 
     messages: Sequence[Message]
@@ -48,10 +48,12 @@ class Request(Generic[Reply]):
     edition: int = 0
     number: int = field(default=0, compare=False, repr=False)
     spending: Spending | None = field(default=None, compare=False, repr=False)
+    first: Sequence[Message] = field(default=(), compare=False, repr=False)
 
     def once_more(self, number: int, why: str) -> Request[Reply]:
         """Return a request for another reply: in other words, because greedy decoding ignores the seed."""
-        return replace(self, messages=noted(self.messages, f"Attempt {number + 1}. {why}"), seed=number)
+        messages = noted(self.messages, f"Attempt {number + 1}. {why}")
+        return replace(self, messages=messages, seed=number, first=self.first or self.messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -452,6 +452,8 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
         items = contexts.to_answer(workspace, current.corpus_id, current.config, target_of(current), pairs)
     retried = [_retried(item, earlier.get(item.question.id), paid) for item in items]
     plan = replace(plan, finished=len(store.rankings.question_ids(current.id)) - len(items))
+    for call in (call for each in earlier.values() if each.question.id not in to_judge for call in each.calls):
+        plan.breaker.count(call.step, 1, 0)  # what the models gave for the rest of the run
 
     def keep(batch: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
         store.judgements.put(current.id, batch)
@@ -503,4 +505,5 @@ def _plan(workspace: Workspace, config: RunConfig, target_name: str = "") -> pla
         target=target,
         patience=60 * workspace.settings.outage_minutes,
         pool=workspace.store.pool,
+        failures=workspace.store.cache("failure"),
     )
