@@ -550,22 +550,12 @@ def _without_passages(prompt: str) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def _of_candidates(prompt: str) -> dict[str, Any]:
-    """Say of each passage whether it alone answers the question."""
-    data = _texts(prompt)
-    verdicts = {number: _holds(text, _whole(data)) for number, text in data["passages"].items()}
-    rows = [
-        {"passage": int(n), "answers": answers, "quote": quote * answers} for n, (answers, quote) in verdicts.items()
-    ]
-    return {"rows": rows}
-
-
-def _of_elsewhere(prompt: str) -> dict[str, Any]:
+def _of_others(prompt: str) -> dict[str, Any]:
     """Say of each passage whether it answers the question, and whether a quoted sentence ends there in another way."""
     data = _texts(prompt)
     rows = []
     for number, text in data["passages"].items():
-        answers, said = _holds(text, data["question"])
+        answers, said = _holds(text, _whole(data))
         differs = answers and "“" in data["question"] and said != data["expected"]
         rows.append({"passage": int(number), "answers": answers, "differs": differs, "quote": said * answers})
     return {"rows": rows}
@@ -585,10 +575,8 @@ def _of_times(prompt: str) -> dict[str, Any]:
 def _rows(prompt: str) -> dict[str, Any]:
     data = _texts(prompt)
     if "expected" in data:
-        return _of_elsewhere(prompt)
-    if "answer" in data:
-        return _of_times(prompt)
-    return _without_passages(prompt) if "questions" in data else _of_candidates(prompt)
+        return _of_others(prompt)
+    return _without_passages(prompt) if "questions" in data else _of_times(prompt)
 
 
 REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-import pytest
-
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document
 from ragviz.core.question import Question
@@ -103,46 +101,3 @@ def test_whole_documents_are_evidence_too_as_far_as_a_call_reads_them(workspace)
         assert passages == (f"{name[:-4]}\n\n{documents[name].text}",)
     lacking = context_of(workspace, quoting(documents["huge.txt"], documents["huge.txt"].text)).lacking
     assert lacking.startswith(f"its evidence of {len(documents['huge.txt'].text):,} characters is too long for a call")
-
-
-# Several pieces of evidence
-
-
-ROWS = ("| System | Login system |\n| --- | --- |\n| Employee Express | Employee password |",
-        "| Self Service | Employee Express and other passwords of an employee |")  # fmt: skip
-COMPARED = Question(
-    "compared",
-    "How do “Employee Express” and “Self Service” differ in login system?",
-    "Employee Express: Employee password; Self Service: Employee Express and other passwords of an employee",
-    (),
-    "extractive",
-    parts=(
-        "The login system of “Employee Express” is Employee password.",
-        "The login system of “Self Service” is Employee Express and other passwords of an employee.",
-    ),
-)
-
-
-@pytest.mark.parametrize(
-    ("passages", "dispensable"),
-    [
-        ((ROWS[0], f"| System | Login system |\n{ROWS[1]}"), None),
-        (("\n".join(ROWS), "\n".join(ROWS)), 2),  # both rows stand in each: the first is enough
-        ((ROWS[0], "\n".join(ROWS)), 1),
-        (("\n".join(ROWS), ROWS[1]), 2),
-    ],
-)
-def test_a_passage_is_needed_whose_part_of_the_answer_stands_in_no_other(passages, dispensable):
-    contexts = {COMPARED.id: Context(passages, parts=COMPARED.parts)}
-    [outcome] = verified_by_rules.verify([COMPARED], lambda _: contexts)
-    assert outcome.reason.startswith(f"can be answered without passage {dispensable}" if dispensable else "")
-    assert (outcome.status == "rejected") == (dispensable is not None)
-    if not dispensable:
-        bare = {COMPARED.id: Context(passages)}
-        assert next(verified_by_rules.verify([COMPARED], lambda _: bare)).status == "rejected", "by words alone"
-
-
-# Which version holds
-
-
-# Understood without the passage

@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -61,15 +61,13 @@ class Candidate:
 class Context:
     """What a question is checked against.
 
-    `passages` are what its pieces of evidence tell, each passage once, in the order of the evidence, and `parts` what
-    the question says that each of them tells towards its answer, "" where it does not say; `candidates` are the best
-    chunks of the retrievers without its evidence. `lacking` says why it cannot be verified, "" when it can.
+    `passages` are what its pieces of evidence tell, each passage once, in the order of the evidence; `candidates` are
+    the best chunks of the retrievers without its evidence. `lacking` says why it cannot be verified, "" when it can.
     """
 
     passages: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
     lacking: str = ""
-    parts: tuple[str, ...] = ()
 
 
 Contexts = Callable[[Sequence[Question]], Mapping[str, Context]]
@@ -78,6 +76,7 @@ Talk = Generator[Request[Any], Any, dict[str, str]]
 """Yields requests, is sent their replies, and returns the reasons for rejection by the question's id, "" for none.
 
 A reason that begins with `KNOWN` is a note on a question that passes. One that the replies left out has no reason."""
+Item = TypeVar("Item")
 Agreement = Generator[Request[Any], Any, bool]
 """Yields requests, is sent their replies, and returns whether an answer says what the reference says."""
 
@@ -119,9 +118,21 @@ class Tally:
             self.dollars[question.type] += (completion.cost or 0.0) / len(questions)
 
 
-def _again(request: Request[Any], attempt: int) -> Request[Any]:
-    """Return a request; a second attempt is worded otherwise, else the cached reply would come back."""
-    return request.once_more(attempt, LACKING) if attempt else request
+def _rows(
+    items: Mapping[int, Item], ask: Callable[[Mapping[int, Item]], Request[Any]], number: str = "passage"
+) -> Generator[Request[Any], Any, dict[int, Any]]:
+    """Ask for a row of every item, by its number; what the reply left out is asked once more, in other words.
+
+    A request that is not worded otherwise would get the cached reply again.
+    """
+    rows: dict[int, Any] = {}
+    for attempt in range(2):
+        missing = {place: item for place, item in items.items() if place not in rows}
+        if not missing:
+            break
+        reply = yield ask(missing).once_more(attempt, LACKING) if attempt else ask(missing)
+        rows |= {place: row for row in reversed(reply.rows) if (place := getattr(row, number)) in missing}
+    return rows
 
 
 def _batches(questions: Sequence[Question], size: int) -> list[Sequence[Question]]:
@@ -145,13 +156,7 @@ def _alone(questions: Sequence[Question], _: Mapping[str, Context]) -> Talk:
         entries[len(entries) + 1] = question
         if question.history:
             entries[len(entries) + 1] = replace(question, history=())
-    rows: dict[int, prompts.AloneRow] = {}
-    for attempt in range(2):
-        missing = {number: question for number, question in entries.items() if number not in rows}
-        if not missing:
-            break
-        reply: prompts.AloneReply = yield _again(prompts.alone_request(missing), attempt)
-        rows |= {row.number: row for row in reversed(reply.rows) if row.number in missing}
+    rows = yield from _rows(entries, prompts.alone_request, "number")
     reasons = {}
     for question in questions:
         mine = [rows.get(number) for number, other in entries.items() if other.id == question.id]
@@ -229,19 +234,6 @@ def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     return {question.id: ""}
 
 
-def _elsewhere(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
-    """Ask whether other chunks that retrievers find answer the question in another way: then it has two answers."""
-    [question] = questions
-    candidates = contexts[question.id].candidates
-    for numbered in _packed(candidates):
-        reply: prompts.ElsewhereReply = yield prompts.elsewhere_request(question, numbered)
-        other = next((row for row in reply.rows if row.passage in numbered and row.answers and row.differs), None)
-        if other is not None:
-            quote = f": “{_shown(other.quote)}”" if other.quote.strip() else ""
-            return {question.id: f"a chunk of “{candidates[other.passage - 1].document}” answers it differently{quote}"}
-    return {question.id: ""}
-
-
 def _times(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
     """Ask what each passage tells of what is asked for, of its own time: all do, and one alone gives the answer.
 
@@ -250,13 +242,7 @@ def _times(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Ta
     """
     [question] = questions
     passages = dict(enumerate(contexts[question.id].passages, start=1))
-    rows: dict[int, prompts.TimeRow] = {}
-    for attempt in range(2):
-        missing = {number: text for number, text in passages.items() if number not in rows}
-        if not missing:
-            break
-        reply: prompts.TimesReply = yield _again(prompts.times_request(question, missing), attempt)
-        rows |= {row.passage: row for row in reversed(reply.rows) if row.passage in missing}
+    rows = yield from _rows(passages, partial(prompts.times_request, question))
     if len(rows) < len(passages):
         return {}
     if silent := [number for number in passages if not rows[number].tells]:
@@ -267,22 +253,21 @@ def _times(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Ta
     return {question.id: ""}
 
 
-def _candidates(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
-    """Ask which of the best chunks answer a question that none is to answer, a context of them at a time."""
+def _others(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
+    """Ask which chunks that retrievers find answer a question, a context of them at a time.
+
+    None is to answer an unanswerable one, and none another one in another way: then it has two answers.
+    """
     [question] = questions
-    candidates = contexts[question.id].candidates
+    candidates, is_unanswerable = contexts[question.id].candidates, unanswerable(question)
     for numbered in _packed(candidates):
-        answers: dict[int, prompts.CandidateRow] = {}
-        for attempt in range(2):
-            missing = {number: text for number, text in numbered.items() if number not in answers}
-            if not missing:
-                break
-            reply: prompts.CandidatesReply = yield _again(prompts.candidates_request(question, missing), attempt)
-            answers |= {row.passage: row for row in reversed(reply.rows) if row.passage in missing}
-        if found := next((row for row in answers.values() if row.answers), None):
+        rows = yield from _rows(numbered, partial(prompts.others_request, question))
+        found = next((row for row in rows.values() if row.answers and (is_unanswerable or row.differs)), None)
+        if found is not None:
             quote = f": “{_shown(found.quote)}”" if found.quote.strip() else ""
-            return {question.id: f"a chunk of “{candidates[found.passage - 1].document}” answers it{quote}"}
-        if len(answers) < len(numbered):
+            how = "answers it" if is_unanswerable else "answers it differently"
+            return {question.id: f"a chunk of “{candidates[found.passage - 1].document}” {how}{quote}"}
+        if is_unanswerable and len(rows) < len(numbered):
             return {}
     return {question.id: ""}
 
@@ -308,6 +293,11 @@ def _needs_several(question: Question, context: Context) -> bool:
 
 def _no_answer(_: Sequence[Question]) -> prompts.EvidenceReply:
     return prompts.EvidenceReply(answerable=False, answer="", missing="what the passage that is left out tells")
+
+
+def _no_other(most: int) -> prompts.OthersReply:
+    rows = [prompts.OtherRow(passage=n, answers=False, differs=False, quote="") for n in range(1, most + 1)]
+    return prompts.OthersReply(rows=rows)
 
 
 CHECKS: Mapping[str, Check] = {
@@ -339,35 +329,22 @@ CHECKS: Mapping[str, Check] = {
         lambda question, context: _needs_several(question, context) and question.type == "version",
         _times,
         lambda questions: prompts.TimesReply(
-            rows=[
-                prompts.TimeRow(passage=number, tells=True, same=number == 1)
-                for number in range(1, prompts.MOST_CANDIDATES + 1)
-            ]
+            rows=[prompts.TimeRow(passage=n, tells=True, same=n == 1) for n in range(1, prompts.MOST_CANDIDATES + 1)]
         ),
     ),
     "elsewhere": Check(
         "Not answered differently by other chunks",
-        prompts.VERSIONS["elsewhere"],
+        prompts.VERSIONS["others"],
         lambda question, context: not unanswerable(question) and bool(context.candidates),
-        _elsewhere,
-        lambda questions: prompts.ElsewhereReply(
-            rows=[
-                prompts.ElsewhereRow(passage=number, answers=False, differs=False, quote="")
-                for number in range(1, 2 * ELSEWHERE + 1)
-            ]
-        ),
+        _others,
+        lambda questions: _no_other(2 * ELSEWHERE),
     ),
     "candidates": Check(
         "Not answered by the best chunks of the retrievers",
-        prompts.VERSIONS["candidates"],
+        prompts.VERSIONS["others"],
         lambda question, context: unanswerable(question),
-        _candidates,
-        lambda questions: prompts.CandidatesReply(
-            rows=[
-                prompts.CandidateRow(passage=number, answers=False, quote="")
-                for number in range(1, prompts.MOST_CANDIDATES + 1)
-            ]
-        ),
+        _others,
+        lambda questions: _no_other(prompts.MOST_CANDIDATES),
     ),
 }
 """Every check by name, in the order in which they are made: the cheapest first."""

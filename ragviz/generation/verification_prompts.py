@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
@@ -14,13 +14,14 @@ from ragviz.judging.texts import THOUGHT, bounded, judge_request
 from ragviz.models.requests import Request
 from ragviz.text import language
 
-VERSIONS: Mapping[str, str] = {"alone": "2", "evidence": "2", "candidates": "1", "times": "1", "elsewhere": "1"}
+VERSIONS: Mapping[str, str] = {"alone": "2", "evidence": "2", "others": "1", "times": "1"}
 """Version of each prompt."""
 
 TOGETHER = 10
 """Questions that one call is asked about alone."""
 MOST_CANDIDATES = 60
 """Passages that one call is asked about, at most."""
+Reply = TypeVar("Reply", bound=BaseModel)
 ROW = 120
 """Tokens of a question's or a passage's row in a reply, at most twice what is expected."""
 
@@ -49,33 +50,19 @@ class EvidenceReply(BaseModel):
     missing: str = Field(description="What the passages do not tell, in a few words; empty when they tell all.")
 
 
-class CandidateRow(BaseModel):
-    """Whether one passage answers the question."""
-
-    passage: int = Field(description="Number of the passage.")
-    answers: bool = Field(description="Whether it tells what the question asks for.")
-    quote: str = Field(description="The words of the passage that tell it, copied; empty when it does not.")
-
-
-class CandidatesReply(BaseModel):
-    """A row for every passage."""
-
-    rows: list[CandidateRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
-
-
-class ElsewhereRow(BaseModel):
-    """What one other passage says to the question."""
+class OtherRow(BaseModel):
+    """What one passage beside the evidence says to the question."""
 
     passage: int = Field(description="Number of the passage.")
     answers: bool = Field(description="Whether it tells what the question asks for, of exactly what it names.")
-    differs: bool = Field(description="Whether what it tells contradicts the answer.")
+    differs: bool = Field(description="Whether what it tells contradicts the expected answer.")
     quote: str = Field(description="The words of the passage that tell it, copied; empty when it does not.")
 
 
-class ElsewhereReply(BaseModel):
+class OthersReply(BaseModel):
     """A row for every passage."""
 
-    rows: list[ElsewhereRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
+    rows: list[OtherRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
 
 
 class TimeRow(BaseModel):
@@ -129,31 +116,19 @@ where there are some.
 - answer：简短而完整，使用段落的说法和语言；不能回答时留空。
 - missing：段落没有说明的内容；能回答时留空。""",
 }
-CANDIDATES = {
-    "en": """You check whether passages of documents answer a question. {data}
-"passages" holds passages under their numbers, "question" the question. Give one row for every passage:
+OTHERS = {
+    "en": """You check whether other passages answer a question. {data}
+"passages" holds passages under their numbers, "question" the question, "expected" the answer that is expected; it is
+empty where no document should answer. Give one row for every passage:
 - answers: true when the passage tells what the question asks for, of exactly the thing and the time that it names. A
   passage on the same subject that tells it of something else, of another time, or not at all, is false.
-- quote: the words of the passage that tell it, copied; empty when it does not.""",
-    "zh": """你要判断文档的段落是否回答了一个问题。{data}
-“passages”是带编号的段落，“question”是问题。每个段落给出一行：
-- answers：该段落说明了问题所问的内容，而且正是问题所说的对象和时间，则为 true。主题相同、但说的是别的对象或别的时间，
-  或者没有说明的，为 false。
-- quote：说明它的原文，逐字照抄；没有则留空。""",
-}
-
-ELSEWHERE = {
-    "en": """You check whether other passages answer a question in another way. {data}
-"passages" holds passages under their numbers, "question" the question, "expected" the answer that is expected. Give one
-row for every passage:
-- answers: true when the passage tells what the question asks for, of exactly the thing and the time that it names. A
-  passage on the same subject that does not is false.
 - differs: true when it answers the question, and somebody who read it would give another answer than "expected". More
   detail, other words or a part of the answer are no difference.
 - quote: the words of the passage that tell it, copied; empty when it does not.""",
-    "zh": """你要判断其他段落是否对一个问题给出了不同的回答。{data}
-“passages”是带编号的段落，“question”是问题，“expected”是预期的答案。每个段落给出一行：
-- answers：该段落说明了问题所问的内容，而且正是问题所说的对象和时间，则为 true；主题相同但没有说明的为 false。
+    "zh": """你要判断其他段落是否回答了一个问题。{data}
+“passages”是带编号的段落，“question”是问题，“expected”是预期的答案；如果文档本不应回答，则为空。每个段落给出一行：
+- answers：该段落说明了问题所问的内容，而且正是问题所说的对象和时间，则为 true。主题相同、但说的是别的对象或别的时间，
+  或者没有说明的，为 false。
 - differs：该段落回答了问题，而读到它的人会给出与“expected”不同的答案，则为 true。
   更详细、措辞不同或只是答案的一部分，不算不同。
 - quote：说明它的原文，逐字照抄；没有则留空。""",
@@ -205,24 +180,15 @@ def _answer_in(question: Question) -> dict[str, str]:
 
 def evidence_request(question: Question, passages: Sequence[str]) -> Request[EvidenceReply]:
     """Build the request for an answer from passages alone."""
-    texts = {"passages": _numbered(passages), **_conversation(question)}
+    numbered = {str(number): text for number, text in enumerate(passages, start=1)}
+    texts = {"passages": numbered, **_conversation(question)}
     request = judge_request(EVIDENCE, texts, EvidenceReply, "\n".join(passages))
     return replace(request, max_tokens=THOUGHT + 4 * ROW + 2 * len(question.answer))
 
 
-def candidates_request(question: Question, passages: Mapping[int, str]) -> Request[CandidatesReply]:
-    """Build the request which of `passages`, by number, answer a question."""
-    texts = {"passages": {str(number): text for number, text in passages.items()}, **_conversation(question)}
-    request = judge_request(CANDIDATES, texts, CandidatesReply, "\n".join(passages.values()))
-    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
-
-
-def elsewhere_request(question: Question, passages: Mapping[int, str]) -> Request[ElsewhereReply]:
-    """Build the request whether other `passages`, by number, answer a question, and in another way."""
-    numbered = {str(number): text for number, text in passages.items()}
-    texts = {"passages": numbered, **_conversation(question), "expected": question.answer}
-    request = judge_request(ELSEWHERE, texts, ElsewhereReply, "\n".join(passages.values()))
-    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
+def others_request(question: Question, passages: Mapping[int, str]) -> Request[OthersReply]:
+    """Build the request which other `passages`, by number, answer a question, and which in another way."""
+    return _of_passages(OTHERS, question, passages, OthersReply, {"expected": question.answer})
 
 
 def same_request(question: Question, answer: str) -> Request[ComparisonReply]:
@@ -232,11 +198,16 @@ def same_request(question: Question, answer: str) -> Request[ComparisonReply]:
 
 def times_request(question: Question, passages: Mapping[int, str]) -> Request[TimesReply]:
     """Build the request what `passages`, by number, tell of what is asked, each of its own time or version."""
-    numbered = {str(number): text for number, text in passages.items()}
-    texts = {"passages": numbered, **_conversation(question), "answer": question.answer}
-    request = judge_request(TIMES, texts, TimesReply, "\n".join(passages.values()))
+    return _of_passages(TIMES, question, passages, TimesReply, {"answer": question.answer})
+
+
+def _of_passages(
+    prompts: Mapping[str, str],
+    question: Question,
+    passages: Mapping[int, str],
+    reply: type[Reply],
+    more: dict[str, str],
+) -> Request[Reply]:
+    texts = {"passages": {str(n): text for n, text in passages.items()}, **_conversation(question), **more}
+    request = judge_request(prompts, texts, reply, "\n".join(passages.values()))
     return replace(request, max_tokens=THOUGHT + ROW * len(passages))
-
-
-def _numbered(passages: Sequence[str]) -> dict[str, str]:
-    return {str(number): text for number, text in enumerate(passages, start=1)}

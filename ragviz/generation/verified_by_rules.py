@@ -7,9 +7,7 @@ the same, with a sum as their answer or in other words: that they leave to a mod
 - A question names what it is about: it does not begin with "it" or “它”, and does not speak of "the text".
 - The reference answer stands in the passages of the evidence: every number of it, and three of five of its words. A
   word stands there in another form too, or as a part of a compound ("port" in "portside"); words of the question count.
-- Each passage is needed: the question or its answer holds a word that stands in that passage and in no other, or what
-  the question takes from its part of the answer stands in no other.
-- Of passages of several times or versions, each speaks of what is asked about, and one alone holds the answer.
+- Each passage is needed: the question or its answer holds a word that stands in that passage and in no other.
 - No chunk among the best of the retrievers holds all words of a question that nothing is to answer.
 """
 
@@ -42,8 +40,6 @@ PART = 3
 """Letters of each part of a compound at least; the part that is looked for has more."""
 SUPPORTED = 0.6
 """Share of the reference's words that its evidence has to hold."""
-SAME = 0.6
-"""Share of the words that a passage has of a question, which a passage of another time about the same has at least."""
 
 
 def verify(questions: Iterable[Question], contexts: Contexts) -> Iterator[Question]:
@@ -69,8 +65,7 @@ def fault(question: Question, context: Context) -> str:
         return f"not understood without the passage: “{unclear}” is unclear"
     if unanswerable(question):
         return _answered(question, context)
-    needless = _untimely if question.type == "version" else _dispensable
-    return _unsupported(question, context.passages) or needless(question, context)
+    return _unsupported(question, context.passages) or _dispensable(question, context.passages)
 
 
 def _answered(question: Question, context: Context) -> str:
@@ -111,18 +106,14 @@ def _holds(words: Collection[str], word: str) -> bool:
     )
 
 
-def _dispensable(question: Question, context: Context) -> str:
+def _dispensable(question: Question, passages: Sequence[str]) -> str:
     """Return which of several passages alone holds nothing that the question or its answer says."""
-    passages = context.passages
-    if len(passages) < 2:
-        return ""
     lang = language.of_answers(question)
     said = {*_stems(question.query, lang), *_stems(question.answer, lang)}
-    held = [said & set(_stems(passage, lang)) for passage in passages]
-    vain = [number for number in dispensable(held) if not _tells(question, context, number)]
-    if not vain:
-        return ""
-    return f"can be answered without passage {vain[0] + 1}: what it asks and answers stands in the others"
+    vain = dispensable([said & set(_stems(passage, lang)) for passage in passages]) if len(passages) > 1 else []
+    return (
+        f"can be answered without passage {vain[0] + 1}: what it asks and answers stands in the others" if vain else ""
+    )
 
 
 def dispensable(held: Sequence[Collection[str]]) -> list[int]:
@@ -139,49 +130,6 @@ def dispensable(held: Sequence[Collection[str]]) -> list[int]:
         if left[place] <= others:
             del left[place]
     return [place for place in range(len(held)) if place not in left]
-
-
-def _tells(question: Question, context: Context, number: int) -> bool:
-    """Return whether a passage's part gives the answer, else the question, words in a row that no other passage has."""
-    part = rejection.words(context.parts[number]) if context.parts else []
-    lang = language.of_answers(question)
-    given = _shared(part, question.answer, lang) or _shared(part, question.query, lang)
-    others = [f" {rejection.normal(text)} " for place, text in enumerate(context.passages) if place != number]
-    return any(not any(f" {run} " in other for other in others) for run in given)
-
-
-def _shared(part: Sequence[str], text: str, lang: str) -> list[str]:
-    """Return the longest runs of words that a part shares with a text, but for those of function words."""
-    whole, runs, reached = f" {rejection.normal(text)} ", list[str](), 0
-    for start in range(len(part)):
-        end = start
-        while end < len(part) and f" {' '.join(part[start : end + 1])} " in whole:
-            end += 1
-        if end > reached:
-            runs.append(" ".join(part[start:end]))
-            reached = end
-    return [run for run in runs if content_words(run, lang)]
-
-
-def _untimely(question: Question, context: Context) -> str:
-    """Return which passage says nothing of what is asked about, of any time, or says the same as another.
-
-    One left out must leave another answer: the outdated passage's, or none.
-    """
-    if len(context.passages) < 2:
-        return ""
-    lang = language.of_answers(question)
-    answer = set(rejection.words(question.answer))
-    asked = set(_stems(question.query, lang)) - set(_stems(question.answer, lang))
-    holds = [answer <= set(rejection.words(passage)) for passage in context.passages]
-    about = [asked & set(_stems(passage, lang)) for passage in context.passages]
-    most = max(map(len, about))
-    for number, (mine, has_answer) in enumerate(zip(about, holds, strict=True)):
-        if not has_answer and len(mine) < SAME * most:
-            return f"can be answered without passage {number + 1}: it does not speak of what is asked about"
-    if sum(holds) > 1:
-        return f"can be answered without passage {holds.index(True) + 1}: another one holds its answer too"
-    return ""
 
 
 def _stems(text: str, lang: str) -> list[str]:

@@ -374,25 +374,20 @@ def _context(question: Question, found: Mapping[int, Passage], info: IndexInfo) 
         return Context(lacking=sentence)
     if missing := [number for number in range(len(question.evidence)) if number not in found]:
         return Context(lacking=f"evidence {missing[0] + 1} is stale, or in no chunk of index '{info.name}'")
-    return _joined(question, found)
+    return _joined(found)
 
 
 def context_in(question: Question, documents: Mapping[str, Document]) -> Context:
     """Return the context of a question with evidence in these documents, by id."""
-    ids = {span.document_id for span in evidence_passages.members(question).values()}
     found: dict[int, Passage] = {}
-    for document_id in ids:
+    for document_id in {span.document_id for span in evidence_passages.members(question).values()}:
         found |= evidence_passages.passages(question, documents[document_id], MOST_CHARACTERS)
-    return _joined(question, found)
+    return _joined(found)
 
 
-def _joined(question: Question, found: Mapping[int, Passage]) -> Context:
-    """Return the context of a question whose passages are `found`, by the number of their group from 0."""
-    parts = question.parts if len(question.parts) == len(question.evidence) else ("",) * len(question.evidence)
-    joined = defaultdict[Passage, list[str]](list)  # evidence in one sentence is one passage
-    for number, passage in sorted(found.items()):
-        joined[passage].append(parts[number])
-    return Context(tuple(each.told for each in joined), parts=tuple("\n".join(some) for some in joined.values()))
+def _joined(found: Mapping[int, Passage]) -> Context:
+    """Return the context of passages, by the number of their group; evidence in one sentence is one passage."""
+    return Context(tuple(passage.told for passage in dict.fromkeys(found[number] for number in sorted(found))))
 
 
 def _is_indexed(span: Span, cuts: Mapping[str, Sequence[gold.Cut]]) -> bool:
