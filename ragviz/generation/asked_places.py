@@ -34,7 +34,7 @@ class AskedPlaces:
             for document_id, start in dict.fromkeys(_starts(question)):
                 if document_id in documents.by_id:
                     self.counts[document_id, documents.section_of(document_id, start)] += 1
-        self._evidence = {document_id: _merged(intervals) for document_id, intervals in evidence.items()}
+        self._evidence = {document_id: merged(intervals) for document_id, intervals in evidence.items()}
 
     def hold(self, spans: Iterable[Span]) -> bool:
         """Return whether any of the spans begins in a section that is asked about, or overlaps evidence."""
@@ -58,26 +58,26 @@ def _starts(question: Question) -> Iterator[tuple[str, int]]:
                 yield place[:2]
 
 
-def _merged(intervals: Iterable[Interval]) -> list[Interval]:
+def merged(intervals: Iterable[Interval]) -> list[Interval]:
     """Return intervals in order, those that overlap or touch as one.
 
-    >>> _merged([(7, 9), (0, 3), (1, 5), (5, 6)])
+    >>> merged([(7, 9), (0, 3), (1, 5), (5, 6)])
     [(0, 6), (7, 9)]
     """
-    merged: list[Interval] = []
+    joined: list[Interval] = []
     for start, end in sorted(intervals):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        elif end > start:
+            joined.append((start, end))
+    return joined
 
 
-def _overlaps(span: Span, merged: list[Interval]) -> bool:
+def _overlaps(span: Span, intervals: list[Interval]) -> bool:
     """Return whether a span shares a character with any of the intervals, which are in order and apart.
 
     >>> [_overlaps(Span("d", start, end), [(2, 4), (8, 9)]) for start, end in ((0, 2), (3, 8), (4, 8), (8, 12))]
     [False, True, False, True]
     """
-    before = bisect_left(merged, (span.end,))
-    return before > 0 and merged[before - 1][1] > span.start
+    before = bisect_left(intervals, (span.end,))
+    return before > 0 and intervals[before - 1][1] > span.start

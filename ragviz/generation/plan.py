@@ -253,37 +253,38 @@ def plan(
     by_id = {outline.document_id: outline for outline in outlines if outline.characters}
     if not by_id:
         return []
-    total = sum(kinds.values())
+    total, lengths = sum(kinds.values()), {i: outline.characters for i, outline in by_id.items()}
     if asked is None:
-        slots = _slots(by_id, spread(_lengths(by_id), total - len(chunks), seed), seed)
+        slots = _slots(by_id, spread(lengths, total - len(chunks), seed), seed)
     else:
-        slots = _lacking(by_id, total, asked, seed)
-    if asked is not None:
-        kinds = apportioned(kinds, sum(map(len, slots.values())))
+        slots = _lacking(by_id, lengths, total, asked, seed)
+        kinds = apportioned(kinds, len(slots))
     of_chunks = _kinds_of_chunks(kinds, len(chunks))
     left = {name: count - of_chunks.get(name, 0) for name, count in kinds.items()}
     typed = _typed(by_id, slots, left, known, seed)
-    typed += _typed_chunks(by_id, chunks, of_chunks, known, seed)
+    typed += _typed(by_id, [(each.document_id, each.section, each.id) for each in chunks], of_chunks, known, seed)
     return _coalesced(_styled(typed, apportioned(styles, len(typed)), seed))
 
 
-def _lengths(outlines: Mapping[str, Outline]) -> dict[str, int]:
-    return {document_id: outline.characters for document_id, outline in outlines.items()}
+Slot = tuple[str, str, str]
+"""What one question is to ask about: document, section, chunk, "" for any of the section."""
+Typed = tuple[str, str, QuestionType, str]
+"""Document, section, type, chunk."""
 
 
-def _slots(outlines: Mapping[str, Outline], quotas: Mapping[str, int], seed: int) -> dict[str, list[str]]:
-    """Return the sections to ask about, by document, once for each question."""
-    slots = {}
-    for document_id, quota in sorted(quotas.items()):
-        by_section = spread(outlines[document_id].sections, quota, seed)
-        slots[document_id] = [section for section, count in sorted(by_section.items()) for _ in range(count)]
-    return slots
+def _slots(outlines: Mapping[str, Outline], quotas: Mapping[str, int], seed: int) -> list[Slot]:
+    return [
+        (document_id, section, "")
+        for document_id, quota in quotas.items()
+        for section, count in spread(outlines[document_id].sections, quota, seed).items()
+        for _ in range(count)
+    ]
 
 
 def _lacking(
-    outlines: Mapping[str, Outline], total: int, asked: Mapping[Place, int], seed: int
-) -> dict[str, list[str]]:
-    """Return the sections without a question to ask about, by document, once for each question; `total` at most."""
+    outlines: Mapping[str, Outline], lengths: Mapping[str, int], total: int, asked: Mapping[Place, int], seed: int
+) -> list[Slot]:
+    """Return sections without a question to ask about, once for each question, `total` at most."""
     made = Counter[str]()
     for (document_id, _), count in asked.items():
         made[document_id] += count
@@ -293,19 +294,14 @@ def _lacking(
         )
         for document_id, outline in outlines.items()
     }
-    target = spread(_lengths(outlines), total + sum(made[document_id] for document_id in outlines), seed)
-    lacks = {
-        document_id: target.get(document_id, 0) - made[document_id]
-        for document_id, outline in unasked.items()
-        if outline.characters and target.get(document_id, 0) > made[document_id]
-    }
+    target = spread(lengths, total + sum(made[document_id] for document_id in outlines), seed)
+    lacks = {i: count - made[i] for i, count in target.items() if unasked[i].characters and count > made[i]}
     first = {document_id: count for document_id, count in lacks.items() if not made[document_id]}
     if sum(first.values()) >= total:
-        quotas = spread({document_id: outlines[document_id].characters for document_id in first}, total, seed)
+        quotas = spread({document_id: lengths[document_id] for document_id in first}, total, seed)
     else:
         later = {document_id: float(count) for document_id, count in lacks.items() if document_id not in first}
-        most = min(total - sum(first.values()), int(sum(later.values())))
-        quotas = first | apportioned(later, most)
+        quotas = first | apportioned(later, min(total - sum(first.values()), int(sum(later.values()))))
     return _slots(unasked, quotas, seed)
 
 
@@ -320,97 +316,43 @@ def _kinds_of_chunks(kinds: Mapping[QuestionType, int], chunks: int) -> dict[Que
     return apportioned(with_evidence, chunks)
 
 
-Typed = tuple[str, str, QuestionType, str]
-"""Document, section, type, chunk."""
-
-
 def _typed(
     outlines: Mapping[str, Outline],
-    slots: Mapping[str, Sequence[str]],
+    slots: Sequence[Slot],
     kinds: Mapping[QuestionType, int],
     known: Collection[QuestionType],
     seed: int,
 ) -> list[Typed]:
     """Give each slot a type: every type is spread over the documents as the questions are; scarce types choose first.
 
-    The documents stand on a line in a drawn order, each as often as it has questions, and a type takes every
-    so-manieth of those on the line that can be of this type.
+    The slots stand on a line in a drawn order, those of a document together, and a type takes every so-manieth of those
+    that can be of it: a known type where the section offers it, else where the document does, in place of whose section
+    the longest that offers it is asked about.
     """
-    drawn = sorted(slots, key=lambda document_id: (_chance(seed, document_id), document_id))
-    line = [document_id for document_id in drawn for _ in slots[document_id]]
 
-    def fits(document_id: str, asked: QuestionType) -> bool:
-        return asked not in known or outlines[document_id].has(asked)
+    def offers(slot: Slot, name: QuestionType) -> bool:
+        return name not in known or (slot[0] in outlines and name in outlines[slot[0]].offers.get(slot[1], ()))
 
-    room = {name: sum(fits(owner, name) for owner in line) for name in kinds}
-    types: dict[str, list[QuestionType]] = {document_id: [] for document_id in slots}
-    short: list[QuestionType] = []
-    for name in sorted(kinds, key=lambda name: (room[name], name)):
-        able = [place for place, owner in enumerate(line) if fits(owner, name)]
-        taken = {able[place] for place in _every(len(able), min(kinds[name], len(able)), seed, name)}
-        for place in taken:
-            types[line[place]].append(name)
-        short += [name] * (kinds[name] - len(taken))
-        line = [owner for place, owner in enumerate(line) if place not in taken]
-    for owner, name in zip(line, short, strict=True):
-        types[owner].append(name)
-    return [
-        (document_id, section, name, "")
-        for document_id, sections in slots.items()
-        for section, name in _placed(outlines[document_id], sections, types[document_id], known, seed)
-    ]
+    def able(name: QuestionType) -> list[int]:
+        own = [n for n, slot in enumerate(line) if offers(slot, name)]
+        fits = {n for n, slot in enumerate(line) if not slot[2] and outlines[slot[0]].has(name)}
+        return own if len(own) >= kinds[name] else sorted(fits.union(own))
 
-
-def _every(length: int, count: int, *seeds: object) -> list[int]:
-    """Return `count` of the places below `length`, at even distances from a random first one."""
-    offset = _chance(*seeds)
-    return [math.floor((number + offset) * length / count) for number in range(count)]
-
-
-def _placed(
-    outline: Outline, sections: Sequence[str], types: Sequence[QuestionType], known: Collection[QuestionType], seed: int
-) -> list[tuple[str, QuestionType]]:
-    """Match the types of a document with its sections: a known type goes where it is offered.
-
-    Where no section that is left offers it, the longest one that does is asked about in place of another.
-    """
-    free = sorted(sections, key=lambda section: (_chance(seed, outline.document_id, section), section))
-    placed = []
-    for name in sorted(types, key=lambda name: (name not in known, name)):
-        offering = {section for section, offered in outline.offers.items() if name in offered}
-        if name not in known or not offering:
-            place = len(free) - 1
-        else:
-            place = next((place for place, section in enumerate(free) if section in offering), len(free) - 1)
-        section = free.pop(place)
-        if name in known and offering and section not in offering:
-            section = max(sorted(offering), key=lambda path: outline.sections.get(path, 0))
-        placed.append((section, name))
-    return placed
-
-
-def _typed_chunks(
-    outlines: Mapping[str, Outline],
-    chunks: Sequence[ChunkPlace],
-    kinds: Mapping[QuestionType, int],
-    known: Collection[QuestionType],
-    seed: int,
-) -> list[Typed]:
-    """Give each chunk a type: a known type where the chunk's section offers it, as far as there are such chunks."""
-    free = sorted(chunks, key=lambda chunk: (_chance(seed, chunk.id), chunk.id))
-
-    def fits(chunk: ChunkPlace, asked: QuestionType) -> bool:
-        offers = outlines[chunk.document_id].offers if chunk.document_id in outlines else {}
-        return asked not in known or asked in offers.get(chunk.section, ())
-
+    line = sorted(slots, key=lambda slot: (_chance(seed, slot[0]), slot[0], _chance(seed, *slot), slot))
     typed, short = list[Typed](), list[QuestionType]()
-    for name in sorted(kinds, key=lambda name: (sum(fits(chunk, name) for chunk in chunks), name)):
-        able = [chunk for chunk in free if fits(chunk, name)][: kinds[name]]
-        typed += [(chunk.document_id, chunk.section, name, chunk.id) for chunk in able]
-        taken = {chunk.id for chunk in able}
-        free = [chunk for chunk in free if chunk.id not in taken]
-        short += [name] * (kinds[name] - len(able))
-    typed += [(c.document_id, c.section, name, c.id) for c, name in zip(free, short, strict=True)]
+    for name in sorted(kinds, key=lambda name: (len(able(name)), name)):
+        places, offset = able(name), _chance(seed, name)
+        count = min(kinds[name], len(places))
+        taken = {places[math.floor((number + offset) * len(places) / count)] for number in range(count)}
+        for document_id, section, chunk in (line[n] for n in sorted(taken)):
+            if not offers((document_id, section, chunk), name):
+                outline = outlines[document_id]
+                offering = sorted(path for path, offered in outline.offers.items() if name in offered)
+                section = max(offering, key=lambda path: outline.sections.get(path, 0))
+            typed.append((document_id, section, name, chunk))
+        line = [slot for n, slot in enumerate(line) if n not in taken]
+        short += [name] * (kinds[name] - count)
+    typed += [(slot[0], slot[1], name, slot[2]) for slot, name in zip(line, short, strict=True)]
     return typed
 
 

@@ -32,8 +32,8 @@ LONGEST_KEY = 60
 class KeyValue:
     """A line "key: value" at [start, end), without its marker; `key` and `value` are plain text.
 
-    `is_marked`: the key is bold or code. `is_item`: the line is an item of a list. `alone`: its paragraph or item
-    begins with a key. A value goes on over the lines that follow in its paragraph or item without a key.
+    `is_item`: the line is an item of a list. `alone`: its paragraph or item begins with a key. A value goes on over the
+    lines that follow in its paragraph or item without a key.
     """
 
     start: int
@@ -41,7 +41,6 @@ class KeyValue:
     key: str
     value: str
     section: str
-    is_marked: bool
     is_item: bool
     alone: bool
     has_brackets: bool = False
@@ -79,7 +78,6 @@ class Item:
     start: int
     end: int
     text: str
-    items: tuple[Item, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +86,7 @@ class ListPlace:
 
     `introduction` is the last sentence of that paragraph in plain text, without the colon; "" without one. `title` is
     what heads a list without introduction: the heading directly above, or a short line above that is no sentence, with
-    which the list then begins; "" where other text stands between. `is_marked`: the short line is bold.
+    which the list then begins; "" where other text stands between.
     """
 
     start: int
@@ -98,7 +96,6 @@ class ListPlace:
     is_ordered: bool
     section: str
     title: str = ""
-    is_marked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +245,7 @@ def _path(parts: Sequence[Section], at: int) -> str:
 
 def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[KeyValue]:
     """Yield the key–value lines; a line is `alone` where its whole paragraph is made of them."""
-    paragraph: list[tuple[_Line, tuple[str, str, bool] | None]] = []
+    paragraph: list[tuple[_Line, tuple[str, str] | None]] = []
     for line in [*lines, _Line(0, 0, "", 0, kind="blank")]:
         if line.kind == "prose" or (line.kind == "item"):
             pair = _pair(line.content)
@@ -262,7 +259,7 @@ def _key_values(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Ke
 
 
 def _of_paragraph(
-    paragraph: Sequence[tuple[_Line, tuple[str, str, bool] | None]], parts: Sequence[Section]
+    paragraph: Sequence[tuple[_Line, tuple[str, str] | None]], parts: Sequence[Section]
 ) -> Iterator[KeyValue]:
     """Yield the pairs of a paragraph or item; lines without a key continue the value before them."""
     alone = bool(paragraph) and paragraph[0][1] is not None
@@ -272,7 +269,7 @@ def _of_paragraph(
         number += 1
         if not pair:
             continue
-        key, value, marked = pair
+        key, value = pair
         last, values, first = line, [value], number - 1
         while number < len(paragraph) and paragraph[number][1] is None:
             last = paragraph[number][0]
@@ -281,22 +278,21 @@ def _of_paragraph(
         end = last.at + len(last.content)
         has_brackets = any(_BRACKETS.search(each.content) for each, _ in paragraph[first:number])
         path, is_item = _path(parts, line.at), line.kind == "item"
-        yield KeyValue(line.at, end, key, " ".join(values), path, marked, is_item, alone, has_brackets)
+        yield KeyValue(line.at, end, key, " ".join(values), path, is_item, alone, has_brackets)
 
 
-def _pair(content: str) -> tuple[str, str, bool] | None:
-    """Return key, value, and whether the key is marked, of a line; None when it has no key."""
+def _pair(content: str) -> tuple[str, str] | None:
+    """Return key and value of a line; None when it has no key."""
     content = content.rstrip()
     match = _BOLD_KEY.match(content)
-    marked = match is not None and bool(match["inside"] or match["colon"])
-    if not marked:
+    if match is None or not (match["inside"] or match["colon"]):
         match = _PLAIN_KEY.match(content)
     if match is None:
         return None
     key, value = plain(match["key"]), plain(match["value"])
     if not key or len(key) > LONGEST_KEY or _SENTENCE_IN_KEY.search(key) or not re.search(r"\w", value):
         return None
-    return (key, value, marked) if re.search(r"[^\W\d_]", key) else None
+    return (key, value) if re.search(r"[^\W\d_]", key) else None
 
 
 def _tables(lines: Sequence[_Line], parts: Sequence[Section]) -> Iterator[Table]:
@@ -438,11 +434,10 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
                 lines[above].start if title and lines[above].kind == "prose" else start,
                 top[-1].end,
                 introduction,
-                tuple(_item(each) for each in top),
+                tuple(Item(each.line.at, each.end, plain(" ".join(each.texts))) for each in top),
                 top[0].line.marker[:1] not in "-*+•·▪◦‣",
                 section,
                 title,
-                bool(title) and lines[above].content[:2] in ("**", "__"),
             )
         before = -1
 
@@ -489,11 +484,6 @@ def _style(line: _Line) -> str:
         if len(line.marker) > 1
         else ("①" if "①" <= line.marker <= "⑳" else line.marker)
     )
-
-
-def _item(opened: _Open) -> Item:
-    text = plain(" ".join(opened.texts))
-    return Item(opened.line.at, opened.end, text, tuple(_item(child) for child in opened.children))
 
 
 def _title(lines: Sequence[_Line], above: int, section: str) -> str:

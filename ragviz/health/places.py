@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ragviz.core.document import Document
 from ragviz.core.question import Question, QuestionType
+from ragviz.generation.asked_places import merged
 from ragviz.generation.structure import structure
 from ragviz.index.headings import headings, verbatim
 
@@ -118,21 +119,6 @@ class Kinds:
     def share(self, name: str) -> float:
         """Return the share of all characters that stand in places of a kind; 0 without any text."""
         return self.asked[name].characters / self.characters if self.characters else 0.0
-
-
-def merged(places: Iterable[Range]) -> list[Range]:
-    """Return places without their overlaps, in order.
-
-    >>> merged([(5, 8), (0, 3), (2, 4)])
-    [(0, 4), (5, 8)]
-    """
-    found: list[Range] = []
-    for start, end in sorted(places):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        elif end > start:
-            found.append((start, end))
-    return found
 
 
 def inside(places: Sequence[Range], of: Range) -> int:
