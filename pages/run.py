@@ -422,10 +422,10 @@ def imported() -> None:
                 del st.session_state["imported-run"]
                 st.rerun()
         if problems:
-            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped")
+            st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped or incomplete")
             columns = {"Reason": table.text("large")}
             rows = pd.DataFrame({"Reason": problems})
-            table.draw(rows, "run-problems", alt="Results skipped", columns=columns, most=5)
+            table.draw(rows, "run-problems", alt="Results skipped or incomplete", columns=columns, most=5)
 
 
 # An index that is not built

@@ -168,7 +168,7 @@ def test_the_dataset_is_read_back_unchanged(rows):
     results = [Retrieved(q.id, Ranking((), ()), tuple((LENT.id,) for _ in q.evidence)) for q in questions]
     run_cases = cases(summarise(results, questions, k=1, depth=1), questions, results, NAMES)
     written = files(run_cases, [], NAMES)
-    again = read_questions(written["dataset.csv"], "dataset.csv", DOCUMENTS)
+    again = read_questions(written["qa_dataset.csv"], "qa_dataset.csv", DOCUMENTS)
     assert not again.problems
     assert list(again.questions) == questions
     for file_format in ("csv", "jsonl"):

@@ -255,13 +255,15 @@ def test_the_story_end_to_end(ragviz, notes, tmp_path, monkeypatch):
         assert ragviz("export", "words", tmp_path / "out")[0] == 0
         out_files = {f.name for f in (tmp_path / "out").iterdir()}
         assert out_files == {"results.csv", "results.jsonl", "metrics.csv"} | {
-            *("dataset.csv", "answers.csv", "evaluation.csv")
+            *("qa_dataset.csv", "qa_dataset_answers.csv", "answers.csv", "evaluation.csv")
         }
         unanswerable = "1 of 3 questions is unanswerable: marked so, or by the answer."
         read = {"imported": 3, "problems": {}, "notes": [unanswerable], "reference_only": 0, "format": "csv"}
         read |= {"documents": 0, "repaired": 0}
-        code, out, _ = ragviz("questions", "import", "notes", tmp_path / "out" / "dataset.csv", "--name", "d", "--json")
-        assert json.loads(out) == {"questions": "d"} | read
+        dataset = tmp_path / "out" / "qa_dataset.csv"
+        code, out, _ = ragviz("questions", "import", "notes", dataset, "--name", "d", "--json")
+        as_answer = "Column 'ground_truth_answer' was read as the answer."
+        assert json.loads(out) == {"questions": "d"} | read | {"notes": [unanswerable, as_answer]}
         assert ragviz("questions", "export", "asked", tmp_path / "asked.csv")[0] == 0
         code, out, _ = ragviz("questions", "import", "notes", tmp_path / "asked.csv", "--name", "copy", "--json")
         assert json.loads(out) == {"questions": "copy"} | read

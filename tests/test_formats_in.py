@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document
 from ragviz.core.errors import Cancelled, InputError
@@ -438,6 +439,33 @@ def test_jsonl_and_csv_lose_nothing(questions):
         imported = interchange.read_questions(data, f"q.{file_format}", {DESK.name: DESK})
         assert (imported.problems, imported.repaired) == ({}, {})
         assert list(imported.questions) == questions
+
+
+def test_a_table_of_questions_and_chunks_goes_out_and_in(workspace, corpus):
+    """The chunk a question was made from is named where it holds the evidence, else the evidence itself."""
+    ferry = add(workspace, corpus, "ferry.md", FERRY)
+    chunk, nine = Chunk.make_id(ferry.id, 0, 25), Span(ferry.id, 20, 24, "nine")
+    pier = Span(ferry.id, 41, 49, "pier two")
+    questions = [
+        Question("a", "When?", "nine", ((nine,),), "hand", "accepted", source_chunks=(chunk,)),
+        Question("b", "When, where?", "nine, two", ((nine,), (pier,)), "hand", "accepted", source_chunks=(chunk,)),
+        Question("c", "Why?", "", (), "hand", "accepted"),
+        Question("d", "Who?", "Ada", ((nine,),), "hand", "rejected", "no"),
+    ]
+    workspace.store.questions.put(workspace.store.sets.add(corpus.id, "s").id, questions)
+    written = exchange.export_set(workspace, workspace.store.sets.get("s"), "qa")
+    ends = f"{ferry.id}-{pier.start:08d}-{pier.end:08d}"
+    assert written.data.decode("utf-8-sig").splitlines() == [
+        "question,ground_truth_answer,chunk_id,document",
+        f"When?,nine,{chunk},ferry.md",
+        f'"When, where?","nine, two","{chunk}, {ends}",ferry.md',
+        "Why?,unanswerable,,",
+    ]
+    outcome, again = bring(workspace, corpus, written.data, "qa_dataset_limit=3.csv", into="t")
+    assert (outcome.imported, outcome.problems) == (3, 0)
+    by_text = {question.text: question for question in again.values()}
+    assert [[span.text for span in group] for group in by_text["When, where?"].evidence] == [[FERRY[:25]], ["pier two"]]
+    assert by_text["Why?"].kind == "unanswerable"
 
 
 # Files

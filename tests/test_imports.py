@@ -69,6 +69,28 @@ def test_no_claim_of_the_reference_is_no_passage_that_is_not_useful():
     assert item.matrix.useful is None
 
 
+def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
+    rows = [
+        result(response=None, response_claims=[], answer2response=["Entailment"]),
+        result(query_id="8", gt_answer=None, gt_answer_claims=None, response2answer=None, retrieved2answer=None),
+        result(query_id=9, retrieved_context=["Dogs stay outside.", "1998: Harlow."]),
+    ]
+    log = ragchecker.read(written(*rows), "out.json")
+    assert log.problems == (
+        "Result 1 ('7') has no response: what needs it is not known.",
+        "Result 2 ('8') has no gt_answer: what needs it is not known.",
+    )
+    assert [item.contexts for item in log.items][2] == (("", "Dogs stay outside."), ("", "1998: Harlow."))
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
+    scores = judgements.judgement_of(workspace, run).scores
+    assert [scores["faithfulness"][name].value for name in "789"] == [None, 0.5, 0.5]
+    assert [scores["context_recall"][name].value for name in "789"] == [
+        pytest.approx(2 / 3),
+        None,
+        pytest.approx(2 / 3),
+    ]
+
+
 def texts_of(workspace, run) -> set[str]:
     return {chunk.text for case in exports.cases_of(workspace, run) for chunk in case.chunks.values()}
 

@@ -119,6 +119,17 @@ def test_a_triple_of_question_answer_and_passage_is_looked_up_in_the_documents(c
     assert (again.kind, again.id) == ("single", read.questions[2].id)  # importing again adds no second question
 
 
+@pytest.mark.parametrize("form", ["{}, {}", "{};{}", "{} {}", '["{}", "{}"]', "['{}', '{}']", "list"])
+def test_several_chunks_are_named_in_one_cell(form):
+    """All are needed, with the document beside them or without."""
+    red = span("Maps are red")
+    ids = [CHUNK_ID, Chunk.make_id(DESK_ID, red.start, red.end)]
+    question = one(
+        ground_truth_answer="a", document="rules/desk.md", chunk_id=ids if form == "list" else form.format(*ids)
+    )
+    assert (question.evidence, question.source_chunks) == (((LENT,), (red,)), tuple(ids))
+
+
 @pytest.mark.parametrize(
     "mark",
     [

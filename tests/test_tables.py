@@ -12,7 +12,7 @@ from pyarrow import parquet
 from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 from ragviz.core.question import Question
-from ragviz.core.ranking import Hit
+from ragviz.core.ranking import Hit, Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
@@ -85,7 +85,11 @@ CASES = [
     ),
     Case(SILENT, (), "missed", "not_retrieved", None, {"recall@1": 0.0, "mrr": 0.0}, (), frozenset(), {}, REFUSED, {}),
 ]  # fmt: skip
-CONTENTS = Contents(CASES, [], {"d1": "手册.md", "d2": "notes.md"}, keys=[KEY])
+RANKED = [
+    Retrieved("q1", Ranking((FIRST, SECOND, OTHER), (-0.5, -0.75, -1.5)), ((FIRST,), (OTHER,))),
+    Retrieved("q2", Ranking((SECOND,), (2.0,)), ()),
+]
+CONTENTS = Contents(CASES, [], {"d1": "手册.md", "d2": "notes.md"}, keys=[KEY], rankings=RANKED)
 
 
 def dicts(name, contents=CONTENTS):
@@ -102,6 +106,15 @@ def test_a_row_a_question():
     }  # fmt: skip
     assert (two["outcome"], two["rank"], two["documents"]) == ("missed", None, [])
     assert (two["type"], two["style"]) == (None, "keywords")
+
+
+def test_a_row_a_rank_to_the_depth_of_the_run():
+    assert tables.rows("rankings", CONTENTS) == [
+        ("q1", 1, FIRST, -0.5, "手册.md", True),
+        ("q1", 2, SECOND, -0.75, "notes.md", False),
+        ("q1", 3, OTHER, -1.5, "手册.md", True),
+        ("q2", 1, SECOND, 2.0, "notes.md", False),
+    ]
 
 
 def test_a_row_a_call_and_a_shared_one_once():

@@ -427,8 +427,8 @@ def export(
         typer.Option(
             "--tables",
             metavar="NAME",
-            help="Also write this table: questions, generated_answers, scores, claims, passages, questeval, calls, "
-            "means, or all; may be repeated.",
+            help="Also write this table: questions, generated_answers, scores, claims, passages, rankings, questeval, "
+            "calls, means, or all; may be repeated.",
         ),
     ] = [],  # noqa: B006
     file_format: Annotated[
@@ -439,7 +439,7 @@ def export(
     """Write a run's files into FOLDER.
 
     results.csv holds every question with its answer, rank, hits, scores and reasons, results.jsonl the hits' texts too.
-    dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
+    qa_dataset.csv can be imported again, answers.csv has a row for each hit, evaluation.csv one for each question,
     metrics.csv the means per kind and per document. --tables and --format add flat tables of everything else.
     """
     chosen = list(tables.TABLES) if "all" in names or (file_format and not names) else names

@@ -255,8 +255,12 @@ class Run(Shown):
         table = pd.DataFrame(rows, columns=None if rows else ["question_id", "rank"]).set_index("question_id")
         return table.astype({"rank": "Int64"})
 
+    def rankings(self) -> pd.DataFrame:
+        """The whole ranking of every question, to the run's depth: the table "rankings", a row for each chunk."""
+        return self.table("rankings")
+
     def table(self, name: str) -> pd.DataFrame:
-        """One of the tables of `ragviz export --tables`: questions, generated_answers, scores, claims, passages …
+        """One of the tables of `ragviz export --tables`: questions, scores, claims, passages, rankings …
 
         Columns as the reference lists them; what is not known or does not apply is missing, a list is a list.
 

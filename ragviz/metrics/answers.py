@@ -252,7 +252,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         shown={"tile": 2, "row": 2, "sort": 6},
     ),
     "context_precision": AnswerMetric(
-        "Context precision",
+        "Context precision (ranked)",
         "Precision at the rank of each useful passage, averaged over the useful ones. 0 to 1. Low: passages that do "
         "not help rank above those that do.",
         _context_precision,
@@ -261,12 +261,13 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         shown={"tile": 8},
     ),
     "context_precision_plain": AnswerMetric(
-        "Context precision (unranked)",
+        "Context precision (relevant ÷ all)",
         "Useful passages ÷ passages given, wherever they rank. 0 to 1. Low: k is larger than the question needs, or "
         "retrieval brings what does not help.",
         _context_precision_plain,
         ("reference", "context"),
         needs=("contexts", "reference"),
+        shown={"tile": 7},
     ),
     "context_recall": AnswerMetric(
         "Context recall",
@@ -276,7 +277,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         ("reference", "context"),
         needs=("contexts", "reference"),
         formula="2",
-        shown={"tile": 3, "row": 4, "sort": 7},
+        shown={"tile": 5, "row": 4, "sort": 7},
     ),
     "answer_relevancy": AnswerMetric(
         "Answer relevancy",
@@ -297,12 +298,12 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         shown={"tile": 1, "row": 3, "sort": 1},
     ),
     "factual_precision": AnswerMetric(
-        "Factual precision",
-        "Claims of the answer that the reference supports ÷ claims of the answer; also called conciseness. 0 to 1. "
-        "Low: wrong facts, or more than was needed.",
+        "Conciseness (factual precision)",
+        "Claims of the answer that the reference supports ÷ claims of the answer. 0 to 1. Low: wrong facts, or more "
+        "than was needed.",
         lambda evaluated: _required(_factual(evaluated)[0], "the answer makes no claim"),
         ("reference", "claims", "comparison"),
-        shown={"tile": 6},
+        shown={"tile": 4},
     ),
     "factual_recall": AnswerMetric(
         "Factual recall",
@@ -323,7 +324,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "often because its passage was not retrieved.",
         _completeness,
         ("reference", "claims", "comparison"),
-        shown={"tile": 5, "row": 1, "sort": 3},
+        shown={"tile": 3, "row": 1, "sort": 3},
         drawn_against="factual_precision",
     ),
     "completeness_direct": AnswerMetric(
@@ -344,7 +345,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "The judge's verdict: equivalent 1, partly right 0.5, different 0.",
         lambda evaluated: EQUIVALENCE[_required(evaluated.equivalence, "answer and reference were not compared")],
         ("reference", "claims", "comparison"),
-        shown={"tile": 7, "row": 6, "sort": 4},
+        shown={"tile": 9, "row": 6, "sort": 4},
     ),
     "questeval_recall": AnswerMetric(
         "RAGQuestEval recall",
@@ -352,7 +353,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "information is missing.",
         lambda evaluated: _quest_recall(_questeval(evaluated.bank, evaluated.bank_answers)),
         ("questeval",),
-        shown={"tile": 4, "row": 5, "sort": 5},
+        shown={"tile": 6, "row": 5, "sort": 5},
     ),
     "questeval_precision": AnswerMetric(
         "RAGQuestEval precision",
@@ -363,9 +364,9 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         formula="2",
     ),
     "embedding_similarity": AnswerMetric(
-        "Embedding similarity",
-        "Cosine of answer and reference, negative ones as 0. Near texts need not say the same: computed without a "
-        "model, it is no judgement.",
+        "Answer correctness (cosine)",
+        "Embedding similarity: the cosine of answer and reference, negative ones as 0. Near texts need not say the "
+        "same: computed without a model, it is no judgement.",
         lambda evaluated: max(0.0, _required(evaluated.similarity, "answer and reference were not embedded")),
         inputs=("cosines",),
         formula="2",
@@ -379,7 +380,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         inputs=("sentence cosines",),
         needs=("contexts", "answer"),
         formula="2",
-        shown={"tile": 11},
+        shown={"tile": 12},
     ),
     "extractive_questeval_recall": AnswerMetric(
         "RAGQuestEval recall, extractive",
@@ -387,7 +388,7 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         lambda evaluated: _quest_recall(_questeval(evaluated.extractive_bank, evaluated.extractive_bank_answers)),
         inputs=("key phrases",),
         formula="2",
-        shown={"tile": 9, "row": 7, "sort": 8},
+        shown={"tile": 11, "row": 7, "sort": 8},
     ),
     "rouge_l": AnswerMetric(
         "ROUGE-L",
@@ -395,14 +396,14 @@ ANSWER_METRICS: dict[str, AnswerMetric] = {
         "package has it, without stemming. 0 to 1.",
         _lexical(text.rouge_l),
         formula="4",
-        shown={"tile": 13, "sort": 10},
+        shown={"tile": 14, "sort": 10},
     ),
     "token_f1": AnswerMetric(
         "Token F1",
         "F1 of the words that answer and reference share, as SQuAD counts them (Chinese by jieba's words). 0 to 1.",
         _lexical(text.token_f1),
         formula="4",
-        shown={"tile": 12, "row": 9, "sort": 9},
+        shown={"tile": 13, "row": 9, "sort": 9},
     ),
     "exact_match": AnswerMetric(
         "Exact match",

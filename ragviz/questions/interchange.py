@@ -5,7 +5,7 @@ A question's row names its evidence in any of these ways, tried in this order:
     evidence                        JSON list of members; all are needed. A list inside the list is a group, any
                                     member of which suffices. A member is an object with any of the columns below.
     references                      the same; `content`, `start_index`, `end_index` stand for quote, start, end
-    chunk_id                        one id or more, separated by spaces
+    chunk_id                        one id or more: separated by blanks, commas or semicolons, or a JSON list
     document + quote                the text, which must occur there once
     document + start + end          characters of the parsed text, end exclusive
     quote                           the text, looked up word for word in all documents; any of its places suffices
@@ -337,7 +337,7 @@ def _question(
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
         raise Refused("has no question")
-    chunk_ids, is_marked = _string(row, "chunk_id").split(), _is_marked(row, answer)
+    chunk_ids, is_marked = _chunk_ids(row), _is_marked(row, answer)
     made_from, needs_place = chunk_ids, not is_marked and not answer.strip()
     if is_marked and (column := _passage(row)) in _SURROUNDINGS:
         evidence: Evidence = ()
@@ -533,6 +533,14 @@ def _string(row: Mapping[str, Any], column: str) -> str:
     if isinstance(value, (dict, list)):
         raise Refused(f"has {'an' if column[0] in 'aeiou' else 'a'} {column} that is not text")
     return str(value)
+
+
+def _chunk_ids(row: Mapping[str, Any]) -> list[str]:
+    """Return the ids of chunks that a row names, however they are separated."""
+    value = row.get("chunk_id")
+    listed = tables_in.listed(value) if isinstance(value, str) else value
+    text = " ".join(map(str, listed)) if isinstance(listed, list) else _string(row, "chunk_id")
+    return [each for each in re.split(r"[\s,;]+", text) if each]
 
 
 def _passage(row: Mapping[str, Any]) -> str:

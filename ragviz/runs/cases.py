@@ -1,7 +1,8 @@
 """A case is one question of a run with its ranking, answer, scores and cause: as a record, as JSON, and in files.
 
     results.csv, results.jsonl   a row a question: reference, answer, cause, rank, hits, every score with its reason
-    dataset.csv                  the questions, with evidence: imported, it gives the same questions
+    qa_dataset.csv               the questions, with evidence: imported, it gives the same questions
+    qa_dataset_answers.csv       a row a question: reference, chunks, document, and the run's answer
     answers.csv                  a row a hit, with its text; a question without any has one row
     evaluation.csv               a row a question: rank and scores
     metrics.csv                  every mean, over all questions, per kind, type, style and document, with n and
@@ -26,6 +27,7 @@ from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.controls import Controls
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.questions.formats.own import QA, qa_row
 from ragviz.questions.interchange import COLUMNS, csv_of, documents_of, question_row
 from ragviz.text.former_documents import is_among, unmarked
 
@@ -283,14 +285,20 @@ def _score(case: Case, name: str) -> tuple[float | str, str]:
 
 def _dataset(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
     """Write questions as an import reads them; `chunk_id` names every chunk once, `evidence` groups them."""
-    rest = [column for column in COLUMNS if column not in ("id", "question", "answer", "document")]
+    rest = [column for column in COLUMNS if column not in (*QA, "answer")]
     rows = []
     files = {document_id: unmarked(name) for document_id, name in names.items()}  # which an import looks for
     for case in run_cases:
         row = question_row(case.question, files)
-        row["chunk_id"] = " ".join(dict.fromkeys(case.question.source_chunks or sorted(case.gold)))
-        rows.append([row[column] for column in ("id", "question", "answer", "chunk_id", "document", *rest)])
-    return csv_of(("id", "question", "answer", "chunk_id", "document", *rest), rows)
+        row["chunk_id"] = ", ".join(dict.fromkeys(case.question.source_chunks or sorted(case.gold)))
+        row["ground_truth_answer"] = row["answer"]
+        rows.append([row[column] for column in (*QA, *rest)])
+    return csv_of((*QA, *rest), rows)
+
+
+def _qa_answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
+    rows = [[*qa_row(case.question, names), *case.answer] for case in run_cases]
+    return csv_of((*QA, "answer", "answer_status", "answer_reason"), rows)
 
 
 def _answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> bytes:
@@ -311,7 +319,8 @@ def _answers(run_cases: Sequence[Case], names: Mapping[str, str], _: str) -> byt
 _OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str], str], bytes]] = {
     "results.csv": _results,
     "results.jsonl": _lines,
-    "dataset.csv": _dataset,
+    "qa_dataset.csv": _dataset,
+    "qa_dataset_answers.csv": _qa_answers,
     "answers.csv": _answers,
     "evaluation.csv": _evaluation,
 }

@@ -72,6 +72,7 @@ def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> ta
         control_items.controls_of(current),
         workspace.settings.keys,
         current.provenance.get("chosen_by") or "",
+        measurements.results_of(workspace, current),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Slice
+from ragviz.core.ranking import Retrieved
 from ragviz.core.verdict import Claim, ClaimVerdict, EvaluatedAnswer
 from ragviz.judging.controls import Controls
 from ragviz.metrics import questeval
@@ -29,7 +30,7 @@ class Contents:
     """What the tables of a run are filled from: its cases, its means and its judge's control items.
 
     `names` are those of the documents by id; `keys` are removed from every text. `chosen_by` names the experiment that
-    chose the run's configuration on the run's own questions, if one did.
+    chose the run's configuration on the run's own questions, if one did. `rankings` reach to the run's depth.
     """
 
     cases: Sequence[Case]
@@ -38,6 +39,7 @@ class Contents:
     controls: Controls | None = None
     keys: Sequence[str] = ()
     chosen_by: str = ""
+    rankings: Sequence[Retrieved] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,14 @@ def _passages(contents: Contents) -> Iterator[Sequence[Any]]:
             document = document_of(chunk_id, contents.names)
             judged = (useful.get(chunk_id), case.judged.get(chunk_id))
             yield case.question.id, rank, chunk_id, score, document, text, gold, *given, *judged
+
+
+def _rankings(contents: Contents) -> Iterator[Sequence[Any]]:
+    for result in contents.rankings:
+        gold = {chunk_id for group in result.gold for chunk_id in group}
+        for hit in result.ranking.hits():
+            document = document_of(hit.chunk_id, contents.names)
+            yield result.question_id, hit.rank, hit.chunk_id, float(hit.score), document, hit.chunk_id in gold
 
 
 def _useful(evaluated: EvaluatedAnswer | None) -> dict[str, bool]:
@@ -262,6 +272,18 @@ TABLES: dict[str, Table] = {
             Column("supports_reference", "yes/no", "whether it supports the whole reference, judged for any run"),
         ),
         _passages,
+    ),
+    "rankings": Table(
+        "a chunk in the ranking of a question, to the run's depth",
+        (
+            _QUESTION_ID,
+            Column("rank", "integer", "its rank"),
+            _CHUNK_ID,
+            Column("score", "number", "the retriever's score"),
+            _DOCUMENT,
+            Column("gold", "yes/no", "whether it holds evidence"),
+        ),
+        _rankings,
     ),
     "questeval": Table(
         "a RAGQuestEval question, made from the reference",

@@ -15,8 +15,15 @@ from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 
 class _Passage(BaseModel):
+    """A passage; one that is a text only has no id."""
+
     doc_id: str | int = ""
     text: str
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_text(cls, given: object) -> object:
+        return {"text": given} if isinstance(given, str) else given
 
 
 _VERDICTS: Mapping[str, Verdict] = {"entailment": "supported", "neutral": "absent", "contradiction": "contradicted"}
@@ -37,7 +44,7 @@ class _Result(BaseModel):
 
     query_id: str | int
     query: str
-    gt_answer: str = ""
+    gt_answer: str | None = None
     response: str | None = None
     retrieved_context: list[_Passage] = []
     response_claims: list[list[str] | str] | None = None
@@ -46,6 +53,14 @@ class _Result(BaseModel):
     response2answer: list[_Verdict] | None = None
     retrieved2response: list[list[_Verdict]] | None = None
     retrieved2answer: list[list[_Verdict]] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_verdicts_on_nothing(cls, given: object) -> object:
+        """Take away the claims of an answer that is not there, and the verdicts on them."""
+        if not isinstance(given, dict) or str(given.get("response") or "").strip():
+            return given
+        return {name: value for name, value in given.items() if name not in _OF_RESPONSES}
 
     @model_validator(mode="after")
     def _as_many_verdicts_as_claims(self) -> Self:
@@ -71,6 +86,8 @@ _VERDICTS_ON = {
     "retrieved2answer": "gt_answer",
 }
 """List of verdicts → the text whose claims they are on."""
+_TEXTS = ("gt_answer", "response", "retrieved_context")
+_OF_RESPONSES = ("response_claims", "answer2response", "response2answer", "retrieved2response")
 
 
 def read(data: bytes, name: str) -> Log:
@@ -94,7 +111,10 @@ def read(data: bytes, name: str) -> Log:
             problems.append(f"Result {number}: its lists or objects are nested more than {NESTED} deep.")
             continue
         try:
-            item = _item(_Result.model_validate(storable(row)))
+            result = _Result.model_validate(storable(row))
+            item = _item(result)
+            if lacking := " and no ".join(name for name in _TEXTS if not getattr(result, name)):
+                problems.append(f"Result {number} ('{item.id}') has no {lacking}: what needs it is not known.")
             if items.setdefault(item.id, item) is not item:
                 problems.append(f"Result {number}: there is a result with the id '{item.id}' before it.")
         except ValidationError as error:
@@ -110,7 +130,7 @@ def _item(row: _Result) -> LoggedItem:
     passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
     judged = any(getattr(row, name) is not None for name in _VERDICTS_ON)
     matrix = _matrix(row) if judged else None
-    return LoggedItem(str(row.query_id), row.query, row.gt_answer, row.response, passages, matrix)
+    return LoggedItem(str(row.query_id), row.query, row.gt_answer or "", row.response, passages, matrix)
 
 
 def _matrix(row: _Result) -> Matrix:

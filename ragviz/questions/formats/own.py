@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.progress import Progress
+from ragviz.core.question import Question
+from ragviz.core.span import Span
 from ragviz.questions import interchange
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
+from ragviz.text.counts import counted
 
 
 def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: Progress) -> Read:
@@ -24,6 +28,36 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
 
 
 def write(outgoing: Outgoing, file_format: str) -> Written:
-    """Write questions as "csv" or "jsonl"."""
-    data = interchange.write_questions(outgoing.questions, outgoing.names, file_format)
-    return Written(data, file_format)
+    """Write questions as "csv" or "jsonl"; as "qa" those that are asked, with the chunks that hold their evidence."""
+    if file_format != "qa":
+        return Written(interchange.write_questions(outgoing.questions, outgoing.names, file_format), file_format)
+    asked = [question for question in outgoing.questions if question.asked]
+    notes = []
+    if left := len(outgoing.questions) - len(asked):
+        notes.append(f"{counted(left, 'rejected or quarantined question', 'is')} left out.")
+    rows = [qa_row(question, outgoing.names) for question in asked]
+    return Written(interchange.csv_of(QA, rows), "csv", tuple(notes))
+
+
+QA = ("question", "ground_truth_answer", "chunk_id", "document")
+"""Columns of a table of questions with the chunks that hold their evidence."""
+
+
+def qa_row(question: Question, names: Mapping[str, str]) -> list[str]:
+    """Return the cells of `QA`; of a question that the documents do not answer the answer "unanswerable" says so.
+
+    A piece of evidence is named by the chunk that the question was made from, where that holds it, else as a chunk of
+    its own; of alternatives the first.
+    """
+    answer = question.answer if question.kind != "unanswerable" else "unanswerable"
+    ids = [_chunk_of(group[0], question.source_chunks) for group in question.evidence if not group[0].stale]
+    documents = ", ".join(interchange.documents_of(question, names))
+    return [question.query, answer, ", ".join(dict.fromkeys(ids)), documents]
+
+
+def _chunk_of(span: Span, made_from: Sequence[str]) -> str:
+    for chunk_id in made_from:
+        place = Chunk.parse_id(chunk_id)
+        if place and place[0] == span.document_id and place[1] <= span.start and span.end <= place[2]:
+            return chunk_id
+    return Chunk.make_id(span.document_id, span.start, span.end)

@@ -50,6 +50,13 @@ FORMATS: Mapping[str, Format] = {
         "evidence",
         "nothing: importing the file restores the same questions.",
     ),
+    "qa": Format(
+        f"{_HERE}.own",
+        "QA table",
+        "csv",
+        "question, ground_truth_answer, chunk_id and document, as any CSV",
+        "places within chunks, alternatives, types, styles, reviews, sides and weights.",
+    ),
     "beir": Format(
         f"{_HERE}.beir",
         "BEIR",
@@ -116,24 +123,26 @@ WRITTEN = {name: each for name, each in FORMATS.items() if each.extension}
 def file_name(set_name: str, name: str) -> str:
     """Return what the file of a set in a format is called: no two formats of a set have the same name.
 
-    >>> [file_name("asked", name) for name in ("jsonl", "ragas", "beir")]
-    ['asked.jsonl', 'asked.ragas.jsonl', 'asked.beir.zip']
+    >>> [file_name("asked", name) for name in ("jsonl", "ragas", "qa")]
+    ['asked.jsonl', 'asked.ragas.jsonl', 'asked.qa.csv']
     """
     extension = FORMATS[name].extension
     return f"{set_name}.{extension}" if name == extension else f"{set_name}.{name}.{extension}"
 
 
 def format_named(file: str) -> str:
-    """Return the format that the name of a file to be written tells, by its last endings.
+    """Return the format that the name of a file to be written tells, by its last endings; "qa_dataset" tells one, too.
 
-    >>> [format_named(name) for name in ("a.csv", "a.ragas.jsonl", "a.json", "v1.2.JSONL", "a.beir")]
-    ['csv', 'ragas', 'squad', 'jsonl', 'beir']
+    >>> [format_named(name) for name in ("a.csv", "a.ragas.jsonl", "a.json", "v1.2.JSONL", "qa_dataset_limit=9.csv")]
+    ['csv', 'ragas', 'squad', 'jsonl', 'qa']
 
     Raises:
         UsageError: it tells none, or several could be meant.
 
     """
     *_, before, ending = ["", "", *file.lower().split(".")]
+    if file.lower().startswith("qa_dataset") and ending == "csv":
+        return "qa"
     if before in WRITTEN and WRITTEN[before].extension == ending:
         return before
     able = [ending] if ending in WRITTEN else [name for name, each in WRITTEN.items() if each.extension == ending]
