@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import UsageError
 from ragviz.core.index_info import IndexInfo
@@ -46,35 +45,23 @@ def create_corpus() -> None:
 def upload(corpus: Corpus) -> None:
     """Draw the drop zone; the files are read by a job, so that the page can be left."""
     limit = workspace.settings.max_file_mb
+    uploaded = st.session_state.get("uploads", {}).get("add-files", 0)
     files = st.file_uploader(
         f"Add files of up to {limit} MB each",
         accept_multiple_files=True,
-        key=f"files-{st.session_state.get('uploads', 0)}",
+        key=f"files-{uploaded}",
         max_upload_size=limit,
     )
     st.caption(f"{parsing.FORMATS}. A whole folder: ragviz corpus add {plain(shlex.quote(corpus.name))} FOLDER")
-    button = "add-files"
-    if files and st.button(f"Add {wording.counted(len(files), 'file')}", type="primary", key=presses.key(button)):
-        folder, staged = corpora.stage(workspace, ((file.name, file.getvalue()) for file in files))
-        upload = f"{session()}-{st.session_state.get('uploads', 0)}"
-        submit(button, corpus, str(folder), staged, replace=False, upload=upload)
-        st.session_state["uploads"] = st.session_state.get("uploads", 0) + 1
-        st.rerun()
-
-
-def session() -> str:
-    """Return a name of this browser session, which tells its uploads from those of others."""
-    name: str = st.session_state.setdefault("upload-session", new_id())
-    return name
-
-
-def submit(
-    button: str, corpus: Corpus, folder: str, files: list[tuple[str, str]], *, replace: bool, upload: str
-) -> None:
-    """Start reading the copies in a folder; `upload` names what was pressed, so that it is read once."""
-    new = corpus_verbs.read_uploads(corpus, folder, files, replace=replace, upload=upload)
-    if job_panel.submit(button, new).arguments["folder"] != folder:
-        corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
+    button = f"Add {wording.counted(len(files), 'file')}"
+    if files and st.button(button, type="primary", key=presses.key("add-files")):
+        job_panel.submit_files(
+            "add-files",
+            ((file.name, file.getvalue()) for file in files),
+            lambda folder, staged, upload: corpus_verbs.read_uploads(
+                corpus, folder, staged, replace=False, upload=upload
+            ),
+        )
 
 
 def outcomes(corpus: Corpus) -> None:
@@ -152,7 +139,9 @@ def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[s
     if st.button(label, key=presses.key(button)):
         folder, staged = corpora.stage_again(workspace, staged_files)
         if staged:
-            submit(button, corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace")
+            job_panel.submit(button, corpus_verbs.read_uploads(
+                corpus, str(folder), staged, replace=True, upload=f"{job.id}-replace"
+            ))  # fmt: skip
         st.rerun()
 
 

@@ -272,7 +272,11 @@ def last_build() -> None:
 # Search
 
 
-def search(indexes: Sequence[IndexInfo]) -> None:
+def search() -> None:
+    indexes = [info for info in indexes_here if info.build]
+    if not indexes:
+        st.caption("Nothing to search until an index is built.")
+        return
     names = [info.name for info in indexes]
     left, right = st.columns([5, 12], vertical_alignment="bottom")
     with left:  # outside the form: its retrievers are those of the index chosen here
@@ -384,28 +388,18 @@ def new_index() -> None:
 corpus = frame.need_corpus()
 heading.header("Index", f"How {corpus.name} is chunked, embedded and searched.")
 documents = [d for d in store.documents.all(corpus.id) if d.status == "ok" and d.characters]
-indexes = store.indexes.all(corpus.id)
+indexes_here = store.indexes.all(corpus.id)
 if not documents:
     with notices.empty(f"{plain(corpus.name)} has no text to index yet."):
         address.link("documents", "Add documents")
     st.stop()
 has_questions = any(each.total for each in store.sets.all(corpus.id))
 last_build()
-ready = [info for info in indexes if info.build]
-if indexes:
+if indexes_here:
     with st.grid(3, min_column_width=260):
-        for info in indexes:
+        for info in indexes_here:
             with st.container(border=True, height="stretch", gap="xsmall"):
                 card(info)
-    searching, making = address.choose_tab(["Search", "New index"], "index-tab")
-    if searching.open:
-        with searching, notices.errors_shown():
-            if ready:
-                search(ready)
-            else:
-                st.caption("Nothing to search until an index is built.")
-    if making.open:
-        with making:
-            new_index()
+    notices.tabs({"Search": search, "New index": new_index}, "index-tab")
 else:
     new_index()

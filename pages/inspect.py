@@ -2,9 +2,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from ragviz.core.document import Corpus
 from ragviz.core.run_info import Run
-from ragviz.core.verdict import Matrix
+from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.runs import moved_questions
 from ragviz.text.markup import plain
 from ragviz.ui import (
@@ -23,18 +22,8 @@ from ragviz.ui import (
 from ragviz.ui.claim_marks import chosen_claim
 from ragviz.ui.kit import heading, notices
 
-TABS = ("Case", questeval_tab.NAME, "Judge calls")
-
 workspace = frame.begin()
 store = workspace.store
-
-
-def no_run(corpus: Corpus) -> None:
-    """Say that there is nothing to look at, and where to make it."""
-    heading.header("Case", "One question of one run, down to the sentence.")
-    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
-        address.link("run", "Make a run")
-    st.stop()
 
 
 def chosen_runs(done: Sequence[Run]) -> list[Run]:
@@ -112,10 +101,23 @@ def case_tab(runs: Sequence[Run], question_id: str, k: int) -> None:
     case.body(run, cache.questions(run)[question_id], cache.retrieved_for(run, question_id), k, claim)
 
 
+def of_side(question_id: str) -> tuple[EvaluatedAnswer | None, Run]:
+    run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
+    return cache.evaluated_to(run, question_id), run
+
+
+def judge_calls(question_id: str) -> None:
+    evaluated, run = of_side(question_id)
+    case.judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
+
+
 corpus = frame.need_corpus()
 done = [run for run in store.runs.all(corpus.id) if run.status == "done"]
 if not done:
-    no_run(corpus)
+    heading.header("Case", "One question of one run, down to the sentence.")
+    with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
+        address.link("run", "Make a run")
+    st.stop()
 runs = chosen_runs(done)
 k = chosen_k(runs)
 if len(runs) > 1:
@@ -136,18 +138,12 @@ if judgement.controls is not None and not judgement.controls.reliable and questi
 if len(runs) == 1:
     with notices.errors_shown():
         case.cause_line(runs[0], judgement, question, retrieved, k)
-whole, quest, calls = address.choose_tab(TABS, "case-tab")
-if whole.open:
-    with whole, notices.errors_shown():
-        case_tab(runs, question_id, k)
-if quest.open:
-    with quest, notices.errors_shown():
-        run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
-        evaluated = cache.evaluated_to(run, question_id)
-        questeval_tab.of_answer(evaluated, run)
-if calls.open:
-    with calls, notices.errors_shown():
-        run = both_sides.chosen_side(runs) if len(runs) > 1 else runs[0]
-        evaluated = cache.evaluated_to(run, question_id)
-        case.judge_calls(run, cache.retrieved_for(run, question_id), evaluated)
+notices.tabs(
+    {
+        "Case": lambda: case_tab(runs, question_id, k),
+        questeval_tab.NAME: lambda: questeval_tab.of_answer(*of_side(question_id)),
+        "Judge calls": lambda: judge_calls(question_id),
+    },
+    "case-tab",
+)
 heading.scroll_to_top(question_id)

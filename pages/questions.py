@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -128,16 +129,13 @@ def banks_outcome() -> None:
     if "imported-banks" not in st.session_state:
         return
     name, count, problems = st.session_state["imported-banks"]
-    with st.container(border=True):
+    with notices.closable("close-banks", lambda: st.session_state.pop("imported-banks")):
         st.markdown(f"**{wording.counted(count, 'bank')} imported for the questions of {plain(name)}**")
         if problems:
             st.markdown(f":orange[▲] {wording.counted(len(problems), 'item')} skipped")
             columns = {"Reason": table.text("large")}
             rows = pd.DataFrame({"Reason": problems})
             table.draw(rows, "bank-problems", alt="Items skipped", columns=columns, most=4, lines=2)
-        if st.button("Close", key="close-banks"):
-            del st.session_state["imported-banks"]
-            st.rerun()
 
 
 def manage(question_set: QuestionSet) -> None:
@@ -216,13 +214,16 @@ TABS: dict[str, Callable[[], object]] = {  # in order; those of `NEEDS_SET` need
 NEEDS_SET = ("Review", "Find evidence", "Split", "Real questions", "Versions")
 NEEDS_QUESTIONS = ("Review", "Find evidence", "Split")
 SHOW_GENERATED = ("Review", "Generate")  # what the newest generation made
+
+
+def drawn(tab: str) -> None:
+    if tab in SHOW_GENERATED:
+        generation_tab.outcome(corpus, question_set.name if sets else None)
+    if tab in NEEDS_QUESTIONS and not question_set.total:
+        empty_set(question_set)
+    else:
+        TABS[tab]()
+
+
 shown = [name for name in TABS if sets or name not in NEEDS_SET]
-for tab, tab_name in zip(address.choose_tab(shown, "questions-tab"), shown, strict=True):
-    if tab.open:
-        with tab, notices.errors_shown():
-            if tab_name in SHOW_GENERATED:
-                generation_tab.outcome(corpus, question_set.name if sets else None)
-            if tab_name in NEEDS_QUESTIONS and not question_set.total:
-                empty_set(question_set)
-            else:
-                TABS[tab_name]()
+notices.tabs({name: partial(drawn, name) for name in shown}, "questions-tab")

@@ -30,8 +30,6 @@ from ragviz.ui import (
 )
 from ragviz.ui.kit import beside, figure, heading, notices, tiles
 
-# The tabs between the tiles and the questions, in their order; only the open one is drawn. (A string would be shown.)
-TABS = ("Overview", "Scores", questeval_tab.NAME, "All metrics", what_if_tab.NAME)
 MISSES_EXPLAINED = (
     "Questions that need a passage of which no chunk is anywhere in the ranking. A larger k does not help: change the "
     "chunking, the embedder or the retriever."
@@ -201,18 +199,13 @@ if chosen_here := measurements.chosen_words(run):
 if unranked := measurements.unranked_words(run):
     st.caption(unranked)
 figure.draw_so_far("results")
-tab_names = [name for name in TABS if name != "Scores" or judgement.metrics]
-tabs = dict(zip(tab_names, address.choose_tab(tab_names, "results-tab"), strict=True))
-draws = {
+parts = {
     "Overview": overview,
     "Scores": partial(run_scores.distributions, run, judgement, key),
     questeval_tab.NAME: partial(questeval_tab.draw, run, k, list(filtered_rows["Id"]), key),
     "All metrics": partial(run_scores.metrics_table, run, summary),
     what_if_tab.NAME: partial(what_if_tab.draw, run, k),
 }
-for tab_name, tab in tabs.items():
-    if tab.open:
-        with tab, notices.errors_shown():
-            draws[tab_name]()
+notices.tabs({name: part for name, part in parts.items() if name != "Scores" or judgement.metrics}, "results-tab")
 left_out = "" if run.knows.answers else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
 question_table.draw(run, filtered_rows, len(rows), k, left_out, key)

@@ -368,20 +368,15 @@ def outcome() -> None:
     job = job_panel.finished_job("run", corpus.id)
     if job is None:
         return
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        failed = job.result.get("failed", 0)
-        failures = (
-            f" :orange[▲] {wording.counted(failed, 'question')} failed in part: judge them again on the results page."
-            if failed
-            else ""
-        )
-        st.markdown(f"**Run {plain(job.result['run'])} is done.**{failures}", width="stretch")
+    failed = job.result.get("failed", 0)
+    failures = (
+        f" :orange[▲] {wording.counted(failed, 'question')} failed in part: judge them again on the results page."
+    )
+    with notices.closable("close-run", lambda: job_panel.dismiss(job)):
+        st.markdown(f"**Run {plain(job.result['run'])} is done.**{failures if failed else ''}")
         if st.button("Open results", type="primary"):
             job_panel.dismiss(job)
             address.go_to("results", run=job.result["run"], k=None)
-        if st.button("Close", type="tertiary", key="close-run"):
-            job_panel.dismiss(job)
-            st.rerun()
 
 
 # Runs of other programs
@@ -414,13 +409,9 @@ def imported() -> None:
     if "imported-run" not in st.session_state:
         return
     name, count, problems = st.session_state["imported-run"]
-    with st.container(border=True):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{wording.counted(count, 'answer')} imported as run {plain(name)}**", width="stretch")
-            address.link("results", "Open results", run=name, k=None)
-            if st.button("Close", key="close-imported", type="tertiary"):
-                del st.session_state["imported-run"]
-                st.rerun()
+    with notices.closable("close-imported", lambda: st.session_state.pop("imported-run")):
+        st.markdown(f"**{wording.counted(count, 'answer')} imported as run {plain(name)}**")
+        address.link("results", "Open results", run=name, k=None)
         if problems:
             st.markdown(f":orange[▲] {wording.counted(len(problems), 'result')} skipped or incomplete")
             columns = {"Reason": table.text("large")}

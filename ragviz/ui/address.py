@@ -249,6 +249,23 @@ def number_within(low: int, high: int) -> Callable[[str], int | None]:
     return read
 
 
+def share_within(low: float, high: float) -> Callable[[str], float | None]:
+    """Return a parser for `readable` that accepts a number from `low` to `high`.
+
+    >>> [share_within(0.01, 0.99)(text) for text in ("0.5", "0.25", "1", "nan", "x")]
+    [0.5, 0.25, None, None, None]
+    """
+
+    def read(text: str) -> float | None:
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        return value if low <= value <= high else None
+
+    return read
+
+
 def shows(key: str, value: Read, write: Callable[[Read], Mapping[str, Any]]) -> dict[str, Any]:
     """Return the arguments of a widget that shows `value`; what a person changes it to is written as `write` says.
 

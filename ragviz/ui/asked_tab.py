@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
-from ragviz.documents import corpora
 from ragviz.health import demand
 from ragviz.health.demand import Cluster, Demand
 from ragviz.service import question_verbs
@@ -73,24 +69,20 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
         label = "Reading…" if going else "Read the log"
         if st.form_submit_button(label, type="primary", key=presses.key("read-log"), disabled=going) and file:
             with notices.errors_shown():
-                _submit(corpus, question_set, file, "" if index == NO_INDEX else str(index), float(alike))
+                name = "" if index == NO_INDEX else str(index)
+                job_panel.submit_files(
+                    "read-log",
+                    [(file.name, file.getvalue())],
+                    lambda folder, staged, upload: question_verbs.read_log(
+                        question_set, staged[0], index=name, alike=float(alike), folder=folder, upload=upload
+                    ),
+                )
     with right:
         st.markdown(
             "One column is enough, called `question`, `query`, `text` or `问题`; a column `count` is read too. Times, "
             "users and all other columns are not looked at.\n\n**What is kept**: the texts, and how often each was "
             "asked. Keys, addresses of mail and long numbers are taken out of the texts."
         )
-
-
-def _submit(corpus: Corpus, question_set: QuestionSet, file: Any, index: str, alike: float) -> None:
-    folder, staged = corpora.stage(cache.workspace(), [(file.name, file.getvalue())])
-    upload = st.session_state.setdefault("upload-session", new_id()) + f"-asked-{st.session_state.get('logs', 0)}"
-    log = question_verbs.read_log(question_set, staged[0], index=index, alike=alike, folder=str(folder), upload=upload)
-    job = job_panel.submit("read-log", log)
-    if job.arguments["folder"] != str(folder):
-        corpora.discard_staged(cache.workspace(), Path(folder))  # these copies were made by a second press
-    st.session_state["logs"] = st.session_state.get("logs", 0) + 1
-    st.rerun()
 
 
 def _tiles(read: Demand) -> None:
@@ -109,12 +101,8 @@ def _share(title: str, share: float | None, note: str) -> None:
 
 def _clusters(question_set: QuestionSet, read: Demand) -> None:
     """Draw the clusters that pass the filter, and the button that adds those that are ticked."""
-    names = list(SHOWN)
-    bound = address.bound("asked", names[0], address.one_of(names), f"one of {', '.join(names)}")
-    chosen = st.segmented_control(
-        "Questions", names, required=True, format_func=SHOWN.__getitem__, label_visibility="collapsed", **bound
-    )
-    listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(str(chosen), read.clusters)
+    chosen = address.choose_one("Questions", SHOWN, "asked")
+    listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(chosen, read.clusters)
     rows = _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else [])
     turn = f"{chosen}-{cache.state(question_set.id).revisions[0]}"
     missing = [each for each in listed if not each.question]

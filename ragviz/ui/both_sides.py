@@ -55,12 +55,7 @@ def listed(runs: Sequence[Run], k: int) -> list[str]:
 
 def chosen_side(runs: Sequence[Run]) -> Run:
     """Draw the choice of the run whose details are shown."""
-    names = [run.name for run in runs]
-    name = st.segmented_control(
-        "Run", names, required=True, label_visibility="collapsed",
-        format_func=short_names(names, 32).__getitem__,
-        **address.bound("of", names[0], address.one_of(names), "one of the runs shown"),
-    )  # fmt: skip
+    name = address.choose_one("Run", short_names([run.name for run in runs], 32), "of")
     return next(run for run in runs if run.name == name)
 
 

@@ -174,7 +174,7 @@ def choose_other(comparison: Comparison) -> str:
 
 def choose_rule(comparison: Comparison) -> Comparison:
     """Return the comparison by the rule of the address: what decides, and the smallest difference that matters."""
-    effect = address.readable("effect", _share, "a share from 0.001 to 0.5, as 0.02")
+    effect = address.readable("effect", address.share_within(0.001, 0.5), "a share from 0.001 to 0.5, as 0.02")
     names = list(comparison.rows)
     primary = address.readable("primary", address.one_of(names), f"one of {', '.join(names)}") or ""
     ruled = compare.with_rule(comparison, primary, effect) if primary or effect else comparison
@@ -190,14 +190,6 @@ def choose_rule(comparison: Comparison) -> Comparison:
             **address.shows("effect-chosen", ruled.rule.minimum_effect, lambda effect: {"effect": f"{effect:g}"}),
         )  # fmt: skip
     return ruled
-
-
-def _share(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0.001 <= value <= 0.5 else None
 
 
 # The answer

@@ -115,12 +115,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
         certain = occurrences.certain(proposals, "exact")
         if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
             _accept(question_set, [(p.question, p.places[:1]) for p in certain], None)
-    outcome = st.session_state["found-filter"] = address.chosen("found", ["all", *FOUND], "all") or "all"
-    st.segmented_control(
-        "Found", ["all", *FOUND], key="found-filter", required=True, label_visibility="collapsed",
-        format_func=lambda name: FOUND.get(name, name),
-        on_change=lambda: address.put(found=st.session_state["found-filter"]),
-    )  # fmt: skip
+    outcome = address.choose_one("Found", {"all": "all", **FOUND}, "found")
     shown = [proposal for proposal in proposals if outcome in ("all", proposal.outcome)]
     if not shown:
         st.caption("No questions match the filter.")

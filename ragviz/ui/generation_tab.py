@@ -307,15 +307,12 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
     made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
     rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
     notes = _notes(job)
-    with st.container(border=True):
+    with notices.closable("close-generated", lambda: job_panel.dismiss(job)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.", width="stretch")
             if st.query_params.get("tab") == "Generate":
                 address.link("questions", "Review the questions", set=result["questions"], tab="Review")
             address.link("health", "Planned and made", set=result["questions"], tab="Planned and made")
-            if st.button("Close", key="close-generated", type="tertiary"):
-                job_panel.dismiss(job)
-                st.rerun()
         if notes:
             with st.expander(f":orange[▲] {plain(notes[0].partition(';')[0].rstrip('.'))}"):
                 st.markdown("\n".join(f"- {plain(note)}" for note in notes))

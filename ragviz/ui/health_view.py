@@ -38,7 +38,6 @@ from ragviz.ui import (
 )
 from ragviz.ui.kit import heading, notices, table
 
-TABS = ("Checks", "Planned and made", "Drill", "Coverage map", "New documents")
 WIDTHS = (3.4, 0.8, 3.9, 2.1)
 """Widths of the columns of the checks: what, how many, effect, quarantine."""
 MOST_ROWS = 9
@@ -63,22 +62,14 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         notices.behind(index)
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
         st.warning(plain(note))
-    tabs = dict(zip(TABS, address.choose_tab(list(TABS), "health-tab"), strict=True))
-    if tabs["Checks"].open:
-        with tabs["Checks"], notices.errors_shown():
-            _checks(corpus, question_set, index, made, runs, questions)
-    if tabs["Planned and made"].open:
-        with tabs["Planned and made"], notices.errors_shown():
-            _plan(question_set)
-    if tabs["Drill"].open:
-        with tabs["Drill"], notices.errors_shown():
-            drill_view.show(question_set, index)
-    if tabs["New documents"].open:
-        with tabs["New documents"], notices.errors_shown():
-            competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id))
-    if tabs["Coverage map"].open:
-        with tabs["Coverage map"], notices.errors_shown():
-            coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1])
+    parts = {
+        "Checks": lambda: _checks(corpus, question_set, index, made, runs, questions),
+        "Planned and made": lambda: _plan(question_set),
+        "Drill": lambda: drill_view.show(question_set, index),
+        "Coverage map": lambda: coverage_view.draw(corpus, question_set, index, material.ways(runs)[:1]),
+        "New documents": lambda: competition_view.show(question_set, cache.workspace().store.runs.all(corpus.id)),
+    }
+    notices.tabs(parts, "health-tab")
 
 
 def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination | None:

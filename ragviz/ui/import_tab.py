@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus
 from ragviz.core.job import Job
 from ragviz.core.question_set import QuestionSet
-from ragviz.documents import corpora
 from ragviz.questions import exchange
 from ragviz.questions.formats import files, set_formats
 from ragviz.service import question_verbs
@@ -112,14 +109,11 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
             done.shown_next = name if outcome.imported else ""
         _show_next(done)
         st.rerun()
-    folder, staged = corpora.stage(workspace, given)
-    upload = st.session_state.setdefault("upload-session", new_id()) + f"-{st.session_state.get('imports', 0)}"
-    new = question_verbs.import_files(corpus, name, staged, chosen, str(folder), upload)
-    job = job_panel.submit("import-questions", new)
-    if job.arguments["folder"] != str(folder):
-        corpora.discard_staged(workspace, Path(folder))  # these copies were made by a second press
-    st.session_state["imports"] = st.session_state.get("imports", 0) + 1
-    st.rerun()
+    job_panel.submit_files(
+        "import-questions",
+        given,
+        lambda folder, staged, upload: question_verbs.import_files(corpus, name, staged, chosen, folder, upload),
+    )
 
 
 def _done() -> _Done:
@@ -147,7 +141,7 @@ def outcome(corpus: Corpus) -> None:
     name = result["questions"]
     if result["imported"] and name not in {each.name for each in cache.workspace().store.sets.all(corpus.id)}:
         return  # it was deleted since
-    with st.container(border=True):
+    with notices.closable("close-import", lambda: _close(job)):
         documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""
         title = set_formats.FORMATS[result["format"]].title
         words = f"{wording.counted(result['imported'], 'question')}{documents} imported into {plain(name)}"
@@ -157,12 +151,8 @@ def outcome(corpus: Corpus) -> None:
         for note in result["notes"]:
             st.caption(plain(note))
         _problems(result)
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if job and result["imported"] and st.query_params.get("set") != name:
-                address.link("questions", "Review the questions", set=name, tab="Review")
-            if st.button("Close", key="close-import"):
-                _close(job)
-                st.rerun()
+        if job and result["imported"] and st.query_params.get("set") != name:
+            address.link("questions", "Review the questions", set=name, tab="Review")
 
 
 def _find(corpus: Corpus, name: str, job: Job | None) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from ragviz.core.digests import new_id
 from ragviz.core.job import Job, NewJob
+from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, state
 from ragviz.store import rates
@@ -40,6 +42,25 @@ def submit(button: str, new: NewJob) -> Job:
     else:
         st.toast(f"{plain(job.title)} {_state(job)}. Nothing was started a second time.")
     return job
+
+
+def submit_files(
+    button: str,
+    files: Iterable[tuple[str, bytes]],
+    new: Callable[[str, list[tuple[str, str]], str], NewJob],
+) -> None:
+    """Start a job that reads copies of uploaded files, and draw the page again.
+
+    `new` is called with the folder of the copies, their names and paths, and what names this upload, so that it is
+    read once.
+    """
+    uploads: dict[str, int] = st.session_state.setdefault("uploads", {})
+    folder, staged = corpora.stage(cache.workspace(), files)
+    upload = f"{st.session_state.setdefault('upload-session', new_id())}-{button}-{uploads.get(button, 0)}"
+    if submit(button, new(str(folder), staged, upload)).arguments["folder"] != str(folder):
+        corpora.discard_staged(cache.workspace(), folder)  # these copies were made by a second press
+    uploads[button] = uploads.get(button, 0) + 1
+    st.rerun()
 
 
 def _state(job: Job) -> str:

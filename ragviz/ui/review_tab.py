@@ -29,7 +29,7 @@ from ragviz.ui import (
     versions_tab,
     wording,
 )
-from ragviz.ui.kit import saving, table
+from ragviz.ui.kit import filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
@@ -89,10 +89,10 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     place = _place(filtered_questions)
     on_page = filtered_questions[place - place % PAGE :][:PAGE]
     with table.row_above("questions"):
-        filters = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
-        filters = [part for part in filters if part not in ("", "all")]
+        active = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
+        active = [part for part in active if part not in ("", "all")]
         words = f"{len(filtered_questions):,} of {wording.counted(len(questions), 'question')}"
-        st.markdown(plain(words + (f" · filter: {', '.join(filters)}" if filters else "")), width="stretch")
+        st.markdown(plain(words + (f" · filter: {', '.join(active)}" if active else "")), width="stretch")
         switched = address.bound("in-table", False, {"true": True, "false": False}.get, "true or false")
         in_table = st.toggle("Edit in the table", **switched)
         verification_button.show(question_set, questions)
@@ -141,11 +141,7 @@ def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[
 
     Status and words can always be chosen; side of the split, type and style where questions have one.
     """
-    status = st.session_state["status-filter"] = address.chosen("status", SHOWN, "all") or "all"
-    st.segmented_control(
-        "Status", SHOWN, key="status-filter", required=True, label_visibility="collapsed",
-        on_change=lambda: address.put(status=st.session_state["status-filter"]),
-    )  # fmt: skip
+    status = address.choose_one("Status", {name: name for name in SHOWN}, "status")
     offered = _types_and_styles(questions)
     columns = iter(st.columns([*([2] * (len(offered) + bool(question_set.split))), 3], vertical_alignment="bottom"))
     matches = list(questions)
@@ -154,17 +150,11 @@ def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[
             side = split_tab.choose_filter()
         matches = [q for q in matches if split_tab.passes(q, side)]
     for name, titles in offered.items():
-        chosen = address.bound(name, "", address.one_of(titles), f"one of {', '.join(filter(None, titles))}")
-        value = next(columns).selectbox(
-            name.capitalize(), list(titles), format_func=titles.__getitem__, label_visibility="collapsed", **chosen
-        )
+        with next(columns):
+            value = filters.pick(name.capitalize(), titles, name)
         matches = [q for q in matches if value in ("", getattr(q, name))]
-    st.session_state["find-filter"] = find = st.query_params.get("find", "")
-    next(columns).text_input(
-        "Find", key="find-filter", placeholder="Find in questions and answers", label_visibility="collapsed",
-        on_change=lambda: address.put(find=st.session_state["find-filter"] or None),
-    )  # fmt: skip
-    words = find.casefold()
+    with next(columns):
+        words = filters.find("find", "Find in questions and answers")
     matches = [q for q in matches if words in q.text.casefold() or words in q.answer.casefold()]
     kept = [q for q in matches if status in ("all", q.status) or (status == "stale" and is_stale(q))]
     return sorted(kept, key=lambda q: not q.asked)

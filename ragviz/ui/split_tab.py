@@ -13,12 +13,11 @@ from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionKind
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
-from ragviz.core.split import SIDES, Split
+from ragviz.core.split import Split
 from ragviz.questions import sets, splits
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import heading, notices, table
+from ragviz.ui.kit import filters, heading, notices, table
 
 WHY = (
     "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
@@ -26,8 +25,6 @@ WHY = (
 )
 LEAST, MOST = 0.01, 0.99
 """Shares of validation that can be chosen here."""
-FILTERS = ("all", *SIDES, "neither")
-"""Values of the filter of questions by their side."""
 
 
 def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
@@ -54,37 +51,20 @@ def _choices(present: Split | None) -> tuple[str, float, int]:
     """Draw the choices of a split, kept in the address; at first they are those of the present one."""
     kinds = list(splits.KINDS)
     made = present if present is not None and present.kind in kinds else Split("stratified", 0.5, 0)
-    first: str = made.kind
-    kind = st.segmented_control(
-        "Kind", kinds, required=True, format_func=str.capitalize,
-        **address.bound("split-kind", first, address.one_of(kinds), f"one of {', '.join(kinds)}"),
-    )  # fmt: skip
-    kind = kind or first
+    titles = {kind: kind.capitalize() for kind in dict.fromkeys([made.kind, *kinds])}
+    kind = address.choose_one("Kind", titles, "split-kind")
     st.caption(splits.KINDS[kind])
     one, two = st.columns(2)
     usual = min(max(made.share or 0.5, LEAST), MOST)
     share = one.number_input(
         "Share of validation", LEAST, MOST, step=0.05, format="%.2f",
-        **address.bound("split-share", usual, _share, f"a number from {LEAST} to {MOST}"),
+        **address.bound("split-share", usual, address.share_within(LEAST, MOST), f"a number from {LEAST} to {MOST}"),
     )  # fmt: skip
     numbers = address.number_within(0, 2**31 - 1)
     seed = two.number_input(
         "Seed", 0, 2**31 - 1, **address.bound("split-seed", made.seed or 0, numbers, "a number from 0 on")
     )
     return kind, float(share), int(seed)
-
-
-def _share(text: str) -> float | None:
-    """Return a share as the address writes it, None for anything else.
-
-    >>> [_share(text) for text in ("0.5", "0.25", "1", "nan", "x")]
-    [0.5, 0.25, None, None, None]
-    """
-    try:
-        share = float(text)
-    except ValueError:
-        return None
-    return share if LEAST <= share <= MOST else None
 
 
 def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
@@ -126,18 +106,15 @@ def _button(question_set: QuestionSet, *, is_made: bool, kind: str, share: float
     workspace = cache.workspace()
     used = sets.runs_of_split(workspace, question_set)
     if used:
-        notices.confirm(_question(used, question_set), "Make it again", lambda: _make(question_set, kind, share, seed))
+        question = (
+            f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and "
+            "results, but these are on other sides of the set afterwards: what was chosen on validation may be in test."
+        )
+        notices.confirm(question, "Make it again", lambda: _make(question_set, kind, share, seed))
         return
     with notices.errors_shown():
         _make(question_set, kind, share, seed)
         st.rerun()
-
-
-def _question(used: Sequence[Run], question_set: QuestionSet) -> str:
-    return (
-        f"{sets.used_words(used)} the present split of “{question_set.name}”. They keep their questions and results, "
-        "but these are on other sides of the set afterwards: what was chosen on validation may be in test."
-    )
 
 
 def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None:
@@ -147,11 +124,7 @@ def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None
 def choose_filter() -> str:
     """Draw the filter of questions by their side, bound to the address, and return it."""
     titles = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}
-    bound = address.bound("side", FILTERS[0], address.one_of(FILTERS), f"one of {', '.join(FILTERS)}")
-    selected: str = st.selectbox(
-        "Side of the split", FILTERS, format_func=titles.__getitem__, label_visibility="collapsed", **bound
-    )
-    return selected
+    return filters.pick("Side of the split", titles, "side")
 
 
 def passes(question: Question, side: str) -> bool:

@@ -74,8 +74,5 @@ def outcome(question_set: QuestionSet) -> None:
     job = job_panel.finished_job("verify", question_set.corpus_id)
     if job is None or job.result.get("questions") != question_set.name:
         return
-    with st.container(border=True, horizontal=True, vertical_alignment="center"):
-        st.markdown(plain(verifying.summary(job.result)), width="stretch")
-        if st.button("Close", key="close-verified", type="tertiary"):
-            job_panel.dismiss(job)
-            st.rerun()
+    with notices.closable("close-verified", lambda: job_panel.dismiss(job)):
+        st.markdown(plain(verifying.summary(job.result)))

@@ -134,16 +134,9 @@ def _threshold_slider(run: Run, read: Reading) -> float | None:
             return None
         low, high = float(finite.min()), float(finite.max())
 
-        def within(text: str) -> float | None:
-            try:
-                value = float(text)
-            except ValueError:
-                return None
-            return value if low <= value <= high else None
-
         digits = 3 if high - low < 10 else 1
         step = 10.0**-digits
-        bound = address.bound("if-threshold", low, within, f"{low:.4g} to {high:.4g}")
+        bound = address.bound("if-threshold", low, address.share_within(low, high), f"{low:.4g} to {high:.4g}")
         value = st.slider("Score at least", low, high, step=step, format=f"%.{digits}f", help=words, **bound)
     return value if value > low else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import streamlit as st
@@ -46,6 +46,24 @@ def errors_shown() -> Iterator[None]:
             f"This part could not be shown: a defect in ragviz ({type(error).__name__}). The traceback is in the "
             "terminal that runs the app; please report it with what you did. The rest of the page works."
         )
+
+
+def tabs(parts: Mapping[str, Callable[[], object]], key: str) -> None:
+    """Draw parts as tabs by their names, of which only the open one is drawn; its name is in the address."""
+    for tab, part in zip(address.choose_tab(list(parts), key), parts.values(), strict=True):
+        if tab.open:
+            with tab, errors_shown():
+                part()
+
+
+@contextmanager
+def closable(key: str, close: Callable[[], object]) -> Iterator[None]:
+    """Draw what became of something in a frame, by the body, with the button that closes it."""
+    with st.container(border=True):
+        yield
+        if st.button("Close", key=key, type="tertiary"):
+            close()
+            st.rerun()
 
 
 def _traceback() -> str:
