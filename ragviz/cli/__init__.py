@@ -1,6 +1,6 @@
 """The command line: all that the pages do. Exit 0; 1 when a job ended in errors; 2 for bad usage or input.
 
-A file per noun; `console` holds what they share, `lazy` the modules of the library, imported when they are used.
+A file per noun; `console` holds what they share, `lazy` has modules of the library loaded when they are used.
 """
 
 from __future__ import annotations
@@ -12,31 +12,35 @@ from typing import Annotated
 
 import typer
 
-from ragviz.cli import (
-    check_commands,
-    competition_commands,
-    console,
-    drill_commands,
-    experiments_commands,
-    health_commands,
-    options,
-    report_commands,
-    rescue_commands,
-    results_commands,
-    run_commands,
-    verification_commands,
-    versions_commands,
-    what_if_commands,
-)
-from ragviz.cli.console import Json
-from ragviz.cli.corpus_commands import corpus_app
-from ragviz.cli.index_commands import index_app
-from ragviz.cli.lazy import corpus_verbs, queue, state, worker
-from ragviz.cli.questions_commands import questions_app
-from ragviz.cli.runs_commands import runs_app
-from ragviz.cli.settings_commands import prices_app, settings_app
+from ragviz.cli import lazy
 from ragviz.core.errors import InputError, RagvizError, UsageError
 from ragviz.core.installation import dashboard_folder
+
+with lazy.loading_when_used():
+    from ragviz.cli import (
+        check_commands,
+        competition_commands,
+        console,
+        drill_commands,
+        experiments_commands,
+        health_commands,
+        options,
+        report_commands,
+        rescue_commands,
+        results_commands,
+        run_commands,
+        verification_commands,
+        versions_commands,
+        what_if_commands,
+    )
+    from ragviz.cli.console import Json
+    from ragviz.cli.corpus_commands import corpus_app
+    from ragviz.cli.index_commands import index_app
+    from ragviz.cli.questions_commands import questions_app
+    from ragviz.cli.runs_commands import runs_app
+    from ragviz.cli.settings_commands import prices_app, settings_app
+    from ragviz.jobs import queue, state, worker
+    from ragviz.service import corpus_verbs
 
 OF_QUESTIONS = (versions_commands, drill_commands, health_commands, verification_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""

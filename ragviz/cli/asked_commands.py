@@ -11,10 +11,12 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import counts, demand, question_verbs
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
+from ragviz.health import demand
+from ragviz.service import question_verbs
+from ragviz.text import counts
 
 LISTED = 20
 """Clusters in a table."""

@@ -7,9 +7,11 @@ from typing import Annotated, cast
 
 import typer
 
+from ragviz.analysis import requirements
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import acceptance, junit, requirements
+from ragviz.report import junit
+from ragviz.runs import acceptance
 
 
 def check(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ragviz.analysis import compare as comparing
+from ragviz.analysis import comparison_words, differing, leaderboards, pareto, slices, ties
 from ragviz.cli import console
-from ragviz.cli.lazy import compare as comparing
-from ragviz.cli.lazy import comparison_words, differences, differing, leaderboards, pareto, registry, slices, ties
+from ragviz.metrics import registry
+from ragviz.stats import differences
 
 _COLUMNS = ("mean [95 %]", "verdict", "p (adjusted)", "won, tied, lost")
 

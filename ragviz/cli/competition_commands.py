@@ -10,8 +10,11 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import chunking, competition, counts, health_sentences, run_verbs
 from ragviz.cli.runs_commands import runs_app
+from ragviz.health import competition, health_sentences
+from ragviz.index import chunking
+from ragviz.service import run_verbs
+from ragviz.text import counts
 
 
 @runs_app.command("again")

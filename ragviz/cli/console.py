@@ -24,11 +24,11 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from typer.core import TyperCommand
 
-from ragviz.cli.lazy import worker
 from ragviz.core.call import Estimate
 from ragviz.core.errors import Cancelled, InputError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.progress import Progress
+from ragviz.jobs import worker
 
 if TYPE_CHECKING:
     from ragviz.workspace import Workspace as Workspace

@@ -12,8 +12,11 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import corpora, counts, deletion, staleness
 from ragviz.core.errors import UsageError
+from ragviz.documents import corpora
+from ragviz.index import deletion
+from ragviz.questions import staleness
+from ragviz.text import counts
 
 corpus_app = console.group("Corpora and their documents.")
 

@@ -9,9 +9,10 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import drill, health_sentences, question_verbs
 from ragviz.cli.questions_commands import questions_app
 from ragviz.core.configuration import RunConfig
+from ragviz.health import drill, health_sentences
+from ragviz.service import question_verbs
 
 
 @questions_app.command("drill", cls=options.DeclaredCommand)

@@ -9,8 +9,11 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import counts, exchange, question_verbs
+from ragviz.questions import exchange
+from ragviz.questions.formats import files as input_files
 from ragviz.questions.formats import set_formats
+from ragviz.service import question_verbs
+from ragviz.text import counts
 
 _FORMATS, _WRITTEN = ", ".join(set_formats.FORMATS), ", ".join(set_formats.WRITTEN)
 
@@ -35,8 +38,6 @@ def questions_import(
 
     Nothing is stored until everything is read. BEIR and SQuAD create a corpus that does not exist.
     """
-    from ragviz.questions.formats import files as input_files
-
     workspace = console.open_workspace()
     if file_format != set_formats.AUTO:
         console.one_of("format", file_format, set_formats.FORMATS)

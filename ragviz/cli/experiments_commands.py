@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from ragviz.analysis import comparison_words
 from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import comparison_words, conclusion, declaring, estimating, experiment_verbs, findings, grid
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
+from ragviz.experiments import conclusion, declaring, estimating, findings, grid
+from ragviz.service import experiment_verbs
 
 experiments_app = console.group("Experiments: configurations tried on the same questions, by a rule declared before.")
 

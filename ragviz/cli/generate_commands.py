@@ -10,11 +10,15 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import counts, makers, pipeline, plan, plan_record, question_types, question_verbs, spending
 from ragviz.cli.run_commands import show_forecast
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.question import GeneratorName
+from ragviz.generation import makers, pipeline, plan, plan_record
+from ragviz.models import spending
+from ragviz.questions import question_types
+from ragviz.service import question_verbs
+from ragviz.text import counts
 
 LISTED = 40
 """Documents that are printed at most; `--json` holds all."""

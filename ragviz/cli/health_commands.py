@@ -10,22 +10,14 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import (
-    contents,
-    counts,
-    effects,
-    examination,
-    material,
-    measurements,
-    quarantine,
-    set_checks,
-    synthetic,
-)
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.versions_commands import By
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
+from ragviz.health import contents, effects, examination, material, quarantine, set_checks, synthetic
+from ragviz.runs import measurements
+from ragviz.text import counts
 
 MOST_MEASURED = 3
 """Runs whose headline scores are measured with and without what a check found, the newest of each way of ranking."""

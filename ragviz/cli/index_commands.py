@@ -10,23 +10,16 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import choices as run_choices
-from ragviz.cli.lazy import (
-    chunking,
-    counts,
-    damage,
-    deletion,
-    index_verbs,
-    indexing,
-    preview,
-    retrievers,
-    search,
-    tokenizer,
-)
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
 from ragviz.core.index_info import IndexInfo
+from ragviz.index import chunking, damage, deletion, indexing, preview
+from ragviz.models import tokenizer
+from ragviz.retrieval import retrievers, search
+from ragviz.runs import choices as run_choices
+from ragviz.service import index_verbs
+from ragviz.text import counts
 
 index_app = console.group("Indexes: build, preview, search.")
 

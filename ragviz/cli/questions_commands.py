@@ -9,26 +9,17 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from ragviz.analysis import evaluate
 from ragviz.cli import asked_commands, console, exchange_commands, generate_commands, options
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import (
-    authoring,
-    codecs,
-    counts,
-    evaluate,
-    former_documents,
-    interchange,
-    occurrences,
-    question_types,
-    sets,
-    splits,
-    staleness,
-)
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import SIDES, Split
+from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
+from ragviz.store import codecs
+from ragviz.text import counts, former_documents
 
 questions_app = console.group("Question sets: generate, import, export, review.")
 questions_app.command("import")(exchange_commands.questions_import)

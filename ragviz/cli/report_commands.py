@@ -9,7 +9,7 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import reports
+from ragviz.report import reports
 
 
 def report(

@@ -7,11 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
+from ragviz.analysis import rescue as rescuing
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import alternatives, counts, grid, replays, rescue_words, run_verbs
-from ragviz.cli.lazy import rescue as rescuing
 from ragviz.core.run_info import Run
+from ragviz.experiments import grid
+from ragviz.runs import alternatives, replays, rescue_words
+from ragviz.service import run_verbs
+from ragviz.text import counts
 
 
 def rescue(

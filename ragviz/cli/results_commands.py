@@ -9,38 +9,22 @@ from typing import Annotated, Any
 
 import typer
 
+from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, outcomes, pooled, slices
+from ragviz.analysis import compare as comparing
 from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import (
-    abstention,
-    comparison_words,
-    comparisons,
-    counts,
-    diagnose,
-    evaluate,
-    exports,
-    former_documents,
-    judgements,
-    measurements,
-    moved_questions,
-    outcomes,
-    pooled,
-    questeval,
-    registry,
-    search,
-    slices,
-    synthetic,
-    tables,
-    verdicts,
-    without_model,
-)
-from ragviz.cli.lazy import compare as comparing
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
+from ragviz.health import synthetic
+from ragviz.metrics import questeval, registry
+from ragviz.questions import without_model
+from ragviz.retrieval import search
+from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, tables, verdicts
+from ragviz.text import counts, former_documents
 
 UNANSWERED = "<Unanswerable>"
 BAR = 40

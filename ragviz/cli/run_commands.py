@@ -10,9 +10,14 @@ import typer
 
 from ragviz.cli import console, options, results_commands
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import counts, forecast, indexing, run_verbs, running, spending
 from ragviz.core.configuration import RunConfig
 from ragviz.core.job import Job
+from ragviz.index import indexing
+from ragviz.judging import forecast
+from ragviz.models import spending
+from ragviz.runs import running
+from ragviz.service import run_verbs
+from ragviz.text import counts
 
 
 @options.declared(RunConfig)

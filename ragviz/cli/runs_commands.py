@@ -7,25 +7,17 @@ from typing import Annotated
 
 import typer
 
+from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.cli import console, results_commands
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import (
-    cases,
-    counts,
-    diagnose,
-    evaluate,
-    exports,
-    imports,
-    measurements,
-    outcomes,
-    question_types,
-    queue,
-    summaries,
-    targets,
-)
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
+from ragviz.jobs import queue
+from ragviz.questions import question_types
+from ragviz.runs import cases, exports, imports, measurements, summaries
+from ragviz.targets import targets
 from ragviz.targets.logged_file import FORMATS, reader
+from ragviz.text import counts
 
 runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")
 

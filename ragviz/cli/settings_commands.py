@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ragviz import connections
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import connections
 from ragviz.core.errors import UsageError
 
 settings_app = console.group("Test what is configured.")

@@ -9,9 +9,12 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import DryRun, Json
-from ragviz.cli.lazy import question_verbs, spending, verifying
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.run_commands import show_forecast
+from ragviz.generation import verifying
+from ragviz.models import spending
+from ragviz.questions import question_types
+from ragviz.service import question_verbs
 
 VERIFIERS = ("model", "rules")
 """Those of `verifying.VERIFIERS`, which `--help` lists without loading it."""
@@ -51,10 +54,9 @@ def questions_verify(
 
 
 def _draw(result: Mapping[str, Any]) -> None:
-    from ragviz.questions.question_types import TYPE_TITLES
-
+    titles = question_types.TYPE_TITLES
     rows = [
-        (TYPE_TITLES.get(name, name), each["verified"], each["faulty"], each["unverified"], f"{each['calls']:.1f}",
+        (titles.get(name, name), each["verified"], each["faulty"], each["unverified"], f"{each['calls']:.1f}",
          spending.dollars(each["dollars"]) if each["dollars"] else "–")
         for name, each in result["by_type"].items()
     ]  # fmt: skip

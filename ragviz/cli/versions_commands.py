@@ -9,9 +9,11 @@ import typer
 
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import authoring, counts, measurements, versions
 from ragviz.cli.questions_commands import questions_app
 from ragviz.core.errors import UsageError
+from ragviz.questions import authoring, versions
+from ragviz.runs import measurements
+from ragviz.text import counts
 
 By = Annotated[str, typer.Option("--by", help="Your name. Default: RAGVIZ_PERSON, else the login's name.")]
 

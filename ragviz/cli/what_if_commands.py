@@ -9,11 +9,13 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from ragviz.analysis import approximation, risk_coverage
 from ragviz.cli import console
 from ragviz.cli.console import Json
-from ragviz.cli.lazy import approximation, judgements, risk_coverage, run_verbs, searched_again
-from ragviz.cli.lazy import what_if_of_run as what_ifs
 from ragviz.core.errors import UsageError
+from ragviz.runs import judgements, searched_again
+from ragviz.runs import what_if_of_run as what_ifs
+from ragviz.service import run_verbs
 
 TITLES = {"recall": "Recall", "precision": "Precision", "f1": "F1", "mrr": "MRR", "tokens": "tokens read"}
 
