@@ -119,7 +119,8 @@ def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(wo
     assert len(asked) == 2 * 12, "each of the 12 validation questions once in each index: no k is a re-run"
     outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
     alone = RunConfig(indexes[1].id, question_set.id, "bm25", k=1, split="validation")
-    summary = findings.summaries.stored(workspace, running.run(workspace, "alone", alone))
+    made = running.run(workspace, "alone", alone)
+    summary = findings.summaries.summaries(workspace, [made])[made.id]
     row = next(row for row in outcome.rows if row.cell.name == "40 k 1")
     assert row.estimate == summary.estimates["recall@1"]
     tokens = [row.price.tokens for row in outcome.rows]
@@ -144,7 +145,8 @@ def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):
     sweeping.sweep(workspace, experiment)
     experiment = workspace.store.experiments.find("chunks")
     comparison = findings.comparison_of(workspace, experiment)
-    own = [summaries.stored(workspace, run).estimates for run in findings.runs_of(workspace, experiment).values()]
+    runs = [*findings.runs_of(workspace, experiment).values()]
+    own = [summary.estimates for summary in summaries.summaries(workspace, runs).values()]
     expected = [of[f"recall@{k}"].mean for of, k in zip(own, (1, 2, 5), strict=True)]
     assert [each.mean for each in comparison.rows["recall@own"].estimates] == expected
     assert expected[0] < expected[1] <= expected[2]

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
-from ragviz.core.call import Estimate
-from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.models.requests import Usage
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
-from ragviz.stats.clusters import Clusters
+from ragviz.store.schema import decoded
 from ragviz.workspace import Workspace
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +63,12 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     calls = [call for each in judgement.evaluated.values() if (call := each.recording.usage) is not None]
     unpriced = sum(call.cost is None for call in calls)
     answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
-    asked = _asked([question for question, _ in retrieved])
+    asked = Asked(
+        tuple(question.id for question, _ in retrieved),
+        tuple(tuple(bound_to(question)) for question, _ in retrieved),
+        tuple(question.generator for question, _ in retrieved),
+    )
     return Overview(len(retrieved), summary, judgement, *read, Usage.of(calls), unpriced, asked, answers)
-
-
-def _asked(questions: Sequence[Question]) -> Asked:
-    of = tuple(tuple(bound_to(question)) for question in questions)
-    return Asked(tuple(q.id for q in questions), of, tuple(q.generator for q in questions))
 
 
 def _read(
@@ -90,100 +83,22 @@ def _read(
     return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current)
 
 
-@cache
-def _judgement_type() -> TypeAdapter[Judgement]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(Judgement)
-
-
-def to_json(overview: Overview) -> dict[str, Any]:
-    """Return an overview as JSON, for `from_json`; numbers that are NaN stay so."""
-    summary, judgement = overview.summary, overview.judgement
-    arrays = {
-        "clusters": asdict(summary.clusters)
-        | {"rows": summary.clusters.rows.tolist(), "units": summary.clusters.units.tolist()},
-        "ranks": summary.ranks.tolist(),
-        "scores": {name: column.tolist() for name, column in summary.scores.items()},
-        "metrics": {name: asdict(estimate) for name, estimate in summary.metrics.items()},
-        "curves": {name: [column.tolist() for column in band] for name, band in summary.curves.items()},
+def to_be_stored(overview: Overview) -> Overview:
+    """Return an overview without the answers, and without what is stored with the run: for `as_stored`."""
+    judgement = {field.name: getattr(overview.judgement, field.name) for field in fields(Judgement)}
+    answers = {  # most metrics have a score, or a reason, for every question
+        name: replace(each, question_ids=() if each.question_ids == overview.asked.ids else each.question_ids)
+        for name, each in overview.answers.items()
     }
-    return {
-        "questions": overview.questions,
-        "summary": {field.name: getattr(summary, field.name) for field in fields(summary)} | arrays,
-        "judgement": _judgement_type().dump_python(judgement, exclude={"controls"}, warnings=False),
-        "tokens": None if overview.tokens is None else overview.tokens.tolist(),
-        "reach": None if overview.reach is None else overview.reach.tolist(),
-        "given": None if overview.given is None else overview.given.tolist(),
-        "answering": asdict(overview.answering),
-        "unpriced": overview.unpriced,
-        "asked": _asked_to_json(overview.asked),
-        "answers": {
-            name: {
-                # most metrics have a score, or a reason, for every question
-                "ids": None if column.question_ids == overview.asked.ids else column.question_ids,
-                "values": column.values.tolist(),
-                "versions": column.versions,
-                "inapplicable": np.flatnonzero(~column.applicable).tolist(),
-            }
-            for name, column in overview.answers.items()
-        },
-    }
+    return replace(overview, judgement=Judgement(**judgement | {"controls": None}), answers=answers)
 
 
-def from_json(body: Mapping[str, Any], current: Run) -> Overview:
-    """Return the overview of a run that `to_json` encoded; the control items are stored with the run."""
-    summary, judgement = body["summary"], body["judgement"]
-    arrays = {
-        "question_ids": tuple(summary["question_ids"]),
-        "clusters": Clusters(
-            **summary["clusters"] | {name: np.array(summary["clusters"][name], np.int64) for name in ("rows", "units")}
-        ),
-        "ranks": np.array(summary["ranks"], dtype=np.int64),
-        "scores": {name: np.array(column, dtype=np.float64) for name, column in summary["scores"].items()},
-        "metrics": {name: Estimate(**estimate) for name, estimate in summary["metrics"].items()},
-        "curves": {
-            name: tuple(np.array(column, dtype=np.float64) for column in band)
-            for name, band in summary["curves"].items()
-        },
-    }
-    tokens = None if body["tokens"] is None else np.array(body["tokens"], dtype=np.float64)
-    reach = None if body["reach"] is None else np.array(body["reach"], dtype=np.int64)
-    given = None if body["given"] is None else np.array(body["given"], dtype=np.float64)
-    judged = _judgement_type().validate_python(judgement | {"controls": None}, strict=False)
-    measured = Summary(**summary | arrays), replace(judged, controls=control_items.controls_of(current))
-    asked = _asked_from_json(body["asked"])
+def as_stored(body: Mapping[str, Any], current: Run) -> Overview:
+    """Return the overview of a run from what was stored."""
+    overview: Overview = decoded(Overview, body)
+    judgement = replace(overview.judgement, controls=control_items.controls_of(current))
     answers = {
-        name: Column(
-            asked.ids if stored["ids"] is None else tuple(stored["ids"]),
-            np.array(stored["values"], dtype=np.float64),
-            tuple(stored["versions"]),
-            ~np.isin(np.arange(len(stored["values"])), stored["inapplicable"]),
-        )
-        for name, stored in body["answers"].items()
+        name: replace(each, question_ids=each.question_ids or overview.asked.ids[: len(each.values)])
+        for name, each in overview.answers.items()
     }
-    usage = Usage(**body["answering"])
-    return Overview(body["questions"], *measured, tokens, reach, given, usage, body["unpriced"], asked, answers)
-
-
-def _asked_to_json(asked: Asked) -> dict[str, Any]:
-    """Return the questions with their documents and makers by number: both come many times."""
-    documents = list(dict.fromkeys(name for of in asked.documents for name in of))
-    generators = list(dict.fromkeys(asked.generators))
-    number = {name: place for place, name in enumerate(documents)}
-    return {
-        "ids": asked.ids,
-        "documents": [[number[name] for name in of] for of in asked.documents],
-        "generators": [generators.index(generator) for generator in asked.generators],
-        "document_ids": documents,
-        "generator_names": generators,
-    }
-
-
-def _asked_from_json(body: Mapping[str, Any]) -> Asked:
-    documents, generators = body["document_ids"], body["generator_names"]
-    return Asked(
-        tuple(body["ids"]),
-        tuple(tuple(documents[place] for place in of) for of in body["documents"]),
-        tuple(generators[place] for place in body["generators"]),
-    )
+    return replace(overview, judgement=judgement, answers=answers)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ragviz.core.call import Estimate
 from ragviz.core.digests import digest
@@ -16,6 +15,7 @@ from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label
 from ragviz.runs import overviews
 from ragviz.runs.overviews import Overview
+from ragviz.store.schema import decoded
 from ragviz.workspace import Workspace
 
 _MEASURING = ("core", "stats", "text", "answers", "judging", "metrics", "analysis", "runs")
@@ -51,11 +51,12 @@ def summaries(
     `progress` is called with the number of those that were computed, and of those that are to be.
     """
     still = [run for run in runs if run.status != "running"]
-    found = {i: _decoded(body) for i, body in workspace.store.runs.summaries([r.id for r in still], _version()).items()}
+    bodies = workspace.store.runs.summaries([run.id for run in still], _version())
+    found: dict[str, RunSummary] = {run_id: decoded(RunSummary, body) for run_id, body in bodies.items()}
     missing = [run for run in still if run.id not in found]
     for done, run in enumerate(missing):
         progress(done, len(missing))
-        found[run.id] = stored(workspace, run)
+        found[run.id], _ = _stored(workspace, run)
     return {run.id: found[run.id] for run in still}
 
 
@@ -63,40 +64,25 @@ def overview(workspace: Workspace, run: Run) -> Overview:
     """Return the overview of a run: the stored one, else it is computed, and stored unless the run is being made."""
     body = workspace.store.runs.overview(run.id, _version())
     if body is not None:
-        return overviews.from_json(body, run)
+        return overviews.as_stored(body, run)
     return overviews.computed(workspace, run) if run.status == "running" else _stored(workspace, run)[1]
-
-
-def stored(workspace: Workspace, run: Run) -> RunSummary:
-    """Compute the summary of a run, and store it with the overview."""
-    return _stored(workspace, run)[0]
 
 
 def finish(workspace: Workspace, run: Run) -> None:
     """Mark a run as done, and store its summary and its overview."""
     workspace.store.runs.set_status(run.id, "done")
-    stored(workspace, run)
+    _stored(workspace, run)
 
 
 def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
     (revision,) = workspace.store.revisions(run.id)
     whole = overviews.computed(workspace, run)
-    summary = _summary_of(whole)
-    with suppress(Deleted):  # meanwhile, by another process
-        workspace.store.runs.put_summary(run.id, revision, _version(), asdict(summary), overviews.to_json(whole))
-    return summary, whole
-
-
-def _summary_of(whole: Overview) -> RunSummary:
     ranking, judgement = whole.summary, whole.judgement
-    answers = {name: scored.estimate for name, scored in judgement.metrics.items()}
-    estimates = dict(ranking.metrics) | answers
-    return RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
-
-
-def _decoded(body: Mapping[str, Any]) -> RunSummary:
-    estimates = {name: Estimate(**estimate) for name, estimate in body["estimates"].items()}
-    return RunSummary(**{**body, "estimates": estimates})
+    estimates = dict(ranking.metrics) | {name: scored.estimate for name, scored in judgement.metrics.items()}
+    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
+    with suppress(Deleted):  # meanwhile, by another process
+        workspace.store.runs.put_summary(run.id, revision, _version(), summary, overviews.to_be_stored(whole))
+    return summary, whole
 
 
 @cache

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from functools import cache as cached
+from itertools import repeat
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -37,18 +39,38 @@ class Json(sa.TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
         """Encode a value."""
-        return None if value is None else str(storable(json.dumps(value, default=asdict, ensure_ascii=False)))
+        return None if value is None else str(storable(json.dumps(value, default=_plain, ensure_ascii=False)))
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         """Decode a value."""
-        return None if value is None else _decoded(self.kind, json.loads(value))
+        return None if value is None else decoded(self.kind, json.loads(value))
 
 
-def _decoded(kind: Any, value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """Return a record, or an array, as JSON has it."""
+    return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else value.tolist()
+
+
+def decoded(kind: Any, value: Any) -> Any:
+    """Return a value of a type (a record, an array, tuples or mappings of them) from what JSON holds of it."""
+    origin, of = get_origin(kind), get_args(kind)
+    if value is None or kind is str:
+        return value
     if isinstance(kind, type) and is_dataclass(kind):
-        fields = _fields_of(kind)
-        return kind(**{name: _decoded(fields[name], each) for name, each in value.items()})
-    return tuple(_decoded(get_args(kind)[0], each) for each in value) if get_origin(kind) is tuple else value
+        hints = _fields_of(kind)
+        return kind(**{name: decoded(hints[name], each) for name, each in value.items()})
+    if origin in (Union, UnionType):
+        return decoded(next(each for each in of if each is not NoneType), value)
+    if origin is tuple:
+        kinds = repeat(of[0]) if of[-1] is Ellipsis else of
+        return tuple(decoded(each_kind, each) for each_kind, each in zip(kinds, value, strict=False))
+    if origin in (dict, Mapping):
+        return {name: decoded(of[1], each) for name, each in value.items()}
+    if getattr(origin, "__name__", "") == "ndarray":
+        import numpy as np
+
+        return np.array(value, dtype=get_args(of[1])[0])
+    return value
 
 
 @cached

@@ -156,9 +156,7 @@ class StoredRuns(NamedRecords[Run]):
         return query.where(table.c.version == version, table.c.revision == revisions.c.number)
 
     @repeated
-    def put_summary(
-        self, run_id: str, revision: int, version: str, body: Mapping[str, Any], overview: Mapping[str, Any]
-    ) -> None:
+    def put_summary(self, run_id: str, revision: int, version: str, body: Any, overview: Any) -> None:
         """Store the summary and the overview of a run as of this count of its changes, in place of older ones.
 
         Raises:
