@@ -17,7 +17,7 @@ from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.runs import imports, table_files, tables
+from ragviz.runs import exports, imports, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
 from ragviz.targets import ragchecker
@@ -129,9 +129,9 @@ def test_a_row_a_call_and_a_shared_one_once():
 
 def test_no_key_in_any_table():
     for name in TABLES:
-        for file_format in table_files.FORMATS:
+        for file_format in exports.FORMATS:
             rows = tables.rows(name, CONTENTS)
-            assert KEY.encode() not in table_files.written(name, rows, file_format)
+            assert KEY.encode() not in exports.written(name, rows, file_format)
     assert "sk-" not in next(row["reply"] for row in dicts("calls") if row["step"] == "claims")
 
 
@@ -152,7 +152,7 @@ def from_csv(data, columns):
 def test_every_format_holds_the_same_values(name, contents):
     rows, columns = tables.rows(name, contents), TABLES[name].columns
     expected = dicts(name, contents)
-    files = {file_format: table_files.written(name, rows, file_format) for file_format in table_files.FORMATS}
+    files = {file_format: exports.written(name, rows, file_format) for file_format in exports.FORMATS}
     assert [json.loads(line) for line in files["jsonl"].decode().splitlines()] == expected
     read = parquet.read_table(io.BytesIO(files["parquet"]))
     assert read.to_pylist() == expected

@@ -55,9 +55,10 @@ def results(
     if run.status != "done":
         console.warn(f"Run '{run.name}' is not finished: this is what it has so far.")
     parts = exports.breakdown_of(workspace, run, k) if as_json or by else []
-    questions, retrieved = workspace.store.rankings.questions(run.id), measurements.results_of(workspace, run)
+    pairs = measurements.pairs_of(workspace, run)
+    questions, retrieved = [question for question, _ in pairs], [result for _, result in pairs]
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
-    judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=list(zip(questions, retrieved, strict=True)))
+    judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=pairs)
     body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
     if limits := without_model.words([question.generator for question in questions]):
         body["made_without_model"] = limits

@@ -93,14 +93,6 @@ class IndexConfig:
         return hash_of(self)
 
 
-def _of_hybrid(config: Mapping[str, Any]) -> bool:
-    return bool(config["retriever"] == "hybrid")
-
-
-def _of_reranker(config: Mapping[str, Any]) -> bool:
-    return bool(config["reranker"] != "none")
-
-
 def _of_model(config: Mapping[str, Any]) -> bool:
     return bool(config["answerer"] == "model")
 
@@ -135,7 +127,7 @@ class RunConfig:
         high=1_000_000,  # far below it, both rankings count the same at every rank
         examples=(10, 60, 100),
         named=lambda constant: f"RRF {constant}",
-        used=_of_hybrid,
+        used=lambda config: bool(config["retriever"] == "hybrid"),
     )
     reranker: RerankerName = choice(
         "none",
@@ -159,7 +151,7 @@ class RunConfig:
         unset="50; model: 20",
         examples=(10, 20, 50),
         named=lambda depth: f"reranks {depth}",
-        used=_of_reranker,
+        used=lambda config: bool(config["reranker"] != "none"),
     )
     depth: int = choice(
         50,

@@ -74,7 +74,8 @@ def check(workspace: Workspace, current: Run, demands: Demands | None = None) ->
     required = [requirements.parsed(written, current.config.k) for written in demands.requirements]
     reliability = judgements.check(workspace, current)
     means = _means(workspace, current, required)
-    outcomes = [_reliable(reliability)]
+    reliable = reliability.passed
+    outcomes = [Outcome("its numbers are reliable", "met" if reliable else "not met", reliable, reliability.sentence)]
     for requirement in required:
         estimate = requirements.measured(requirement, means, current.name)
         outcomes.append(requirements.checked(requirement, estimate, demands.undecided or "estimate"))
@@ -96,10 +97,6 @@ def to_json(acceptance: Acceptance) -> dict[str, Any]:
         "checks": [asdict(outcome) for outcome in acceptance.outcomes],
         "notes": list(acceptance.notes),
     }
-
-
-def _reliable(checked: judgements.Checked) -> Outcome:
-    return Outcome("its numbers are reliable", "met" if checked.passed else "not met", checked.passed, checked.sentence)
 
 
 def _means(workspace: Workspace, current: Run, required: Sequence[Requirement]) -> dict[str, Estimate]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ragviz.analysis import outcomes
@@ -175,17 +175,7 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "rank": case.rank,
         "hits": [_hit(case, hit, names) | {"text": _text(case, hit)} for hit in case.hits],
         "metrics": case.ranking,
-        "scores": {name: _score_json(case, score) for name, score in case.scores.items()},
-    }
-
-
-def _score_json(case: Case, score: Score) -> dict[str, Any]:
-    return {
-        "metric": score.metric,
-        "value": score.value,
-        "status": score.status,
-        "reason": case.reason(score),
-        "version": score.version,
+        "scores": {name: asdict(score) | {"reason": case.reason(score)} for name, score in case.scores.items()},
     }
 
 
@@ -234,7 +224,11 @@ def files(
     """
     wanted = FILES if wanted is None else wanted
     written = {name: write(run_cases, names, chosen_by) for name, write in _OF_CASES.items() if name in wanted}
-    return written | ({MEANS: _metrics(slices, controls, chosen_by)} if MEANS in wanted else {})
+    if MEANS in wanted:
+        means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
+        header = (*means, "judge", "judge_accuracy", "judge_reliable", "chosen_by")
+        written[MEANS] = csv_of(header, mean_rows(slices, controls, chosen_by))
+    return written
 
 
 def _lines(run_cases: Sequence[Case], names: Mapping[str, str], chosen_by: str) -> bytes:
@@ -326,12 +320,6 @@ _OF_CASES: Mapping[str, Callable[[Sequence[Case], Mapping[str, str], str], bytes
 }
 FILES = (*_OF_CASES, MEANS)
 """The names of the files of a run."""
-
-
-def _metrics(slices: Sequence[Slice], controls: Controls | None, chosen_by: str) -> bytes:
-    means = ("by", "name", "questions", "misses", "metric", "mean", "low", "high", "n", "without")
-    header = (*means, "judge", "judge_accuracy", "judge_reliable", "chosen_by")
-    return csv_of(header, mean_rows(slices, controls, chosen_by))
 
 
 def mean_rows(slices: Sequence[Slice], controls: Controls | None, chosen_by: str = "") -> Iterator[tuple[Any, ...]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ragviz.analysis import evaluate
 from ragviz.core.errors import UsageError
@@ -10,7 +13,8 @@ from ragviz.core.ranking import Hit
 from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.retrieval import search
-from ragviz.runs import cases, control_items, judgements, measurements, summaries, table_files, tables, verdicts
+from ragviz.runs import cases, control_items, judgements, measurements, summaries, tables, verdicts
+from ragviz.runs.tables import Column
 from ragviz.workspace import Workspace
 
 
@@ -79,7 +83,7 @@ def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> ta
 def export_tables(
     workspace: Workspace, current: Run, names: Sequence[str] = tuple(tables.TABLES), file_format: str = "csv"
 ) -> dict[str, bytes]:
-    """Write tables of a run (see `tables`, default: all) as files by file name, in one of `table_files.FORMATS`.
+    """Write tables of a run (see `tables`, default: all) as files by file name, in one of `FORMATS`.
 
     Raises:
         UsageError: there is no such table or format.
@@ -91,15 +95,67 @@ def export_tables(
 
 def _tables(contents: tables.Contents, names: Sequence[str], file_format: str) -> dict[str, bytes]:
     return {
-        f"{name}.{file_format}": table_files.written(name, tables.rows(name, contents), file_format)
+        f"{name}.{file_format}": written(name, tables.rows(name, contents), file_format)
         for name in dict.fromkeys(names)
     }
 
 
 def check_tables(names: Sequence[str], file_format: str = "csv") -> None:
     """Raise UsageError when there is no such table or format."""
-    if file_format not in table_files.FORMATS:
-        raise UsageError(f"There is no format '{file_format}': choose one of {', '.join(table_files.FORMATS)}.")
+    if file_format not in FORMATS:
+        raise UsageError(f"There is no format '{file_format}': choose one of {', '.join(FORMATS)}.")
     for name in names:
         if name not in tables.TABLES:
             raise UsageError(f"There is no table '{name}' of a run: choose of {', '.join(tables.TABLES)}.")
+
+
+# Tables as files, with the same values in each format
+
+Rows = Sequence[Sequence[Any]]
+
+
+def _csv(columns: Sequence[Column], rows: Rows) -> bytes:
+    """Write CSV: a list is its JSON, None an empty cell, text that would be a formula gets a ' in front."""
+    return interchange.csv_of([column.name for column in columns], rows)
+
+
+def _jsonl(columns: Sequence[Column], rows: Rows) -> bytes:
+    """Write an object a line; no line for an empty table."""
+    names = [column.name for column in columns]
+    lines = (json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n" for row in rows)
+    return "".join(lines).encode()
+
+
+def _parquet(columns: Sequence[Column], rows: Rows) -> bytes:
+    """Write Parquet with a declared type for every column, so that an empty one has it too; descriptions in its schema.
+
+    Types: text string, integer int64, number double, yes/no bool; lists of string and of int64.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "yes/no": pa.bool_(),
+        "texts": pa.list_(pa.string()),
+        "integers": pa.list_(pa.int64()),
+    }
+    schema = pa.schema(
+        [pa.field(c.name, types[c.kind], metadata={"description": c.explanation}) for c in columns],
+    )
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(cells, schema, strict=True)]
+    out = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, schema=schema), out)
+    return out.getvalue()
+
+
+FORMATS: dict[str, Callable[[Sequence[Column], Rows], bytes]] = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+"""Name of a format, which is the ending of its files, → the function that writes it."""
+
+
+def written(name: str, rows: Rows, file_format: str) -> bytes:
+    """Write the rows of the table `name` in one of `FORMATS`."""
+    return FORMATS[file_format](tables.TABLES[name].columns, rows)

@@ -120,17 +120,13 @@ def _stored(
     question = Question(item.id, item.question, item.reference, evidence, "import", "accepted", language=lang)
     ids = tuple(chunk.id for chunk in chunks)
     ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))
-    recording = _recording(item, tuple(map(Context.of, chunks)), origin)
+    recording = Recording(item.id, tuple(map(Context.of, chunks)), origin=origin)
+    if (said := item.answer) is not None:
+        status: AnswerStatus = "failed" if not said.strip() else "refused" if abstains(said) else "answered"
+        reason = "" if said.strip() else "the response is empty in the imported file"
+        recording = replace(recording, answer=said, status=status, reason=reason)
     evaluated = EvaluatedAnswer(question, recording, replace(matrix, chunks=ids), given=_given(item.matrix))
     return question, Retrieved(item.id, ranking, ()), evaluated
-
-
-def _recording(item: LoggedItem, contexts: tuple[Context, ...], origin: str) -> Recording:
-    if item.answer is None:
-        return Recording(item.id, contexts, origin=origin)
-    status: AnswerStatus = "failed" if not item.answer.strip() else "refused" if abstains(item.answer) else "answered"
-    reason = "" if item.answer.strip() else "the response is empty in the imported file"
-    return Recording(item.id, contexts, item.answer, status, reason, origin=origin)
 
 
 def _given(matrix: Matrix | None) -> tuple[str, ...]:

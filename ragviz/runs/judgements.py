@@ -16,7 +16,7 @@ from ragviz.core.call import Call
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.recording import AnswerStatus, Recording
+from ragviz.core.recording import AnswerStatus
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
@@ -244,14 +244,17 @@ def judgement_of(
     """
     store, config = workspace.store, current.config
     knows, k = current.knows, k if k and not current.knows.answers else config.k
-    if retrieved is None:
-        questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
-    else:
-        questions, results = [question for question, _ in retrieved], [result for _, result in retrieved]
+    pairs = measurements.pairs_of(workspace, current) if retrieved is None else retrieved
+    questions, results = [question for question, _ in pairs], [result for _, result in pairs]
     evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
     scores = measurements.scores_of(workspace, current)
     answers = {i: j.recording for i, j in evaluated.items() if knows.answers}
-    rulings = {q.id: _ruling(q, answers[q.id], scores) for q in questions if q.id in answers}
+    rulings = {}
+    for question in [each for each in questions if each.id in answers]:
+        own = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
+        values = {score.metric: score.value for score in own if score.value is not None}
+        failed = [score.metric for score in own if score.status == "judge_error"]
+        rulings[question.id] = diagnose.is_right(question, answers[question.id], values, failed)
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(
@@ -381,9 +384,3 @@ def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]
     if abstained.recall is not None:
         rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")
     return f"{words} · abstention {', '.join(rates)}" if rates else words
-
-
-def _ruling(question: Question, answer: Recording, scores: Mapping[str, Mapping[str, Score]]) -> diagnose.Ruling:
-    own_scores = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
-    values = {score.metric: score.value for score in own_scores if score.value is not None}
-    return diagnose.is_right(question, answer, values, [s.metric for s in own_scores if s.status == "judge_error"])

@@ -32,16 +32,14 @@ def summary_of(
         UsageError: `k` is not from 1 to the run's depth.
 
     """
-    store, config = workspace.store, current.config
+    config = current.config
     if k is not None and not 1 <= k <= config.depth:
         raise UsageError(f"k must be from 1 to the depth of run '{current.name}', {config.depth}: {k} is not.")
     if unranked_words(current):
         nothing = evaluate.summarise([], [], k or config.k, config.depth, seed=config.seed)
         return replace(nothing, metrics={})
-    if retrieved is None:
-        results, questions = store.rankings.all(current.id), store.rankings.questions(current.id)
-    else:
-        results, questions = [result for _, result in retrieved], [question for question, _ in retrieved]
+    pairs = pairs_of(workspace, current) if retrieved is None else retrieved
+    questions, results = [question for question, _ in pairs], [result for _, result in pairs]
     return evaluate.summarise(results, questions, k or config.k, config.depth, seed=config.seed, curves=curves)
 
 
@@ -67,6 +65,12 @@ def results_of(workspace: Workspace, current: Run, question_ids: Sequence[str] |
     """Return the rankings of a run, or of some of its questions; gold chunks of an imported run are not known."""
     results = workspace.store.rankings.all(current.id, question_ids)
     return [replace(result, gold=(), grades={}) for result in results] if unranked_words(current) else results
+
+
+def pairs_of(workspace: Workspace, current: Run) -> list[tuple[Question, Retrieved]]:
+    """Return the questions of a run, each with what was retrieved for it: of a run that goes on, those that have it."""
+    results = {result.question_id: result for result in results_of(workspace, current)}
+    return [(each, results[each.id]) for each in workspace.store.rankings.questions(current.id) if each.id in results]
 
 
 def document_names(workspace: Workspace, current: Run) -> dict[str, str]:

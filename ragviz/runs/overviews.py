@@ -54,9 +54,7 @@ class Overview:
 
 def computed(workspace: Workspace, current: Run) -> Overview:
     """Compute the overview of a run from everything that is stored of it."""
-    questions = workspace.store.rankings.questions(current.id)
-    results = {result.question_id: result for result in measurements.results_of(workspace, current)}
-    retrieved = [(each, results[each.id]) for each in questions if each.id in results]  # the run may go on meanwhile
+    retrieved = measurements.pairs_of(workspace, current)
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)

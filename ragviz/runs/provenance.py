@@ -33,25 +33,10 @@ def run_row(
     questions: Sequence[Question],
     **noted: Any,
 ) -> Run:
-    """Return the interrupted run to resume, or a new one with what is `noted` of its target."""
-    provenance = _provenance(workspace, config, plan, index, question_set, questions) | noted
-    fingerprint = fingerprint_of(provenance["identity"])
-    current = workspace.store.runs.find(name)
-    if current is not None and current.fingerprint == fingerprint and current.status != "done":
-        workspace.store.runs.set_status(current.id, "running")
-        return current
-    return workspace.store.runs.add(name, index.corpus_id, config, fingerprint, provenance)
+    """Return the interrupted run to resume, or a new one with what is `noted` of its target.
 
-
-def _provenance(
-    workspace: Workspace,
-    config: RunConfig,
-    plan: planning.Plan,
-    index: IndexInfo,
-    question_set: QuestionSet,
-    questions: Sequence[Question],
-) -> dict[str, Any]:
-    """Return names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal."""
+    It has names for people, and `identity`, which makes the fingerprint: equal when the numbers must be equal.
+    """
     indexed = set(index.documents)
     documents = [d for d in workspace.store.documents.all(index.corpus_id, replaced=True) if d.id in indexed]
     identity = {
@@ -82,7 +67,13 @@ def _provenance(
     if config.split and (split := question_set.split):
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
-    return {"identity": identity, "index_config": asdict(index.config), **names}
+    provenance = {"identity": identity, "index_config": asdict(index.config), **names, **noted}
+    fingerprint = fingerprint_of(identity)
+    current = workspace.store.runs.find(name)
+    if current is not None and current.fingerprint == fingerprint and current.status != "done":
+        workspace.store.runs.set_status(current.id, "running")
+        return current
+    return workspace.store.runs.add(name, index.corpus_id, config, fingerprint, provenance)
 
 
 def fingerprint_of(identity: Mapping[str, str]) -> str:

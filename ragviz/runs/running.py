@@ -450,7 +450,13 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
         items = contexts.to_judge(workspace, current, [earlier[question.id] for question, _ in pairs])
     else:
         items = contexts.to_answer(workspace, current.corpus_id, current.config, target_of(current), pairs)
-    retried = [_retried(item, earlier.get(item.question.id), paid) for item in items]
+    retried = []
+    for item in items:
+        if before := earlier.get(item.question.id):  # what failed is asked with a new seed: more is paid by now
+            calls = tuple(call for call in before.calls if not call.cached)
+            failed = frozenset(before.failures)
+            item = replace(item, seed=2 * work.ROUNDS * (1 + paid), paid=calls, failed=failed)
+        retried.append(item)
     plan = replace(plan, finished=len(store.rankings.question_ids(current.id)) - len(items))
     for call in (call for each in earlier.values() if each.question.id not in to_judge for call in each.calls):
         plan.breaker.count(call.step, 1, 0)  # what the models gave for the rest of the run
@@ -474,17 +480,6 @@ def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: flo
     calls = current.provenance.get("n", 0) * len(plan.steps)
     breaker = Breaker(workspace.store.cache("breaker"), current.id, calls or None)
     return replace(plan, spending=spending, embedder=embedder, breaker=breaker)
-
-
-def _retried(item: planning.Item, earlier: EvaluatedAnswer | None, calls: int) -> planning.Item:
-    """Return the item of a question that was tried before, whose failed steps are asked with a new seed and new words.
-
-    `calls` are those that the run has paid so far, more at every attempt, and so the seed is new.
-    """
-    if earlier is None:
-        return item
-    paid = tuple(call for call in earlier.calls if not call.cached)
-    return replace(item, seed=2 * work.ROUNDS * (1 + calls), paid=paid, failed=frozenset(earlier.failures))
 
 
 def _plan(workspace: Workspace, config: RunConfig, target_name: str = "") -> planning.Plan:

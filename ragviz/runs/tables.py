@@ -106,17 +106,14 @@ def _claims(contents: Contents) -> Iterator[Sequence[Any]]:
             ("reference", matrix.reference_claims, matrix.reference_by_chunk, "answer", matrix.reference_by_answer),
         ):
             for place, claim in enumerate(claims or ()):
-                passages = _by_passage(by_chunk[place], matrix.chunks, contents.names) if by_chunk else ()
+                row = by_chunk[place] if by_chunk else ()
+                passages: list[tuple[Any, ...]] = [
+                    ("passage", number, chunk_id, document_of(chunk_id, contents.names), *_verdict(verdict))
+                    for number, (chunk_id, verdict) in enumerate(zip(matrix.chunks, row, strict=False), start=1)
+                ]
                 others = [(other, None, None, None, *_verdict(by_other[place]))] if by_other else []
                 for verdict in [*passages, *others] or [(None,) * 6]:
                     yield case.question.id, of, place + 1, claim.text, _sentence(claim), *verdict
-
-
-def _by_passage(
-    row: Sequence[ClaimVerdict], chunk_ids: Sequence[str], names: Mapping[str, str]
-) -> Iterator[tuple[Any, ...]]:
-    for number, (chunk_id, verdict) in enumerate(zip(chunk_ids, row, strict=True), start=1):
-        yield "passage", number, chunk_id, document_of(chunk_id, names), *_verdict(verdict)
 
 
 def _verdict(verdict: ClaimVerdict) -> tuple[str, int | None]:

@@ -30,9 +30,7 @@ def pooled_of(
     """
     if measurements.unranked_words(current):
         return None
-    if retrieved is None:
-        questions = workspace.store.rankings.questions(current.id)
-        retrieved = list(zip(questions, measurements.results_of(workspace, current), strict=True))
+    retrieved = measurements.pairs_of(workspace, current) if retrieved is None else retrieved
     judge, verdicts = of_questions(workspace, current, [question for question, _ in retrieved])
     if not verdicts:
         return None
@@ -46,9 +44,8 @@ def of_questions(
 ) -> tuple[str, dict[str, pooled.Verdicts]]:
     """Return the judge whose verdicts count for a run, and these on every question with a reference, by its id.
 
-       There are none where nobody judged.
     That is the run's own judge, by the edition and prompt with most verdicts; for a run without one, that which gave
-       most.
+    most. There are none where nobody judged.
     """
     answered = [question for question in questions if question.answer.strip()]
     ids: dict[str, list[str]] = {}

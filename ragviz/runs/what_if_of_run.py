@@ -61,10 +61,7 @@ def stored_of(workspace: Workspace, current: Run, pairs: Pairs | None = None) ->
     """
     if unranked := measurements.unranked_words(current):
         raise UsageError(f"Nothing can be read off the rankings of run '{current.name}'. {unranked}")
-    if pairs is None:
-        results, asked = measurements.results_of(workspace, current), workspace.store.rankings.questions(current.id)
-        by_id = {result.question_id: result for result in results}
-        pairs = [(question, by_id[question.id]) for question in asked if question.id in by_id]
+    pairs = measurements.pairs_of(workspace, current) if pairs is None else pairs
     rankings = rank_metrics.read([result for _, result in pairs], current.config.depth)
     ranked = {result.question_id for result in rankings.results}
     questions = [question for question, _ in pairs if question.id in ranked]

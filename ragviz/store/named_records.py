@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
 from ragviz.core.errors import NotFoundError, UsageError
+from ragviz.store.codecs import record
 from ragviz.store.database import repeated
 from ragviz.store.transactions import TABLES, Kind, Repository, label, require
 from ragviz.text.untrusted import storable
@@ -50,6 +51,7 @@ class NamedRecords(Repository, Generic[R]):
     """The records of one kind; their names are unique."""
 
     kind: ClassVar[Kind]
+    record: ClassVar[type]
     newest_first: ClassVar[bool] = False
 
     @property
@@ -57,7 +59,7 @@ class NamedRecords(Repository, Generic[R]):
         return TABLES[self.kind]
 
     def _records(self, rows: Sequence[Row[Any]]) -> list[R]:
-        raise NotImplementedError
+        return [record(self.record, row) for row in rows]
 
     def all(self, corpus_id: str | None = None) -> list[R]:
         """Return all records (of a corpus): runs and experiments the newest first, others by name."""

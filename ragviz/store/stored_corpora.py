@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
 
 from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.store import schema, stored_experiments, stored_runs, stored_sets
-from ragviz.store.codecs import record
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords
 from ragviz.store.stored_documents import NO_FILES
@@ -24,10 +20,7 @@ from ragviz.store.transactions import count_change, drop_count
 class StoredCorpora(NamedRecords[Corpus]):
     """Corpora, and what is deleted with them."""
 
-    kind = "corpus"
-
-    def _records(self, rows: Sequence[Row[Any]]) -> list[Corpus]:
-        return [record(Corpus, row) for row in rows]
+    kind, record = "corpus", Corpus
 
     def add(self, name: str) -> Corpus:
         """Create an empty corpus.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Row
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.digests import new_id
 from ragviz.core.index_info import IndexInfo, IndexStatus
 from ragviz.store import schema
-from ragviz.store.codecs import Cuts, columns, record
+from ragviz.store.codecs import Cuts, columns
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords
 from ragviz.store.transactions import count_change, drop_count, insert
@@ -22,10 +20,7 @@ from ragviz.store.transactions import count_change, drop_count, insert
 class StoredIndexes(NamedRecords[IndexInfo]):
     """Indexes: their configuration and state; chunks and vectors are in the backends."""
 
-    kind = "index"
-
-    def _records(self, rows: Sequence[Row[Any]]) -> list[IndexInfo]:
-        return [record(IndexInfo, row) for row in rows]
+    kind, record = "index", IndexInfo
 
     def add(self, corpus_id: str, name: str, config: IndexConfig) -> IndexInfo:
         """Create the row of an index to be built; UsageError when the name is blank or taken."""

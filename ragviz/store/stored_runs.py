@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Connection
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
@@ -16,7 +16,7 @@ from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
 from ragviz.store import labels, schema, stored_rankings
-from ragviz.store.codecs import columns, record
+from ragviz.store.codecs import columns
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords, is_text, plain_name, taken
 from ragviz.store.stored_evidence import StoredEvidence
@@ -26,11 +26,7 @@ from ragviz.store.transactions import batches, count_change, drop_count, require
 class StoredRuns(NamedRecords[Run]):
     """Runs, with their summaries."""
 
-    kind = "run"
-    newest_first = True
-
-    def _records(self, rows: Sequence[Row[Any]]) -> list[Run]:
-        return [record(Run, row) for row in rows]
+    kind, record, newest_first = "run", Run, True
 
     def add(self, name: str, corpus_id: str, config: RunConfig, fingerprint: str, provenance: Mapping[str, Any]) -> Run:
         """Create the row of a run that is about to start; UsageError when the name is blank or taken."""
@@ -42,16 +38,12 @@ class StoredRuns(NamedRecords[Run]):
 
     def get(self, name: str) -> Run:
         """Return the run with this name or id, else the one that was called so, or raise NotFoundError."""
-        return self.find(name) or self._formerly(name) or self._unknown(name)
-
-    def _formerly(self, name: str) -> Run | None:
-        """Return the run that was last renamed from this name."""
+        if (found := self.find(name)) is not None:
+            return found
         former = schema.former_names.c
         called = former.name == plain_name(name) if is_text(name) else sa.false()
-        rows = self._rows(
-            sa.select(schema.runs).join(schema.former_names, former.run_id == schema.runs.c.id).where(called)
-        )
-        return next(iter(self._records(rows)), None)
+        renamed = sa.select(schema.runs).join(schema.former_names, former.run_id == schema.runs.c.id)
+        return next(iter(self._records(self._rows(renamed.where(called)))), None) or self._unknown(name)
 
     def names(self, given: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Return id and present name of the runs with these names, ids or former names, by what was given.

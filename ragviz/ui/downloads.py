@@ -13,7 +13,7 @@ from ragviz.analysis.rules import Rule
 from ragviz.core.experiment import Experiment
 from ragviz.core.run_info import Run
 from ragviz.report import reports
-from ragviz.runs import cases, exports, table_files, tables
+from ragviz.runs import cases, exports, tables
 from ragviz.ui import cache
 
 _FORMAT_NAMES = {"csv": "CSV", "jsonl": "JSON Lines", "parquet": "Parquet"}
@@ -42,7 +42,7 @@ def popover(run: Run) -> None:
             format_func=titles.__getitem__, help=explained,
         )  # fmt: skip
         file_format = st.segmented_control(
-            "Format", list(table_files.FORMATS), default="csv", key="export-format", required=True,
+            "Format", list(exports.FORMATS), default="csv", key="export-format", required=True,
             format_func=_FORMAT_NAMES.__getitem__,
         )  # fmt: skip
         _tables_button(run, names, str(file_format))
