@@ -12,7 +12,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import QuestionType
 from ragviz.core.span import Evidence
 from ragviz.generation.plan import ChunkPlace, Outline
-from ragviz.generation.sections import Section, section_at, sections
+from ragviz.generation.sections import section_at, sections
 from ragviz.generation.structure import structure
 from ragviz.index import indexing
 from ragviz.retrieval import gold
@@ -35,24 +35,13 @@ class IndexedDocuments:
         self.by_id: Mapping[str, Document] = {
             document.id: document for document in workspace.store.documents.texts(info.corpus_id, list(self._cuts))
         }
-        self.sections = cache(self._sections)
-        self.chunks = cache(self._chunks)
-        self._by_id = cache(self._chunks_by_id)
+        self.sections = cache(lambda document_id: sections(self.by_id[document_id]))
+        self.chunks = cache(lambda document_id: indexing.chunks_of(self.by_id[document_id], self._cuts[document_id]))
         self.places_of = cache(self._structural_places)
-        self._places = cache(self._cut_places)
 
-    def _sections(self, document_id: str) -> list[Section]:
-        return sections(self.by_id[document_id])
-
-    def _chunks(self, document_id: str) -> list[Chunk]:
-        return indexing.chunks_of(self.by_id[document_id], self._cuts[document_id])
-
-    def _cut_places(self, document_id: str) -> list[gold.Cut]:
-        if document_id not in self.by_id:
-            return []
-        return [
-            (Chunk.make_id(document_id, start, end), start, end) for start, end, _ in self._cuts[document_id].tolist()
-        ]
+    def _places(self, document_id: str) -> list[gold.Cut]:
+        chunks = self.chunks(document_id) if document_id in self.by_id else []
+        return [(chunk.id, chunk.start, chunk.end) for chunk in chunks]
 
     def section_of(self, document_id: str, start: int) -> str:
         """Return the path of the section at a character; "" for a document without text."""
@@ -63,10 +52,7 @@ class IndexedDocuments:
         """Return a chunk of the index by its id."""
         place = Chunk.parse_id(chunk_id)
         assert place is not None
-        return self._by_id(place[0])[chunk_id]
-
-    def _chunks_by_id(self, document_id: str) -> dict[str, Chunk]:
-        return {chunk.id: chunk for chunk in self.chunks(document_id)}
+        return next(chunk for chunk in self.chunks(place[0]) if chunk.id == chunk_id)
 
     def holding(self, evidence: Evidence) -> tuple[str, ...]:
         """Return the ids of the chunks that hold evidence, in the order of its groups, without repeats."""

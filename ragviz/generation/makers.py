@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +11,14 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
 from ragviz.core.question import QuestionStyle, QuestionType
 from ragviz.core.span import Span
-from ragviz.generation.drafts import Ask
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request, Usage
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.text.segmentation import each_sentence
 
+Ask = Callable[[ModelClient, Request[Any]], Completion[Any]]
+"""Sends a request by a client; raises BudgetReached when no more may be paid."""
 _CLOSING = " \t\r\n\"'*_`)]}»”’」』）】"  # what may follow the mark that ends a sentence
 
 

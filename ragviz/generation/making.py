@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from ragviz.core.errors import ModelError
 from ragviz.core.progress import Progress, silent
-from ragviz.core.question import Question, QuestionType
+from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.generation import plan_record, rejection
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Meter, Order
+from ragviz.generation.makers import Meter, Order, size
 from ragviz.generation.model_maker import ModelMaker
 from ragviz.generation.model_questions import FAILED
 from ragviz.generation.plan_record import PlanRecord, Row, kind_of_reason
@@ -92,13 +92,24 @@ class Making(SourceSearch):
                             self._make(same)
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
-        for row in self.record.rows:
-            if row.missing and (not row.reasons or row.cell.type in self.left_out):
-                row.reasons[self._why_not(row.cell.type)] = row.missing
-        self.record.nothing = {
-            i: self._why_nothing(i, rows) for i, rows in self._unasked().items() if i in self.documents.by_id
-        }
+        self._explain()
         self.record.state = "done"
+
+    def _explain(self) -> None:
+        """Note why planned questions are missing, and why documents have none."""
+        for row in self.record.rows:
+            title = TYPES[row.cell.type].title
+            if row.missing and self._is_useless(row.cell.type):
+                row.reasons[f"given up: nearly all questions of the kind “{title}” were rejected"] = row.missing
+            elif row.missing and row.cell.type in self.left_out:
+                row.reasons[f"all else of the kind is {ASKED_ABOUT}"] = row.missing
+            elif row.missing and not row.reasons:
+                row.reasons[f"nothing more there for the kind “{title}”"] = row.missing
+        for document_id, rows in self._unasked().items():
+            if document := self.documents.by_id.get(document_id):
+                kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows))
+                reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
+                self.record.nothing[document_id] = f"holds {size(document)}; planned: {kinds}; {reasons}"
 
     def _unasked(self) -> dict[str, list[Row]]:
         """Return the rows of each document that questions are planned for and that has none of them, by its id."""
@@ -110,21 +121,6 @@ class Making(SourceSearch):
                 rows[row.cell.document_id].append(row)
         return rows
 
-    def _why_nothing(self, document_id: str, rows: Sequence[Row]) -> str:
-        """Return why no question is about a document, though the `rows` planned some."""
-        kinds = ", ".join(dict.fromkeys(TYPES[row.cell.type].title for row in rows))
-        reasons = plan_record.reason_words(sum((row.reasons for row in rows), Counter()))
-        return f"{self.maker.holds(document_id)}; planned: {kinds}; {reasons}"
-
-    def _why_not(self, asked: QuestionType) -> str:
-        """Return why nothing was tried for a cell of a type."""
-        title = TYPES[asked].title
-        if self._is_useless(asked):
-            return f"given up: nearly all questions of the kind “{title}” were rejected"
-        if asked in self.left_out:
-            return f"all else of the kind is {ASKED_ABOUT}"
-        return f"nothing more there for the kind “{title}”"
-
     def _make(self, numbered: Sequence[tuple[int, Order]]) -> None:
         """Make the questions of orders of one type, and count them and what they took."""
         self._tell(f"Writing questions: {TYPES[numbered[0][1].cell.type].title}")
@@ -133,8 +129,10 @@ class Making(SourceSearch):
             known = self._known.get(self.maker.question_id(order))
             if known is None:
                 fresh.append((number, order))
-            else:
-                self._count_known(number, order, known)
+            elif known.status == "rejected":
+                self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
+            elif known.id not in self.record.places:  # it was stored by a process that was killed
+                self.record.count(known.id, number, known.type)
         try:
             with closing(self.maker.make([order for _, order in fresh], self._texts, meter)) as made:
                 for (number, order), question in zip(fresh, made, strict=True):
@@ -142,16 +140,11 @@ class Making(SourceSearch):
         finally:
             self.record.yielded(numbered[0][1].cell.type).add(meter.usage)
 
-    def _count_known(self, number: int, order: Order, known: Question) -> None:
-        """Count a question that exists, where it is not counted yet: it was stored by a process that was killed."""
-        if known.status == "rejected":
-            self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
-        elif known.id not in self.record.places:
-            self.record.count(known.id, number, known.type)
-
     def _take(self, number: int, order: Order, made: Question) -> None:
         row = self.record.rows[number]
-        made = self._not_asked_about(made)
+        spans = (span for group in made.evidence for span in group)
+        if self.asked is not None and made.asked and self.asked.hold(spans):
+            made = replace(made, status="rejected", reason=ASKED_ABOUT, verified_by="")
         self._keep(made)
         if made.status == "rejected":
             row.reasons[kind_of_reason(made.reason)] += 1
@@ -161,14 +154,10 @@ class Making(SourceSearch):
             self._known[made.id] = made
             self.about[order.source.asked, order.source.group].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
-        self._count_use(made)
-
-    def _not_asked_about(self, made: Question) -> Question:
-        """Return a question that was made, rejected where its evidence is in a place that is not to be asked about."""
-        spans = (span for group in made.evidence for span in group)
-        if self.asked is None or not made.asked or not self.asked.hold(spans):
-            return made
-        return replace(made, status="rejected", reason=ASKED_ABOUT, verified_by="")
+        for asked in (made.type, ALL):
+            self._outcomes[asked][kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
+        if self._is_useless(ALL):
+            raise ModelError(_why_hopeless(self.maker.name, self._outcomes[ALL]))
 
     def _keep(self, made: Question) -> None:
         """Count a question and have it stored with those that wait, unless one in its words was rejected before."""
@@ -179,14 +168,6 @@ class Making(SourceSearch):
         self.record.yielded(made.type).count(made)
         self.made.append(made)
         self._waiting.append(made)
-
-    def _count_use(self, made: Question) -> None:
-        """Count a try at a type of questions; raise ModelError when a model's tries at all types are useless."""
-        reason = kind_of_reason(_why_rejected(made))
-        for asked in (made.type, ALL):
-            self._outcomes[asked][reason] += 1
-        if self._is_useless(ALL):
-            raise ModelError(_why_hopeless(self.maker.name, self._outcomes[ALL]))
 
     def _is_useless(self, asked: str) -> bool:
         """Return whether a model gives so few usable questions of a type that no more are asked for."""
@@ -234,10 +215,6 @@ class Making(SourceSearch):
 
     def _tell(self, message: str) -> None:
         self._progress(self.record.usable, self.record.planned, "questions", message)
-
-
-def _why_rejected(question: Question) -> str:
-    return question.reason if question.status == "rejected" else ""
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> list[list[Item]]:

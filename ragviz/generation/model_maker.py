@@ -15,10 +15,9 @@ from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.reply_cache import Cache
 from ragviz.core.span import Span
-from ragviz.generation import makers, model_questions, related_chunks, verification
-from ragviz.generation.drafts import Ask
+from ragviz.generation import model_questions, related_chunks, verification
 from ragviz.generation.indexed_documents import IndexedDocuments
-from ragviz.generation.makers import Meter, Order, Source
+from ragviz.generation.makers import Ask, Meter, Order, Source
 from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
 from ragviz.generation.sections import SEPARATOR, name_of, section_at, title_of
@@ -114,16 +113,13 @@ class ModelMaker:
         return found
 
     def _related_passages(self, asked: QuestionType) -> Iterator[Passages]:
-        if self._stand_ins:
-            return self._neighbours(self._passages if asked == "bridge" else TYPES[asked].fewest)
+        if self._stand_ins:  # each chunk with those that follow it
+            count = self._passages if asked == "bridge" else TYPES[asked].fewest
+            chunks = [chunk for document_id in self._documents.by_id for chunk in self._documents.chunks(document_id)]
+            return (tuple(chunks[at : at + count]) for at in range(len(chunks) - count + 1))
         if asked == "bridge":
             return related_chunks.bridged(self._documents, self._passages, self._seed)
         return related_chunks.comparable(self._documents, self._seed)
-
-    def _neighbours(self, count: int) -> Iterator[Passages]:
-        """Yield each chunk of the index with those that follow it, `count` in all."""
-        chunks = [chunk for document_id in self._documents.by_id for chunk in self._documents.chunks(document_id)]
-        return (tuple(chunks[at : at + count]) for at in range(len(chunks) - count + 1))
 
     def question_id(self, order: Order) -> str:
         """Return the id of the question that this model writes for an order."""
@@ -202,10 +198,6 @@ class ModelMaker:
             yield from (decided.get(question.id, question) for question in questions)
             raise
         yield from (decided.get(question.id, question) for question in questions)
-
-    def holds(self, document_id: str) -> str:
-        """Count the lines and sentences of a document."""
-        return f"holds {makers.size(self._documents.by_id[document_id])}"
 
 
 def _is_inside(before: str, after: str, language: str) -> bool:

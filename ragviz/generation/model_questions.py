@@ -19,8 +19,8 @@ from ragviz.core.document import Document
 from ragviz.core.errors import BudgetReached, ModelError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.span import Evidence, Span
-from ragviz.generation import drafts, evidence_passages, question_prompts, rejection
-from ragviz.generation.drafts import Ask, Group
+from ragviz.generation import evidence_passages, question_prompts, rejection
+from ragviz.generation.makers import Ask
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
@@ -103,7 +103,7 @@ class Task:
     """
 
     cell: Cell
-    passages: Group
+    passages: Sequence[Chunk]
     asked: tuple[str, ...] = ()
     number: int = 0
     language: str = ""
@@ -114,7 +114,7 @@ class Task:
     @property
     def passage_language(self) -> str:
         """The code of the language of the passages, which the answer is in."""
-        return self.own or drafts.language_of(self.passages)
+        return self.own or language.detect("\n".join(chunk.text for chunk in self.passages))
 
     @property
     def question_language(self) -> str:
@@ -178,13 +178,17 @@ def _check_passages(task: Task) -> None:
 
 def blank(task: Task, maker: str, seed: int = 0) -> Question:
     """Return a task's question without text yet."""
-    return replace(
-        drafts.blank(task.passages, maker, seed),
-        language=task.passage_language,
+    return Question(
         id=question_id(task, maker, seed),
+        text="",
+        answer="",
+        evidence=(),
+        generator=maker,
+        language=task.passage_language,
+        source_chunks=tuple(chunk.id for chunk in task.passages),
+        unanswerable=task.cell.type == "unanswerable",
         type=task.cell.type,
         style=task.cell.style,
-        unanswerable=task.cell.type == "unanswerable",
     )
 
 
@@ -266,13 +270,10 @@ def read(
     if existing is not None:
         existing.add(rejection.normal(question.query))
     if isinstance(reply, UnanswerableReply):
-        return replace(question, answer="", evidence=(), parts=(), reason=swap_words(reply.swap))
+        swap = reply.swap
+        swapped = f"swapped: {_quoted(swap.original)} → {_quoted(swap.replacement)} ({swap.what})"
+        return replace(question, answer="", evidence=(), parts=(), reason=swapped)
     return question
-
-
-def swap_words(swap: Swap) -> str:
-    """Say what was swapped in a question that is unanswerable by that."""
-    return f"swapped: {_quoted(swap.original)} → {_quoted(swap.replacement)} ({swap.what})"
 
 
 def _quoted(text: str) -> str:
@@ -306,6 +307,11 @@ def _evidence(
     return tuple(groups), tuple(parts), "" if groups else refused
 
 
+def _span(chunk: Chunk, start: int, end: int) -> Span:
+    """Return characters `start` to `end` of a chunk as a span of its document."""
+    return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
+
+
 def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> Span | str:
     """Return the only place of a claim's quote in its document, or why there is none; `where` names its passage.
 
@@ -316,7 +322,7 @@ def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> 
     if not inside:
         return f"no evidence stands word for word in {where}"
     if len(places(claim.quote, document.text, 2)) == 1:
-        return drafts.span(chunk, *inside[0])
+        return _span(chunk, *inside[0])
     sentences = segmentation.sentences(chunk.text, document.language)
     said = set(rejection.words(claim.statement))
     narrowed = []
@@ -328,7 +334,7 @@ def _placed(claim: ClaimReply, chunk: Chunk, document: Document, where: str) -> 
             narrowed.append((len(said & set(rejection.words(chunk.text[slice(*wide)]))), wide))
     best = [wide for shared, wide in narrowed if shared == max(narrowed)[0]]
     if len(best) == 1:
-        return drafts.span(chunk, *best[0])
+        return _span(chunk, *best[0])
     times = len(places(claim.quote, document.text))
     return f"its quote {_quoted(claim.quote)} stands {times} times in the document: which one is meant is not clear"
 
@@ -363,7 +369,7 @@ def _fault(question: Question, reply: QuestionReply, task: Task, existing: Conta
 
 def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -> str:
     """Return why a question is not of the type or style that was asked for, as far as words show it; "" when it is."""
-    if question.type == "number" and not _is_counted(question.answer):
+    if question.type == "number" and not (numerals.stated_numbers(question.answer) or _COUNTED.search(question.answer)):
         return "its answer has no number, date or time"
     if question.type == "table":
         spans = [span for group in question.evidence for span in group]
@@ -374,10 +380,6 @@ def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -
     if question.style == "other-words" and (share := rejection.copied(question)) >= rejection.COPIED:
         return f"it is not in other words: {share:.0%} of its own stand in its quotes"
     return ""
-
-
-def _is_counted(answer: str) -> bool:
-    return bool(numerals.stated_numbers(answer)) or _COUNTED.search(answer) is not None
 
 
 def _is_in(text: str, own: str, task: Task) -> bool:
@@ -405,7 +407,7 @@ def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> s
 
 def placeholder(task: Task, maker: str, seed: int = 0) -> Question:
     """Return a question about as long as the model's, for an estimate of what its verification takes."""
-    spans = tuple((drafts.span(chunk, 0, min(200, len(chunk.text))),) for chunk in task.passages)
+    spans = tuple((_span(chunk, 0, min(200, len(chunk.text))),) for chunk in task.passages)
     question = replace(blank(task, maker, seed), text=spans[0][0].text[:100], answer=spans[0][0].text[:60])
     if question.unanswerable:
         return replace(question, answer="")

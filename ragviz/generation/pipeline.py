@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
-from typing import Any, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 from ragviz.core import stopping
 from ragviz.core.digests import digest
@@ -17,7 +17,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.generation import drafts, makers, model_questions, plan_record, rejection, verification, verifying
+from ragviz.generation import makers, model_questions, plan_record, rejection, verification, verifying
 from ragviz.generation import plan as planned_cells
 from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.extractive_maker import ExtractiveMaker
@@ -25,7 +25,6 @@ from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
 from ragviz.generation.makers import Order
 from ragviz.generation.making import Making
 from ragviz.generation.model_maker import ModelMaker
-from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.generation.source_search import SourceSearch
@@ -34,7 +33,6 @@ from ragviz.index import indexing
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
-from ragviz.models.requests import Request
 from ragviz.models.spending import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import STYLES, TYPES
@@ -52,12 +50,30 @@ NAMED = 10
 """Documents without questions that are named; `ragviz questions plan --json` names all."""
 
 
+class Wanted(TypedDict, total=False):
+    """What a generation is asked for.
+
+    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
+    for one that the documents do not yield), `styles` counts or shares. Without a model `kinds` say which types, and
+    the most of each. `passages` is how many a bridge needs. With `fill` only what has no questions is asked about; with
+    `every_chunk` each chunk of the index is.
+    """
+
+    limit: int | None
+    kinds: Mapping[QuestionType, int | None] | None
+    styles: Mapping[QuestionStyle, float | None] | None
+    generator: str
+    passages: int
+    seed: int
+    every_chunk: bool
+    fill: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a generation is asked for: `limit` questions, how many `kinds` and `styles`, by which generator.
+    """What a generation makes: `limit` questions, how many of each of `kinds` (without a model at most) and `styles`.
 
-    Without a model `kinds` are the most of each. `passages` is how many a bridge needs. With `fill` only what has no
-    questions is asked about; with `every_chunk` each chunk of the index is. `any_type`: nobody asked for types.
+    `any_type`: nobody asked for types.
     """
 
     info: IndexInfo
@@ -192,29 +208,19 @@ def generate_questions(
     index: str,
     name: str,
     *,
-    limit: int | None = None,
-    kinds: Mapping[QuestionType, int | None] | None = None,
-    styles: Mapping[QuestionStyle, float | None] | None = None,
-    generator: str = "extractive",
-    passages: int = PASSAGES,
-    seed: int = 0,
-    every_chunk: bool = False,
-    fill: bool = False,
     verify: bool = True,
     budget: float | None = None,
     author: str = "",
     progress: Progress = silent,
+    **wanted: Unpack[Wanted],
 ) -> Generated:
     """Generate questions about the documents of an index into the set `name`, by a plan that is drawn first.
 
-    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
-    for one that the documents do not yield), `styles` counts or shares. Without a model `kinds` say which types, and
-    the most of each; fewer questions are made than asked for rather than many of one template (`choosing`).
+    Without a model fewer questions are made than asked for rather than many of one template (`choosing`).
     Questions that the same generator made with the same `seed` count, and none is made or paid twice: an interrupted
     generation resumes, and a greater `limit` adds questions. What a cell of the plan cannot yield is made elsewhere, as
-    a question of the same type. Rejected questions are stored with their reason. With `fill`, only places without
-    questions are asked about; with `every_chunk`, each chunk of the index is. A model's questions are verified by other
-    calls unless `verify` is off; where those fail, the question stays, unverified, until the next generation.
+    a question of the same type. Rejected questions are stored with their reason. A model's questions are verified by
+    other calls unless `verify` is off; where those fail, the question stays, unverified, until the next generation.
     `budget` limits the dollars ever spent on this set. All questions of one generation make one version of the set.
 
     Raises:
@@ -225,14 +231,13 @@ def generate_questions(
         ModelError: the endpoint is down or refuses the request, or nearly all of the model's questions are rejected.
 
     """
-    info, client = _checked(workspace, index, generator, passages, budget)
+    info = workspace.store.indexes.get(index)
     corpus = workspace.store.corpora.get(info.corpus_id)
     # A set that is there is looked up first: one that is deleted while documents are read is not created again.
     is_there = workspace.store.sets.find(name) is not None
     found = sets.question_set(workspace, corpus, name) if is_there else None
-    documents = _read(workspace, info, progress)
-    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
-    extractive = None if client else _extractive(documents, seed, progress)
+    documents, choices = _chosen(workspace, info, budget, progress, **wanted)
+    extractive = None if choices.client else _extractive(documents, choices.seed, progress)
     record = _record(workspace, _existing(workspace, info, name), documents, choices, extractive)
     question_set = found or sets.question_set(workspace, corpus, name)
     spending = workspace.spending(question_set.id, budget)
@@ -296,23 +301,6 @@ def _unplanned(record: PlanRecord, documents: IndexedDocuments, questions: Itera
 # What is asked for
 
 
-def _checked(
-    workspace: Workspace, index: str, generator: str, passages: int, budget: float | None
-) -> tuple[IndexInfo, ModelClient | None]:
-    """Return the index to make questions from, and the model that writes them, None where none does."""
-    if generator not in GENERATORS:
-        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
-    fewest, most = TYPES["bridge"].fewest, TYPES["bridge"].most
-    if not fewest <= passages <= most:
-        raise UsageError(f"A bridge needs {fewest} to {most} passages, not {passages}.")
-    info = workspace.store.indexes.get(index)
-    indexing.check_ready(info)
-    client = workspace.model if generator == "model" else None
-    if budget is not None and client is not None and not client.priced:
-        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
-    return info, client
-
-
 def _extractive(documents: IndexedDocuments, seed: int, progress: Progress) -> ExtractiveMaker:
     """Return the maker that needs no model, with all documents read."""
     progress(0, None, "", "Loading language models")
@@ -320,27 +308,42 @@ def _extractive(documents: IndexedDocuments, seed: int, progress: Progress) -> E
     return ExtractiveMaker(documents, seed, progress)
 
 
-def _read(workspace: Workspace, info: IndexInfo, progress: Progress) -> IndexedDocuments:
-    progress(0, None, "", "Reading documents")
-    return IndexedDocuments(workspace, info)
+def _check(generator: str, passages: int) -> None:
+    if generator not in GENERATORS:
+        raise UsageError(f"There is no generator '{generator}'; there are {', '.join(GENERATORS)}.")
+    fewest, most_passages = TYPES["bridge"].fewest, TYPES["bridge"].most
+    if not fewest <= passages <= most_passages:
+        raise UsageError(f"A bridge needs {fewest} to {most_passages} passages, not {passages}.")
 
 
 def _chosen(
-    documents: IndexedDocuments,
+    workspace: Workspace,
     info: IndexInfo,
-    client: ModelClient | None,
-    generator: str,
-    limit: int | None,
-    kinds: Mapping[QuestionType, int | None] | None,
-    styles: Mapping[QuestionStyle, float | None] | None,
-    seed: int,
-    passages: int,
-    every_chunk: bool,
-    fill: bool,
-) -> Choices:
-    """Return the choices with their counts; UsageError where they contradict each other or cannot be made."""
+    budget: float | None,
+    progress: Progress,
+    *,
+    limit: int | None = None,
+    kinds: Mapping[QuestionType, int | None] | None = None,
+    styles: Mapping[QuestionStyle, float | None] | None = None,
+    generator: str = "extractive",
+    passages: int = PASSAGES,
+    seed: int = 0,
+    every_chunk: bool = False,
+    fill: bool = False,
+) -> tuple[IndexedDocuments, Choices]:
+    """Read the documents of an index, and return the choices with their counts.
+
+    Raises:
+        UsageError: choices contradict each other or cannot be made.
+
+    """
+    _check(generator, passages)
     if every_chunk and fill:
         raise UsageError("Every chunk, or only what has no questions: ask for one of them.")
+    indexing.check_ready(info)
+    client = workspace.model if generator == "model" else None
+    if budget is not None and client is not None and not client.priced:
+        raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     kinds, able = dict(kinds or {}), makers.TYPES_OF[generator]
     for noun, asked, possible in (("kind", kinds, able), ("style", styles or {}, makers.STYLES_OF[generator])):
         for name in asked:
@@ -349,23 +352,27 @@ def _chosen(
                     f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
                     "choose another, or a generator that can."
                 )
+    if client is None and every_chunk:
+        raise UsageError("Without a model not every chunk can be asked about: leave that out, or connect a model.")
+    progress(0, None, "", "Reading documents")
+    documents = IndexedDocuments(workspace, info)
     if client is None:
-        if every_chunk:
-            raise UsageError("Without a model not every chunk can be asked about: leave that out, or connect a model.")
         planned_cells.kinds_of(limit, kinds, dict.fromkeys(able, 1.0))  # checks them
         counted_kinds = [count for count in kinds.values() if count is not None]
         total = limit or (sum(counted_kinds) if kinds and len(counted_kinds) == len(kinds) else planned_cells.LIMIT)
         most = {name: total if (count := kinds.get(name)) is None else count for name in (kinds or able)}
-        wanted = planned_cells.styles_of(styles or {}, total)
-        return Choices(info, generator, total, most, wanted, seed, passages, fill, False, not kinds, None)
+        put = planned_cells.styles_of(styles or {}, total)
+        return documents, Choices(info, generator, total, most, put, seed, passages, fill, any_type=not kinds)
     mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
     if every_chunk and limit is None and (not kinds or None in kinds.values()):
         limit = max(1, info.chunks) + sum(count or 0 for name, count in kinds.items() if not TYPES[name].fewest)
         mix = {name: share for name, share in mix.items() if TYPES[name].fewest}
     counts = planned_cells.kinds_of(limit, kinds, mix)
     total = sum(counts.values())
-    wanted = planned_cells.styles_of(styles or {}, total)
-    return Choices(info, generator, total, counts, wanted, seed, passages, fill, every_chunk, not kinds, client)
+    put = planned_cells.styles_of(styles or {}, total)
+    return documents, Choices(
+        info, generator, total, counts, put, seed, passages, fill, every_chunk, not kinds, client
+    )  # fmt: skip
 
 
 def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
@@ -417,37 +424,25 @@ def _record(
 
 
 def _model_maker(
-    workspace: Workspace,
-    question_set: QuestionSet,
-    documents: IndexedDocuments,
-    choices: Choices,
-    spending: Spending,
-    *,
-    verify: bool,
-) -> ModelMaker:
-    """Return what has a model write the questions, and verify them unless `verify` is off."""
-    contexts = verifying.contexts_of(workspace, choices.info, spending) if verify else None
-    client = choices.client
+    workspace: Workspace, question_set: QuestionSet, documents: IndexedDocuments, choices: Choices, spending: Spending,
+    *, verify: bool,
+) -> ModelMaker:  # fmt: skip
+    """Return what has a model write the questions within the budget, and verify them unless `verify` is off."""
+    store, client = workspace.store, choices.client
     assert client is not None
+    client.open()
+    work = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
     return ModelMaker(
         documents,
         choices.seed,
         choices.passages,
         client,
-        _asker(workspace, question_set, client, spending),
-        contexts=contexts,
+        Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions"),
+        contexts=verifying.contexts_of(workspace, choices.info, spending) if verify else None,
         verify_ask=verifying.asking(workspace, question_set, client, spending),
-        verdicts=workspace.store.cache(verifying.VERDICTS),
+        verdicts=store.cache(verifying.VERDICTS),
         keys=workspace.settings.keys,
     )
-
-
-def _asker(workspace: Workspace, question_set: QuestionSet, client: ModelClient, spending: Spending) -> drafts.Ask:
-    """Open the client; return the function that calls it within the budget, and stops a useless model."""
-    client.open()
-    store = workspace.store
-    work = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
-    return Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions")
 
 
 # Before anything is made
@@ -494,15 +489,8 @@ def foresee_questions(
     index: str,
     name: str,
     *,
-    limit: int | None = None,
-    kinds: Mapping[QuestionType, int | None] | None = None,
-    styles: Mapping[QuestionStyle, float | None] | None = None,
-    generator: str = "extractive",
-    passages: int = PASSAGES,
-    seed: int = 0,
-    every_chunk: bool = False,
-    fill: bool = False,
     verify: bool = True,
+    **wanted: Unpack[Wanted],
 ) -> Preview:
     """Draw the plan that `generate_questions` would follow, and estimate what it would take and what of it is paid.
 
@@ -515,24 +503,22 @@ def foresee_questions(
         UsageError: as `generate_questions`.
 
     """
-    info, client = _checked(workspace, index, generator, passages, None)
-    documents = _read(workspace, info, silent)
-    choices = _chosen(documents, info, client, generator, limit, kinds, styles, seed, passages, every_chunk, fill)
-    question_set = _existing(workspace, info, name)
+    documents, choices = _chosen(workspace, workspace.store.indexes.get(index), None, silent, **wanted)
+    question_set, client, seed = _existing(workspace, choices.info, name), choices.client, choices.seed
     extractive = None if client else _extractive(documents, seed, silent)
     record = _record(workspace, question_set, documents, choices, extractive)
     missing = record.planned - record.usable
     if client is None:
         return Preview(record, forecast.Forecast(questions=missing))
-    maker = ModelMaker(documents, seed, passages, client, stand_ins=True)
+    maker = ModelMaker(documents, seed, choices.passages, client, stand_ins=True)
     existing = workspace.store.questions.all(question_set.id) if question_set else []
     tried = _tried(workspace, record)
     tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing, tried)]
     requests = [model_questions.question_request(task, seed) for task in tasks]
     cached = client.cached(requests)
     written = [
-        _expected(client, task, request, documents, seed)
-        if is_paid
+        model_questions.read(reply, task, documents.by_id, client.model, seed)
+        if is_paid and (reply := client.ask(request).parsed) is not None
         else model_questions.placeholder(task, client.model)
         for task, request, is_paid in zip(tasks, requests, cached, strict=True)
     ]
@@ -609,15 +595,6 @@ def _foreseen(
             for number, _ in found:
                 lacking[number] -= 1
     return orders
-
-
-def _expected(
-    client: ModelClient, task: Task, request: Request[Any], documents: IndexedDocuments, seed: int
-) -> Question:
-    """Return the question of a reply that is paid already."""
-    reply = client.ask(request).parsed
-    assert reply is not None
-    return model_questions.read(reply, task, documents.by_id, client.model, seed)
 
 
 def _contexts_expected(documents: IndexedDocuments, questions: Sequence[Question]) -> dict[str, Context]:

@@ -24,7 +24,7 @@ from ragviz.core.question import Question
 from ragviz.core.reply_cache import Cache
 from ragviz.generation import rejection
 from ragviz.generation import verification_prompts as prompts
-from ragviz.generation.drafts import Ask
+from ragviz.generation.makers import Ask
 from ragviz.judging import forecast
 from ragviz.judging.comparison import ComparisonReply
 from ragviz.judging.step import LACKING
@@ -193,15 +193,6 @@ def _same(answer: str, question: Question, *, whole: bool = False) -> Agreement:
     return reply.equivalence == "equivalent" or (reply.equivalence == "partial" and not whole)
 
 
-def _alone_placeholder(questions: Sequence[Question]) -> prompts.AloneReply:
-    understood = [each for question in questions for each in ([True, False] if question.history else [True])]
-    rows = [
-        prompts.AloneRow(number=number, understood=each, unclear="", known=False, answer="")
-        for number, each in enumerate(understood, start=1)
-    ]
-    return prompts.AloneReply(rows=rows)
-
-
 def _evidence(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
     """Ask for the answer from the passages with the evidence alone."""
     [question] = questions
@@ -287,14 +278,6 @@ def _packed(candidates: Sequence[Candidate]) -> Iterator[dict[int, str]]:
         yield pack
 
 
-def _needs_several(question: Question, context: Context) -> bool:
-    return not unanswerable(question) and len(context.passages) > 1
-
-
-def _no_answer(_: Sequence[Question]) -> prompts.EvidenceReply:
-    return prompts.EvidenceReply(answerable=False, answer="", missing="what the passage that is left out tells")
-
-
 def _no_other(most: int) -> prompts.OthersReply:
     rows = [prompts.OtherRow(passage=n, answers=False, differs=False, quote="") for n in range(1, most + 1)]
     return prompts.OthersReply(rows=rows)
@@ -306,7 +289,14 @@ CHECKS: Mapping[str, Check] = {
         prompts.VERSIONS["alone"],
         lambda question, context: True,
         _alone,
-        _alone_placeholder,
+        lambda questions: prompts.AloneReply(
+            rows=[
+                prompts.AloneRow(number=number, understood=understood, unclear="", known=False, answer="")
+                for number, understood in enumerate(
+                    (each for question in questions for each in ([True, False] if question.history else [True])), 1
+                )
+            ]
+        ),
         together=prompts.TOGETHER,
     ),
     "evidence": Check(
@@ -319,14 +309,16 @@ CHECKS: Mapping[str, Check] = {
     "left out": Check(
         "Not answered when a passage is left out",
         prompts.VERSIONS["evidence"],
-        lambda question, context: _needs_several(question, context) and question.type != "version",
+        lambda question, context: len(context.passages) > 1 and question.type != "version",
         _left_out,
-        _no_answer,
+        lambda questions: prompts.EvidenceReply(
+            answerable=False, answer="", missing="what the passage that is left out tells"
+        ),
     ),
     "times": Check(
         "Told by each passage of its own time",
         prompts.VERSIONS["times"],
-        lambda question, context: _needs_several(question, context) and question.type == "version",
+        lambda question, context: len(context.passages) > 1 and question.type == "version",
         _times,
         lambda questions: prompts.TimesReply(
             rows=[prompts.TimeRow(passage=n, tells=True, same=n == 1) for n in range(1, prompts.MOST_CANDIDATES + 1)]

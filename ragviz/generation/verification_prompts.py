@@ -163,19 +163,16 @@ def _conversation(question: Question) -> dict[str, Any]:
 
 def alone_request(entries: Mapping[int, Question]) -> Request[AloneReply]:
     """Build the request what questions, by number, are without any passage."""
-    questions = {str(number): _conversation(question) | _answer_in(question) for number, question in entries.items()}
+    questions = {}
+    for number, question in entries.items():
+        questions[str(number)] = _conversation(question)
+        evidence = language.detect("\n".join(span.text for group in question.evidence for span in group))
+        asked = language.of_short(question.text, question.language)
+        if evidence not in (asked, "und") and evidence in language.NAMES:  # else answers could not be compared
+            questions[str(number)]["answer_in"] = language.NAMES[evidence]
     wording = " ".join(question.text for question in entries.values())
     request = judge_request(ALONE, {"questions": questions}, AloneReply, wording)
     return replace(request, max_tokens=THOUGHT + ROW * len(entries))
-
-
-def _answer_in(question: Question) -> dict[str, str]:
-    """Return the language of the evidence, where it is not the question's: else answers could not be compared."""
-    evidence = language.detect("\n".join(span.text for group in question.evidence for span in group))
-    asked = language.of_short(question.text, question.language)
-    return (
-        {"answer_in": language.NAMES[evidence]} if evidence not in (asked, "und") and evidence in language.NAMES else {}
-    )
 
 
 def evidence_request(question: Question, passages: Sequence[str]) -> Request[EvidenceReply]:

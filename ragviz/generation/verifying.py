@@ -21,8 +21,9 @@ from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.ranking import Hit
 from ragviz.core.span import Span
 from ragviz.generation import evidence_passages, verification, verified_by_rules
-from ragviz.generation.drafts import Ask
 from ragviz.generation.evidence_passages import Passage
+from ragviz.generation.makers import Ask
+from ragviz.generation.plan_record import reason_words
 from ragviz.generation.verification import Candidate, Context, Contexts, Tally, unanswerable
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
@@ -32,6 +33,7 @@ from ragviz.retrieval import gold, search
 from ragviz.retrieval.retriever import Retriever
 from ragviz.store import codecs
 from ragviz.text import language, words
+from ragviz.text.counts import agreed, counted
 from ragviz.text.former_documents import unmarked
 from ragviz.workspace import Workspace
 
@@ -146,11 +148,16 @@ def verify_questions(
                     question_set.id, question, codecs.version_of(before[question.id]), edit
                 )
                 changed += not saved
-            outcome = _outcome_of(question)
-            setattr(counts[question.type], outcome, getattr(counts[question.type], outcome) + 1)
-            accepted += outcome == "faulty" and question.status == "accepted"
-            if outcome != "verified":
-                reasons[_kind_of(question.reason)] += 1
+            _, is_unverified, why = question.reason.partition(verification.UNVERIFIED)
+            if not question.verified_by:
+                counts[question.type].unverified += 1
+                reasons[is_unverified + ": ".join(why.split(": ")[:2])] += 1
+            elif question.status == "rejected" or verification.FAULT in question.reason:
+                counts[question.type].faulty += 1
+                accepted += question.status == "accepted"
+                reasons[question.reason.rpartition(verification.FAULT)[2].partition(": ")[0]] += 1
+            else:
+                counts[question.type].verified += 1
             spending.settle()
             progress(done, len(waiting), "questions", "Verifying questions")
     finally:
@@ -180,7 +187,7 @@ def summary(result: Mapping[str, Any], most: int = 3) -> str:
     >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1, "by_words_alone": 0}
     >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
     40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
-verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
+verified: HTTP 500. 1 of them stays accepted, as a person decided.
     >>> summary({"verified": 0, "faulty": 0, "unverified": 0, "changed": 0, "reasons": {}})
     'All questions that are asked are verified already.'
     """
@@ -188,46 +195,21 @@ verified: HTTP 500 (1). 1 of them stays accepted, as a person decided.
     total = verified + faulty + unverified
     if not total:
         return "All questions that are asked are verified already."
-    ordered = sorted(result["reasons"].items(), key=lambda item: (-item[1], item[0]))
-    listed = "; ".join(f"{reason} ({times:,})" for reason, times in ordered[:most])
-    more = f"; {len(ordered) - most} other reasons" if len(ordered) > most else ""
-    failed = [f"{faulty:,} failed a check"] * bool(faulty) + [f"{unverified:,} could not be verified"] * bool(
-        unverified
-    )
-    sentence = f" {', '.join(failed)}: {listed}{more}." if failed else ""
-    accepted = result["accepted"]
-    if accepted:
-        sentence += f" {accepted:,} of them {'stays' if accepted == 1 else 'stay'} accepted, as a person decided."
-    changed = f" {result['changed']:,} were changed by somebody meanwhile, and left alone." if result["changed"] else ""
-    alone = _words_alone(result["by_words_alone"])
-    return f"{verified:,} of {total:,} questions passed.{sentence}{changed}{alone}"
-
-
-def _words_alone(count: int) -> str:
-    """Say that unanswerable questions were judged by one retriever's chunks."""
-    if not count:
-        return ""
-    noun, were = ("question", "was") if count == 1 else ("questions", "were")
-    return (
-        f" {count:,} unanswerable {noun} {were} judged by the {CANDIDATES} best chunks of BM25 alone: the index has no "
-        "vectors. Verify them again on an index with an embedder, too."
-    )
-
-
-def _outcome_of(question: Question) -> str:
-    """Return which count of a `TypeYield` a question adds to."""
-    if not question.verified_by:
-        return "unverified"
-    fault = question.status == "rejected" or verification.FAULT in question.reason
-    return "faulty" if fault else "verified"
-
-
-def _kind_of(reason: str) -> str:
-    """Return a reason without what it quotes, so that equal ones are counted together."""
-    _, marker, why = reason.partition(verification.UNVERIFIED)
-    if marker:
-        return marker + ": ".join(why.split(": ")[:2])
-    return reason.rpartition(verification.FAULT)[2].partition(": ")[0]
+    failed = [f"{faulty:,} failed a check"] * bool(faulty)
+    failed += [f"{unverified:,} could not be verified"] * bool(unverified)
+    told = [f"{verified:,} of {total:,} questions passed."]
+    if failed:
+        told.append(f"{', '.join(failed)}: {reason_words(result['reasons'], most)}.")
+    if accepted := result["accepted"]:
+        told.append(f"{accepted:,} of them {agreed(accepted, 'stays')} accepted, as a person decided.")
+    if result["changed"]:
+        told.append(f"{result['changed']:,} were changed by somebody meanwhile, and left alone.")
+    if alone := result["by_words_alone"]:
+        told.append(
+            f"{counted(alone, 'unanswerable question', 'was')} judged by the {CANDIDATES} best chunks of BM25 alone: "
+            "the index has no vectors. Verify them again on an index with an embedder, too."
+        )
+    return " ".join(told)
 
 
 def foresee_verification(
