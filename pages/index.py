@@ -380,7 +380,7 @@ def new_index() -> None:
                 raise UsageError(f"There is already an index called “{name}”: choose another name, or update it.")
             build("build-index", name, given)
     with right, notices.errors_shown():
-        if warning := cutting.language_warning(config.embedder, documents):
+        if warning := cutting.language_warning(config, documents):
             st.warning(plain(warning))
         preview(documents, config)
 

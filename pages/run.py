@@ -58,6 +58,9 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     question_set = next(s for s in sets if s.name == set_name)
     side = asked_side(question_set, start)
     names, specs = offered(index.config), rerankers.RERANKERS
+    retriever, why = run_verbs.proposed(workspace, index)
+    if not start.index and "retriever" not in st.query_params:
+        start = replace(start, retriever=retriever)
     possible = [rerankers.NONE, *(name for name in specs if settings.model_configured or not specs[name].asks)]
     first = form.draw(
         fields_in("retrieve", without=("rerank_depth",)),
@@ -68,6 +71,8 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     )
     if len(names) < len(RETRIEVERS):
         st.caption("This index was built without an embedder, so it is searched by words only.")
+    elif why:
+        st.caption(f":orange[▲] {plain(why)}: {retriever} is proposed.")
     kind = rerankers.parsed(first["reranker"])[0]
     same = kind == rerankers.parsed(start.reranker)[0]
     depth = start.rerank_depth if same or kind not in specs else specs[kind].depth

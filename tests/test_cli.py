@@ -297,3 +297,24 @@ def test_a_server_that_is_down_is_exit_1_with_its_address(ragviz, notes, monkeyp
     assert json.loads(ragviz("index", "list", "--json")[1]) == [], "it did not begin"
     [job] = json.loads(ragviz("jobs", "--json")[1])
     assert (job["status"], "127.0.0.1:9" in job["error"]) == ("failed", True)
+
+
+def test_chinese_documents_under_the_packaged_embedder_are_searched_by_words(ragviz, tmp_path):
+    """Forms and commands propose what a look at the documents says, and say why; what is asked for is done."""
+    topics = ("开放时间", "借书费用", "停车规定", "宿舍申请", "安全培训", "访客登记", "设备维护", "会议预订")
+    for number, topic in enumerate(topics):
+        (tmp_path / f"{number}.txt").write_text(f"关于{topic}：请联系第{number + 3}号办公室办理。", encoding="utf-8")
+    rows = [{"question": f"{t}去几号办公室？", "answer": f"{n + 3}", "document": f"{n}.txt", "quote": f"关于{t}"}
+            for n, t in enumerate(topics)]  # fmt: skip
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    ragviz("corpus", "add", "rules", *(f"{n}.txt" for n in range(len(topics))))
+    why = "100% of the text is Chinese, which all-MiniLM-L6-v2 was not trained on"
+    code, _, err = ragviz("index", "build", "rules", "--name", "i")
+    assert (code, f"{why}: search by bm25, or choose a multilingual embedder." in " ".join(err.split())) == (0, True)
+    ragviz("questions", "import", "rules", "q.jsonl", "--name", "asked")
+    code, out, err = ragviz("run", "--index", "i", "--questions", "asked", "--name", "r", "--json")
+    assert (code, f"Ranked by bm25: {why}." in " ".join(err.split())) == (0, True)
+    assert json.loads(out)["metrics"]["recall@3"]["mean"] == 1.0
+    code, _, err = ragviz("run", "--index", "i", "--questions", "asked", "--name", "knn", "--retriever", "knn")
+    assert (code, f"{why}: --retriever bm25 may find more." in " ".join(err.split())) == (0, True)
+    assert [run.config.retriever for run in open_workspace().store.runs.all()] == ["knn", "bm25"]

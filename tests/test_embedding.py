@@ -15,7 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import DocumentInfo
 from ragviz.core.errors import Cancelled, ModelError
+from ragviz.index import preview
 from ragviz.models import embedding, weights
 from ragviz.models.tokenizer import open_tokenizer
 
@@ -302,3 +305,24 @@ print(e.embed(["dogs"], "query").shape)
     assert lines[2] == "(1, 384)"
     fetched = [path.rpartition("/")[2] for command, path in hub.requests if command == "GET" and "/resolve/" in path]
     assert sorted(fetched) in (["model.safetensors"], ["README.md", "model.safetensors"])  # each of them once
+
+
+@pytest.mark.parametrize(
+    ("languages", "embedder", "retriever", "why"),
+    [
+        ({"en": 9000, "zh": 300}, NAME, "knn", ""),  # 900 of 9,900: a character of Chinese says as much as three
+        ({"en": 8000, "zh": 350}, NAME, "hybrid", f"12% of the text is Chinese, which {NAME} was not trained on"),
+        ({"en": 5000, "zh": 1000, "ru": 2000}, NAME, "bm25", "50% of the text is Chinese and Russian, which"),
+        ({"de": 9000, "und": 500}, NAME, "hybrid", "100% of the text is German"),  # in letters that it reads
+        ({"zh": 9000}, "acme/multilingual", "knn", ""),  # not known
+        ({"zh": 9000}, "", "bm25", ""),
+        ({}, NAME, "knn", ""),
+    ],
+)
+def test_the_retriever_that_is_proposed(languages, embedder, retriever, why):
+    documents = [
+        DocumentInfo(code, "c", f"{code}.txt", "ok", 0, size, code, "", "", 9, (), "", 0.0)
+        for code, size in languages.items()
+    ]
+    name, said = preview.proposed(IndexConfig(embedder=embedder), documents)
+    assert (name, said[: len(why)], bool(said)) == (retriever, why, bool(why))

@@ -34,6 +34,11 @@ def run_questions(
     workspace = console.open_workspace()
     index, question_set = workspace.store.indexes.get(index_name), workspace.store.sets.get(questions)
     config = run_verbs.configured(workspace, index, question_set, choices)
+    retriever, why = run_verbs.proposed(workspace, index)
+    if why and config.retriever != retriever:
+        console.warn(f"{why}: --retriever {retriever} may find more.")
+    elif why and "retriever" not in choices:
+        console.warn(f"Ranked by {retriever}: {why}.")
     if dry_run:
         show_forecast(running.foresee(workspace, config), as_json)
         return

@@ -116,7 +116,7 @@ class RunConfig:
         "How chunks are ranked.",
         "retrieve",
         choices="retrieval.retrievers:RETRIEVERS",
-        unset="knn; bm25 on an index without an embedder",
+        unset="knn; bm25 without an embedder; bm25 or hybrid where the embedder was not trained on the text",
     )
     rrf_constant: int = choice(
         60,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
@@ -14,6 +14,7 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
+from ragviz.index import preview
 from ragviz.runs import choices, running, searched_again
 from ragviz.runs.searched_again import Part
 from ragviz.workspace import Workspace
@@ -24,12 +25,15 @@ def configured(
 ) -> RunConfig:
     """Return the choices of a run of which `given` is said, with its models and metrics named, and checked.
 
+    The retriever is by default the one that `proposed` names.
+
     Raises:
         UsageError: there is no such choice; one cannot be used with the others, or makes no difference to them; the
             side of the split has no question; no model is configured.
 
     """
-    config = choices.run_config(index.config, {**given, "index": index.id, "questions": question_set.id})
+    by_default = {"retriever": proposed(workspace, index)[0]}
+    config = choices.run_config(index.config, by_default | {**given, "index": index.id, "questions": question_set.id})
     for name, value in given.items():
         field = fields_of(RunConfig)[name]
         if value != field.default and not field.counts(asdict(config)):
@@ -38,6 +42,11 @@ def configured(
     if config.split:
         choices.check_split(question_set, config.split, question_set.sides.get(config.split, 0))
     return choices.resolved(workspace, config)
+
+
+def proposed(workspace: Workspace, index: IndexInfo) -> tuple[RetrieverName, str]:
+    """Return the retriever that suits an index, and why it is not the usual one; raises nothing, asks no model."""
+    return preview.proposed(index.config, workspace.store.documents.all(index.corpus_id))
 
 
 def make(workspace: Workspace, name: str, config: RunConfig, budget: float | None = None) -> NewJob:

@@ -44,6 +44,10 @@ _SMALL_WORDS = {
     "nl": "de het een en van is dat niet op te voor met zijn die aan door wordt ook bij naar wat hoe",
 }
 _PROFILES = {language: frozenset(words.split()) for language, words in _SMALL_WORDS.items()}
+LATIN = frozenset(_SMALL_WORDS)
+"""Detected languages that are written in Latin letters."""
+DENSE = {"zh": 3, "ja": 3, "ko": 2}
+"""How many characters of English say about as much as one of these languages; of others one."""
 _CODE = re.compile(r"https?://\S+|```.*?```|`[^`\n]*`|<[^>\n]*>", re.DOTALL)
 
 
