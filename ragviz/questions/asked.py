@@ -1,26 +1,25 @@
 """What people asked: a log read to texts and counts, and nothing else of it.
 
-A log is CSV, TSV or JSONL with a column of questions, or text with one question a line. Of its other columns only one
-of counts is read: times, users and addresses are neither kept nor looked at. Secrets and what identifies a person by
-its form (addresses of mail, long numbers, keys) are taken out of the texts before anything is stored.
+A log is a table with a column of questions, as a question set may be, or text with one question a line. Of its other
+columns only one of counts is read: times, users and addresses are neither kept nor looked at. Secrets and what
+identifies a person by its form (addresses of mail, long numbers, keys) are taken out of the texts before anything is
+stored.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any
 
 from ragviz.core import addresses
 from ragviz.core.addresses import HIDDEN
 from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress, silent
-from ragviz.questions.formats.input_file import InputFile, Problem, objects, readable
+from ragviz.questions.formats import tables_in
+from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
@@ -145,21 +144,13 @@ def normal(text: str) -> str:
 def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
     """Yield row, text and count."""
     head = file.head().lstrip("\ufeff \t\r\n")
-    if head.startswith("{"):
-        yield from _json_rows(file, problems, notes)
-        return
     first = head.partition("\n")[0]
-    delimiter = next((sign for sign in "\t,;|" if _columns(first, sign)), "")
-    if not delimiter and normal(first) in TEXTS:
-        delimiter = ","
-    if delimiter:
-        yield from _table_rows(file, delimiter, problems, notes)
+    columns = [next(csv.reader([first], delimiter=sign), []) for sign in ",;\t|"]
+    if head.startswith(("{", "[")) or any(name.strip().lower() in TEXTS for names in columns for name in names):
+        yield from _table_rows(file, problems, notes)
         return
-    if file.name.lower().endswith((".csv", ".tsv")) and len(next(csv.reader([first]), [])) > 1:
-        raise InputError(
-            f"'{file.name}' has no column that is known to hold questions ({', '.join(TEXTS[:6])} …): name one so in "
-            "row 1."
-        )
+    if max(map(len, columns)) > 1 and file.name.lower().endswith((".csv", ".tsv")):
+        raise _unknown(file)
     for number, line in file.lines():
         if readable(line):
             yield number, line, 1
@@ -167,52 +158,28 @@ def _rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterato
             problems.append(Problem(file.name, number, "is not UTF-8: save the file in UTF-8"))
 
 
-def _columns(first: str, delimiter: str) -> list[str]:
-    """Return the columns that a first line names; none when no column of questions is among several."""
-    names = [name.strip().lower() for name in next(csv.reader([first], delimiter=delimiter), [])]
-    return names if len(names) > 1 and any(name in TEXTS for name in names) else []
-
-
-def _table_rows(
-    file: InputFile, delimiter: str, problems: list[Problem], notes: list[str]
-) -> Iterator[tuple[int, str, int]]:
-    csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(file.text().removeprefix("\ufeff"), newline=""), delimiter=delimiter)
-    names = [name.strip().lower() for name in next(reader, [])]
-    column = next(name for name in TEXTS if name in names)
-    counted = next((name for name in COUNTS if name in names), "")
-    _note(notes, column, counted, names)
-    at, count_at = names.index(column), names.index(counted) if counted else -1
-    try:
-        for number, cells in enumerate(reader, start=2):
-            if any(cell.strip() for cell in cells):
-                said = cells[count_at] if 0 <= count_at < len(cells) else ""
-                asked = delimiter.join(cells) if len(names) == 1 else cells[at] if at < len(cells) else ""
-                yield from _counted(file, number, asked, said, problems)
-    except csv.Error as error:
-        raise InputError(f"'{file.name}' cannot be read as CSV past line {reader.line_num}: {error}.") from None
-
-
-def _json_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
-    rows = objects(file, problems)
-    first = next(rows, None)
-    if first is None:
-        return
-    names = [key.strip().lower() for key in first[1]]
-    column = next((name for name in TEXTS if name in names), "")
-    if not column:
-        raise InputError(
-            f"'{file.name}' has no field that is known to hold questions ({', '.join(TEXTS[:6])} …): name one so."
-        )
-    counted = next((name for name in COUNTS if name in names), "")
-    _note(notes, column, counted, names)
-    for number, row in chain([first], rows):
-        fields: Mapping[str, Any] = {key.strip().lower(): value for key, value in row.items()}
-        asked, said = fields.get(column), fields.get(counted, "") if counted else ""
+def _table_rows(file: InputFile, problems: list[Problem], notes: list[str]) -> Iterator[tuple[int, str, int]]:
+    column = counted = ""
+    for number, row in tables_in.rows(file.data(), file.name, TEXTS):
+        if refused := row.get(tables_in.REFUSED):
+            problems.append(Problem(file.name, number, refused))
+            continue
+        if not column:
+            names = [name for name in row if name not in tables_in.TOLD]
+            if not (column := next((name for name in TEXTS if name in names), "")):
+                raise _unknown(file)
+            counted = next((name for name in COUNTS if name in names), "")
+            _note(notes, column, counted, names)
+        asked, said = row.get(column), row.get(counted)
         if isinstance(asked, str):
             yield from _counted(file, number, asked, "" if said is None else str(said), problems)
         else:
             problems.append(Problem(file.name, number, f"has no text as {column}: left out"))
+
+
+def _unknown(file: InputFile) -> InputError:
+    known = ", ".join(TEXTS[:6])
+    return InputError(f"'{file.name}' has no column that is known to hold questions ({known} …): name one so.")
 
 
 def _note(notes: list[str], column: str, counted: str, names: Sequence[str]) -> None:

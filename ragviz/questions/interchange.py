@@ -337,7 +337,7 @@ def _question(
     status = _string(row, "status").strip().lower() or "accepted"
     if not text.strip() and status != "rejected":
         raise Refused("has no question")
-    chunk_ids, is_marked = _chunk_ids(row), _is_marked(row, answer)
+    chunk_ids, is_marked = _chunk_ids(row), _is_unanswerable(row, answer)
     made_from, needs_place = chunk_ids, not is_marked and not answer.strip()
     if is_marked and (column := _passage(row)) in _SURROUNDINGS:
         evidence: Evidence = ()
@@ -481,18 +481,23 @@ def _weight(row: Mapping[str, Any]) -> float:
     return weight
 
 
-def _is_marked(row: Mapping[str, Any], answer: str) -> bool:
-    """Return whether a row says that the documents do not answer its question.
+def is_marked(row: Mapping[str, Any]) -> bool:
+    """Return whether a column of `MARKS` says that the documents do not answer a row's question.
 
     Raises:
-        Refused: a column of `MARKS` says neither yes nor no.
+        ValueError: one says neither yes nor no.
 
     """
+    return any(_says(row, column) is value for column, value in MARKS.items())
+
+
+def _is_unanswerable(row: Mapping[str, Any], answer: str) -> bool:
+    """Return whether a row says in any way that the documents do not answer its question; raises as `is_marked`."""
     kinds = [_string(row, column).strip().lower() for column in _KINDS if isinstance(row.get(column), str)]
     is_named = "unanswerable" in kinds or answer.strip(_AROUND).casefold() in NO_ANSWERS or abstains(answer)
     if kinds and kinds[0] in get_args(QuestionKind):  # our own export, whose answer may be "none"
         is_named = kinds[0] == "unanswerable"
-    return is_named or any(_says(row, column) is value for column, value in MARKS.items())
+    return is_named or is_marked(row)
 
 
 def references_in(said: Any) -> list[str]:

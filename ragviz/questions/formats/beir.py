@@ -12,7 +12,7 @@ import math
 import zipfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress
@@ -29,6 +29,7 @@ from ragviz.text.counts import counted
 
 SIDES: Mapping[str, Side] = {"test": "test", "dev": "validation", "validation": "validation", "valid": "validation"}
 """Name of a file of judgements → the side of a split that its queries are on; those of "train" are on none."""
+_ANSWERS = ("answers", *interchange.ANSWERS)
 
 
 @dataclass(slots=True)
@@ -73,7 +74,7 @@ def read(files: Sequence[InputFile], known: Known, choices: Choices, progress: P
     return Read(tuple(queries.questions.values()), tuple(entries.documents), tuple(problems), tuple(notes), has_sides)
 
 
-def _split_of(file: InputFile) -> str:
+def _split_of(file: InputFile | Judged) -> str:
     return file.name.lower().rpartition("/")[2].partition(".")[0]
 
 
@@ -139,15 +140,12 @@ def _read_queries(
         problems += [
             judged.unknown_document(mine.name, each, "corpus.jsonl", all_needed=needed) for each in unknown if mine
         ]
-        answers, reason = _answers(value), ""
         try:
-            is_marked = _is_marked(value)
+            answers, is_marked = _answers(value), any(map(interchange.is_marked, _both(value)))
+            if is_marked and found:
+                raise ValueError("is marked unanswerable and has relevant documents: remove the one or the other")
         except ValueError as error:
-            is_marked, reason = False, str(error)
-        if is_marked and found:
-            reason = "is marked unanswerable and has relevant documents: remove the one or the other"
-        if reason:
-            problems.append(Problem(file.name, row, reason))
+            problems.append(Problem(file.name, row, str(error)))
             continue
         if not evidence and not is_marked and (not answers or given in elsewhere or found):
             read.other_split += given in elsewhere
@@ -155,7 +153,6 @@ def _read_queries(
             continue
         read.more_answers += len(answers) > 1
         languages = [entries.language_of(each.document) for each in found[:1] if entries.whole(each.document)]
-        side = _side(mine) if mine and many else ""
         read.questions[given] = Question(
             id=question_id(given),
             text=text,
@@ -165,14 +162,10 @@ def _read_queries(
             status="accepted",
             language=language.of_short(text, *languages),
             unanswerable=is_marked and bool(answers),
-            split=side,
+            split=SIDES.get(_split_of(mine), "") if mine and many else "",
             type="unanswerable" if is_marked else "",
         )
     return read
-
-
-def _side(file: Judged) -> Side | Literal[""]:
-    return SIDES.get(file.name.lower().rpartition("/")[2].partition(".")[0], "")
 
 
 def _both(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -183,29 +176,9 @@ def _both(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _answers(value: Mapping[str, Any]) -> list[str]:
-    """Return the reference answers of a query, the first of which is kept."""
-    for fields in _both(value):
-        for name in ("answers", *interchange.ANSWERS):
-            found = fields.get(name)
-            answers = [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, str)]
-            if answers := [each.strip() for each in answers if each.strip()]:
-                return answers
-    return []
-
-
-def _is_marked(value: Mapping[str, Any]) -> bool:
-    """Return whether a query is said to have no answer in the corpus; ValueError when that is neither yes nor no."""
-    for fields in _both(value):
-        for name, says in interchange.MARKS.items():
-            found = fields.get(name)
-            word = str(found).strip().lower()
-            if found is None or word == "":
-                continue
-            if word not in ("true", "false", "0", "1", "yes", "no"):
-                raise ValueError(f"has '{word[:60]}' as {name}: write true or false")
-            if (word in ("true", "1", "yes")) is says:
-                return True
-    return False
+    """Return the reference answers of a query, the first of which is kept; ValueError when they are no texts."""
+    found = (interchange.references_in(each.get(name)) for each in _both(value) for name in _ANSWERS)
+    return [answer.strip() for answer in next(filter(None, found), [])]
 
 
 def _strangers(file: Judged, known: Collection[str]) -> Iterator[Problem]:

@@ -143,7 +143,8 @@ def _csv_rows(text: str, name: str, needed: Collection[str]) -> Iterator[tuple[i
         if isinstance(cells, str):
             yield number, {REFUSED: cells}
         elif any(cell.strip() for cell in cells):
-            values = [cell[1:] if cell[:1] == "'" and DANGEROUS.match(cell) else cell for cell in cells]
+            whole = cells if len(header) > 1 else [delimiter.join(cells)]  # of one column nothing is separated
+            values = [cell[1:] if cell[:1] == "'" and DANGEROUS.match(cell) else cell for cell in whole]
             yield number, _cells(header, values)
 
 
@@ -175,6 +176,8 @@ def _csv_records(text: str, delimiter: str = ",") -> Iterator[list[str] | str]:
 def _record(lines: Sequence[str], at: int, delimiter: str) -> tuple[list[str] | None, int]:
     """Return the cells of the row that begins at a line, None where a quotation mark is not closed, and its end."""
     end = at + 1
+    if '"' not in lines[at]:
+        return (line.split(delimiter) if (line := lines[at].rstrip("\r")) else []), end
     while True:
         try:
             rows = list(csv.reader(["\n".join(lines[at:end])], delimiter=delimiter, strict=True))
@@ -193,10 +196,12 @@ def _cells(header: Sequence[str], values: Sequence[str]) -> Mapping[str, Any]:
 
     What one with fewer cells lacks stands under `SHORT`.
     """
+    cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
+    if len(values) == len(header):
+        return cells
     has = f"has {counted(len(values), 'cell')} for {counted(len(header), 'column')}"
     if any(value.strip() for value in values[len(header) :]):
         return {REFUSED: f"{has}: put text with a delimiter in quotes"}
-    cells = {column: value for column, value in zip(header, values, strict=False) if column or value.strip()}
     missing = ", ".join(f"'{column[:60]}'" for column in header[len(values) :] if column)
     return cells | ({SHORT: f"{has}: nothing was read for {missing}"} if missing else {})
 
