@@ -27,7 +27,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, WebSocketRoute, expect, sync_playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from ragviz import sample
 from ragviz.core.chunk import Chunk
@@ -324,23 +323,6 @@ def click_middle(page: Page, box: Any) -> None:
     page.mouse.up()
 
 
-def press(page: Page, button: Locator, arrived: Callable[[str], bool]) -> None:
-    """Click until the address is as it is to be, three times at most.
-
-    Streamlit 1.67 can lose one: a click that comes while a fragment is drawn by itself starts a second thread on the
-    session's state, and the first may put the widgets' earlier values back (seen of buttons, with that moment
-    stretched to 150 ms).
-    """
-    for last in (False, False, True):
-        button.click()
-        try:
-            page.wait_for_url(arrived, timeout=PATIENCE if last else 20_000)
-            return
-        except PlaywrightTimeout:
-            if last:
-                raise
-
-
 def cell(table: Locator, column: str, row: int) -> str:
     """Text of a cell, from the accessible table behind the picture."""
     head = table.get_by_role("columnheader", name=column, exact=True, include_hidden=True)
@@ -535,28 +517,6 @@ def test_a_pressed_claim_brings_its_sentence_into_view_in_passage_and_reference(
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
 
 
-def contrast(page: Page, shown: Locator) -> float:
-    """WCAG contrast of a text with its background, which is drawn over those of what holds it."""
-    parts = shown.evaluate(
-        """box => {
-            const read = (text) => (text.match(/[0-9.]+/g) || []).map(Number);
-            const under = [];
-            for (let at = box; at; at = at.parentElement) under.push(read(getComputedStyle(at).backgroundColor));
-            return [read(getComputedStyle(box).color), ...under];
-        }"""
-    )
-    back = [255.0, 255.0, 255.0]
-    for *color, alpha in [(*part[:3], part[3] if len(part) > 3 else 1.0) for part in reversed(parts[1:]) if part]:
-        back = [alpha * front + (1 - alpha) * behind for front, behind in zip(color, back, strict=True)]
-    low, high = sorted((luminance(parts[0][:3]), luminance(back)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def luminance(color: list[float]) -> float:
-    linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
 def test_files_are_uploaded_and_every_one_is_answered(server, page, measured):
     page.goto(server.address("documents"))
     drawn(page)
@@ -685,23 +645,6 @@ def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged)
             settled(page)
             picture(page, f"{name}-{width}-{scheme}")
     context.close()
-
-
-def covered(page: Page) -> list[str]:
-    """What of buttons, fields and links lies under the toolbar of a table."""
-    lying: list[str] = page.evaluate(
-        """() => {
-            const box = (each) => each.getBoundingClientRect();
-            const meet = (a, b) =>
-                a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom && a.width * b.width > 0;
-            const bars = [...document.querySelectorAll("[data-testid=stElementToolbar]")];
-            const pressed = [...document.querySelectorAll("[data-testid=stMain] :is(button, input, label, a)")]
-                .filter((each) => !each.closest("[data-testid=stElementToolbar], [data-testid=stDataFrame]"));
-            const under = pressed.filter((each) => bars.some((bar) => meet(box(bar), box(each))));
-            return under.map((each) => each.innerText);
-        }"""
-    )
-    return lying
 
 
 def rgb(theme: dict[str, Any]) -> str:

@@ -48,9 +48,6 @@ def fill(index: ElasticIndex, count: int, dims: int = 8) -> None:
     writer.publish(count)
 
 
-# names
-
-
 # bodies
 
 

@@ -80,10 +80,6 @@ def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server,
     assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent_texts(server)]
 
 
-TABLE = "# Rates\n\nRates of 2024:\n\n| Desk | Fee |\n| --- | --- |\n| North | 5 EUR |\n| South | 7 EUR |\n"
-CHINESE = "# 年假\n\n正式员工每年有十二天年假。该假期须提前三天申请。\n\n病假另行规定。"
-
-
 def test_what_a_sentence_refers_to_is_read_unless_it_is_other_evidence(workspace):  # noqa: F811
     text = "The guild has a hall. It burned down in 1666."
     document = indexed(workspace, {"hall.txt": text})["hall.txt"]

@@ -383,9 +383,6 @@ def test_topics_and_judgements_of_trec_are_about_documents_by_name(workspace, co
     assert two.name == "ferries/d2.txt"
 
 
-# The command line
-
-
 # Our own JSONL and CSV
 
 DESK = document("desk.md", "The desk lends maps for 21 days.\nFines are one euro a day. 雪链放在车库里。\n")

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
 import pytest
 
 from ragviz import sample
-from ragviz.core.configuration import RunConfig
 from ragviz.core.experiment import Cell
-from ragviz.core.question import Question
-from ragviz.core.recording import Context, Recording
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
-from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.documents import parsing
 from ragviz.experiments import findings, sample_experiment
 from ragviz.judging.texts import sentences_of
 from ragviz.runs import judgements
-from ragviz.targets import fitting, hand_made
+from ragviz.targets import hand_made
 from ragviz.targets.hand_made import WrittenAnswer, WrittenQuestion
 from ragviz.text import language
 from ragviz.workspace import Workspace
 
 WRITTEN = hand_made.written()
-ROWS = [json.loads(line) for line in sample.questions().decode().splitlines()]
-REFERENCES = {row["question"]: row["answer"] for row in ROWS}
 ANSWERS = [(question, answer) for question in WRITTEN.values() for answer in question.answers]
 
 
@@ -70,23 +62,6 @@ def test_the_verdicts_on_an_answer_are_complete_and_agree(question: WrittenQuest
     right = "supported" in verdicts
     assert not (answer.equivalence == "equivalent" and (wrong or not right))
     assert not (answer.equivalence == "different" and verdicts.count("supported") == len(verdicts))
-
-
-# How it is read, on passages of our own
-
-OTHER = "The Lodge has 26 rooms. Laundry is done on Tuesdays."
-
-
-def evaluated(text: str, *passages: str, tokens: int = 800) -> EvaluatedAnswer:
-    question = Question("q", text, REFERENCES[text], ((Span("d", 0, 1),),), "import", "accepted")
-    read, cut = fitting.fitted([Context(each, f"c{n}", 50) for n, each in enumerate(passages)], tokens)
-    answers, verdicts = hand_made.TARGET.answers(RunConfig("", "")), hand_made.TARGET.verdicts
-    assert answers is not None
-    assert verdicts is not None
-    return verdicts(question, answers(question, Recording("q", read, cut=cut), None))
-
-
-SIZE, USED = "镜像服务器的容量为80TB。", "到2023年底已用去61TB。"
 
 
 # The run of the sample

@@ -357,6 +357,3 @@ def test_a_closed_book_run_is_read(workspace_with_set):
     made = examination.examine(workspace, store.sets.get("asked"))
     assert [f.question_id for f in made.found["closed-book"].findings] == [first.id, third.id]
     assert made.found["closed-book"].note == "3 of 3 questions were asked without documents, by closed."
-
-
-# Generated sets and generators

@@ -91,10 +91,6 @@ def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
     ]
 
 
-def texts_of(workspace, run) -> set[str]:
-    return {chunk.text for case in exports.cases_of(workspace, run) for chunk in case.chunks.values()}
-
-
 def test_what_an_import_cannot_know_is_not_shown(workspace):
     """Its gold chunks would be what the system itself retrieved, and every question a hit."""
     run = imports.import_run(

@@ -36,44 +36,6 @@ PAGES = {
 }  # fmt: skip
 
 # Read by hand in the files' own programs or bytes.
-SENTENCES = {
-    "formats/asciidoc_03.asciidoc": "image::renamed-bookmark.png[Renamed bookmark]",
-    "formats/csv-tab.csv": "Index\tCustomer Id\tFirst Name",
-    "formats/escaped_characters.md": "00:16.000 ----&gt; 00:18.000\n&amp; &lt; &gt; &quot; &#39;",
-    "formats/example-10k-1p.html": "Galaxy Gaming, Inc.\n\n(Exact name of small business issuer as",
-    "formats/fake-html-with-duplicate-elements.html": "# Example heading.\n\nThis is a span. This is another span.",
-    "formats/fake-power-point.pptx": "Use _TextFrame.add_paragraph() for subsequent bullets\n\nHere is a lot of text!",
-    "formats/fake-text-utf-16-be.txt": "Doylestown, PA 18901\n\nImportant points:\n\n   - Hamburgers are delicious",
-    "formats/fake-text-utf-16-le.txt": "This is a test document to use for unit tests.\n\n    Doylestown, PA 18901",
-    "formats/fake-text-utf-16.txt": "This is a test document to use for unit tests.\n\n    Doylestown, PA 18901",
-    "formats/fake-text-utf-32.txt": "       - Dogs are the best\n       - I love fuzzy blankets",
-    "formats/handbook-1p.docx": "The United States Trustee appoints and supervises standing trustees",
-    "formats/multiple_tables.xlsx": "| 1.5 | test |  | col_c | col_d |",
-    "formats/nested.md": "- abc\n\t- abc123\n\t\t- abc1234",
-    "formats/powerpoint_bad_text.pptx": "## X-Library The fully customisable and copyright-free standard content",
-    "formats/powerpoint_sample.pptx": "|  | A merged with B |  | C | A | B | C |",
-    "formats/README.org": "* Example Docs\n\nThe sample docs directory",
-    "formats/README.rst": "Example Docs\n------------\n",
-    "formats/sample_docx_2_page_breaks.docx": "This paragraph is super long and contains 2 (!) page breaks.",
-    "formats/simple.odt": "# These are a few of my favorite things:",
-    "formats/stanley-cups-utf-16.csv": "Blues,STL,1\nFlyers,PHI,2\nMaple Leafs,TOR,13\n",
-    "formats/stanley-cups-with-emoji.csv": "\n👨\\U+1F3FB🔧,TOR,15",
-    "formats/umlauts-non-utf8.md": "## können\n\nkönnen\n\näöüß\n",
-    "formats/umlauts-utf8.md": "## können\n\nkönnen\n\näöüß\n",
-    "formats/unit_test_headers.docx": "### Section 1.2.3\n\nParagraph 1.2.3.1",
-    "formats/what_is_haystack.html": "- Semantic search on a large collection of documents in any language\n- Gen",
-    "formats/word_sample.docx": "| Leaves | Ash, Elm, Maple | 50 |",
-    "handbook_18f/TEMPLATE_Project_README.docx": "# Project README — Welcome to [PROJECT NAME]!",
-    "handbook_18f/TEMPLATE_Risk_tracker.xlsx": "| Title | Description | Impact | Likelihood | Status |",
-    "handbook_18f/EFT_Enrollment_Form.pdf": "Fax to: 816-823-5415",
-    "nasty/habibi.pdf": "حَيبيب habibi",
-    "nasty/libreoffice-writer-password.pdf": "Lorem ipsum dolor sit amet, consetetur sadipscing elitr",
-    "nasty/multicolumn.pdf": "Curabitur dictum gravida\nmauris. Nam arcu libero, nonummy eget, consectetuer id",
-    "nasty/r3-user-password.pdf": "pdf encryption test",
-    "nasty/sample_pdf_2.pdf": "Wikis are enabled by wiki software, otherwise known as wiki engines.",
-    "nasty/sample_pdf_3.pdf": "Table 1. This is an example table with two multicolumn headers",
-    "nasty/toy.pdf": "AWAY again1\nAWAY again2\nSomething[cited]",
-}
 OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
@@ -169,21 +131,6 @@ def test_office_passwords():
 
 
 # Text and its encodings
-
-CHINESE = "会议纪要：第一章 总则。本规定适用于公司全体员工，自发布之日起施行。\n"
-ENGLISH = "The team’s handbook says “keep it simple” – don’t worry, it’s fine.\n"
-TEXTS = {
-    "gb18030": CHINESE, "gbk": CHINESE, "big5": "臺灣的首都是臺北。這份文件說明系統的使用方法與安全規則。\n",
-    "shift_jis": "日本語の文章です。会議は午後三時に始まります。\n",
-    "euc_jp": "日本語の文章です。資料を準備してください。\n",
-    "euc_kr": "대한민국의 수도는 서울이다. 이 문서는 시스템 사용 방법을 설명합니다.\n",
-    "cp1251": "Москва является столицей России. Документ описывает порядок работы.\n",
-    "koi8_r": "Москва является столицей России. Документ описывает порядок работы.\n",
-    "cp1253": "Η Αθήνα είναι η πρωτεύουσα της Ελλάδας και το έγγραφο περιγράφει τους κανόνες.\n",
-    "latin_1": "Die Größe des Geschäfts hängt von der Nähe zur Straße ab.\n", "cp1252": ENGLISH,
-    "cp1250": "Zażółć gęślą jaźń. Źródło wiedzy to książka, którą można przeczytać.\n",
-    "utf-16-le": CHINESE, "utf-16-be": CHINESE, "utf-32-le": ENGLISH,
-}  # fmt: skip
 
 
 def test_text_is_kept_as_it_is_but_for_newlines():

@@ -315,9 +315,6 @@ def test_another_address_never_gets_the_key_of_the_one_before(
         assert config.settings().openai_api_key.get_secret_value() == (before or "in-the-file-in-the-file")
 
 
-# By kind and document
-
-
 # Two runs
 
 

@@ -213,10 +213,6 @@ def test_encodings_and_delimiters(encoding, delimiter):
     assert read.questions[0].language == "zh"
 
 
-def deep(levels):
-    return "[" * levels + "]" * levels
-
-
 FULL = Question(
     id="0123456789abcdef",
     text='=2+2 "quoted", who?\nSecond line',

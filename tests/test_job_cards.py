@@ -12,7 +12,6 @@ from subprocess import run as process
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.configuration import IndexConfig
 from ragviz.core.job import Job
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
@@ -25,20 +24,10 @@ from tests.test_pages import (
     show,
 )
 
-WORDS = IndexConfig("sentences", 16, embedder="")
-
 
 @pytest.fixture
 def workspace(home: Path) -> Workspace:  # noqa: F811
     return open_workspace()
-
-
-def ended(workspace: Workspace, kind: str, status: str, arguments: Mapping[str, object], **more: object) -> Job:
-    """The row of a job on the corpus "notes" that ended a moment ago."""
-    store = workspace.store
-    job = store.jobs.add(kind, "The job", store.corpora.get("notes").id, arguments)
-    store.jobs.update(job.id, **{"status": status, "finished": time.time() - 1} | more)
-    return store.jobs.get(job.id)
 
 
 def going(workspace: Workspace, kind: str, arguments: Mapping[str, object], **more: object) -> Job:
@@ -132,6 +121,3 @@ def test_who_presses_in_the_same_moment_is_told_that_it_runs_already(
     checked(second.run())
     assert [each.id for each in workspace.store.jobs.all()] == [job.id]
     assert f"{job.title} is running already. Nothing was started a second time." in toasts(second)
-
-
-# Times learnt on this machine

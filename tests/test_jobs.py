@@ -17,7 +17,6 @@ from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, state, tasks, worker
-from ragviz.questions import exchange
 from ragviz.workspace import Workspace
 
 
@@ -267,18 +266,3 @@ def failed(workspace: Workspace, kind: str, corpus_id: str, **arguments: object)
     job = workspace.store.jobs.add(kind, "x", corpus_id, arguments)
     workspace.store.jobs.update(job.id, status="failed", error="No.", finished=time.time())
     return workspace.store.jobs.get(job.id)
-
-
-WORDS = IndexConfig("sentences", 16, embedder="")
-
-
-@pytest.fixture
-def asked(workspace) -> str:
-    """Id of a corpus with a question, for which nothing has to be embedded."""
-    corpus = workspace.store.corpora.add("notes")
-    corpora.add_file(workspace, corpus, "a.txt", b"The pump was replaced. The valve was kept.")
-    exchange.import_data(workspace, corpus, b"question,answer\nWhat was kept?,The valve.\n", "q.csv", "q")
-    return corpus.id
-
-
-FILES = [["a.txt", "one/a.txt"], ["b.txt", "one/b.txt"]]

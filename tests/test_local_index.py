@@ -57,9 +57,6 @@ def index(tmp_path: Path) -> LocalIndex:
     return LocalIndex("handbook", tmp_path)
 
 
-# words
-
-
 # exact search
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -180,8 +179,3 @@ def test_a_quote_is_found_and_a_later_part_of_a_long_document_is_marked(
         "Paragraph 1102 tells of pump number 1102 😀.",
     ]
     assert all(text[s.start : s.end] == s.text for g in question.evidence for s in g)
-
-
-def added(server: Server, name: str, *words: str) -> dict[str, Any]:  # noqa: F811
-    body: dict[str, Any] = server.ragviz("questions", "add", name, "--corpus", "notes", *words)
-    return body

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, losses, outcomes
-from ragviz.analysis.run_verdict import Measured, Verdict, answers_of, verdict
+from ragviz.analysis.run_verdict import Measured, Verdict, verdict
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
@@ -117,24 +117,8 @@ KINDS = ["single"] * 19 + ["unanswerable"] * 2 + ["reference"]
 CAUSES_AT_3 = (
     ["fine"] * 10 + ["below_k"] * 4 + ["not_answered"] * 2 + ["wrong"] * 3 + ["fine", "wrong"] + ["wrong"]
 )  # fmt: skip
-RANKS = [1] * 10 + [7, 7, 9, 11] + [1] * 5
 BY_ID = {f"q{place}": cause for place, cause in enumerate(CAUSES_AT_3)}
 KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
-RULINGS = {i: diagnose.Ruling(cause == "fine", "token_f1") for i, cause in BY_ID.items()}
-
-
-def worked(k: int) -> Measured:
-    run = a_run(k=3, answerer="extractive")
-    ranked = [i for i, kind in KIND_OF.items() if kind == "single"]
-    up_to_the_ranking = {i: outcomes_cause(rank, k) for i, rank in zip(ranked, RANKS, strict=True)}
-    causes = BY_ID if k == 3 else up_to_the_ranking | dict.fromkeys(["q19", "q20"], "fine") | {"q21": ""}
-    found_at_k = intervals.estimate([rank <= k for rank in RANKS])
-    lost = judgements.losses_at(run, causes, KIND_OF, ranked, k)
-    return Measured(k, np.array(RANKS), found_at_k, lost, answers_of(BY_ID, RULINGS, 3))
-
-
-def outcomes_cause(rank: int, k: int) -> str:
-    return "fine" if rank <= k else "below_k"
 
 
 def test_abstentions_add_up_with_the_causes():
@@ -156,6 +140,3 @@ def test_the_waterfall_at_another_k_ends_with_the_ranking_of_the_ranked_question
     assert [(s.title, s.count) for s in steps if s.count] == [("Questions", 19), ("Found at 11, not split", 19)]
     assert judgements.made_at(run, 11) == "Answers made at k = 3"
     assert judgements.made_at(run, 3) == judgements.made_at(a_run(k=3), 11) == ""
-
-
-# The pictures

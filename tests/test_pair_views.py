@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from ragviz.analysis import compare, diagnose
 from ragviz.runs import comparisons
@@ -22,11 +20,6 @@ from tests.test_pages import (  # the home that is built there, and how a page i
 )
 
 RUNS = "words,vectors"
-
-
-def listed(app: AppTest) -> pd.DataFrame:
-    """The questions in the list."""
-    return next(each.value for each in app.dataframe if "Question" in each.value and "Id" in each.value)
 
 
 def comparison() -> compare.Comparison:

@@ -137,6 +137,3 @@ def test_every_chunk_gets_a_question_with_evidence():
     assert {(c.document_id, c.section) for c in about} == {("a", "s1"), ("b", "s0")}
     with pytest.raises(UsageError, match="has 13 chunks, and 12 questions with evidence"):
         plan(outlines, kinds, {"colleague": 16}, chunks=chunks(13))
-
-
-# Only what has no questions

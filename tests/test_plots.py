@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +20,6 @@ from ragviz.report import (
 from ragviz.report.curve_plots import Curve
 from ragviz.report.leaderboard_plots import Row
 from ragviz.report.rank_plots import Ranks
-
-ROOT = Path(__file__).parent.parent
 
 
 def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
@@ -139,12 +136,3 @@ def test_names_of_runs_cannot_break_a_figure_or_become_markup() -> None:
     for each in drawn:
         shown = [text for trace in each.data for text in [trace.name or "", *(trace.hovertext or [])]]
         assert not [text for text in shown if "<a" in text]
-
-
-STEPS = [
-    ("Questions", 10, 10),
-    ("Not retrieved", 3, 7),
-    ("Ranked below k", 0, 7),
-    ("Incorrect answer", 2, 5),
-    ("Correct", 5, 5),
-]

@@ -105,9 +105,6 @@ def test_token_vectors_are_the_models_last_hidden_state():
         assert got[place] == pytest.approx(expected, abs=1e-4)
 
 
-# names
-
-
 # cross-encoder
 
 

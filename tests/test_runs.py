@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.core.ranking import Retrieved
 from ragviz.runs import judgements, measurements, summaries
-from ragviz.store.store import Store
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
 
@@ -89,18 +87,3 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
     assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
     monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
     assert summaries.summaries(workspace, workspace.store.runs.all()) == again
-
-
-def copied(store: Store, count: int) -> None:
-    """Store copies of the run "words" without reading its questions again."""
-    run = store.runs.get("words")
-    results = [
-        (place, question, Retrieved(question.id, result.ranking, result.gold))
-        for place, (question, result) in enumerate(
-            zip(store.rankings.questions(run.id), store.rankings.all(run.id), strict=True)
-        )
-    ]
-    for number in range(count):
-        copy = store.runs.add(f"copy {number}", run.corpus_id, run.config, run.fingerprint, run.provenance)
-        store.rankings.put(copy.id, results)
-        store.runs.set_status(copy.id, "done")

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -14,7 +14,6 @@ from ragviz.documents import parsing
 from ragviz.questions import interchange
 from ragviz.text import language
 
-SOURCES = Path(__file__).parents[1] / "tools" / "sample"
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
@@ -41,11 +40,6 @@ def groups(row: dict) -> list[list[dict]]:
     if "quote" in row:
         return [[row]]
     return [group if isinstance(group, list) else [group] for group in row["evidence"]]
-
-
-def flat(text: str) -> str:
-    """Remove what Markdown adds: escapes, emphasis, the lines of tables, and white space of any width."""
-    return re.sub(r"[\s*|]+", " ", text.replace("\\", ""))
 
 
 def test_twelve_documents_in_five_formats(documents: dict[str, Document]) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from pyarrow import parquet
@@ -14,15 +13,11 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Ranking, Retrieved
 from ragviz.core.recording import Context, Recording
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
-from ragviz.runs import exports, imports, tables
+from ragviz.runs import exports, tables
 from ragviz.runs.cases import Case
 from ragviz.runs.tables import TABLES, Contents
-from ragviz.targets import ragchecker
-from ragviz.workspace import Workspace, open_workspace
-from tests.test_imports import result, written
 
 KEY = "sk-a-secret-of-the-endpoint"
 FIRST, SECOND, OTHER = Chunk.make_id("d1", 0, 20), Chunk.make_id("d2", 5, 9), Chunk.make_id("d1", 30, 40)
@@ -161,15 +156,3 @@ def test_every_format_holds_the_same_values(name, contents):
         column.explanation for column in columns
     ]
     assert from_csv(files["csv"], columns) == expected
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
-    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path / "home"))
-    return open_workspace()
-
-
-@pytest.fixture
-def imported(workspace: Workspace) -> Run:
-    corpus = workspace.store.corpora.add("c")
-    return imports.import_run(workspace, corpus, "r", ragchecker.read(written(result()), "out.json"))

@@ -15,8 +15,6 @@ from tests.test_verification import (
     workspace,  # noqa: F401 - a fixture
 )
 
-OTHER = "Pump number 1 of the north works was never seen."
-
 
 def stored(opened: Workspace) -> dict[str, Question]:
     store = opened.store

@@ -58,9 +58,6 @@ def test_what_is_kept_and_measured_by_hand():
     assert what_if.measure(read, Choices(1))["mrr"].tolist() == [0.5, 1, 0]  # k does not change it
 
 
-# Fusion
-
-
 # Risk and coverage
 
 

@@ -37,14 +37,6 @@ names = ("faithfulness", "completeness", "questeval_recall", *sys.argv[3:])
 config = RunConfig("i", "q", sys.argv[2], answerer="model", metrics=names)
 running.run(open_workspace(), "r", config, budget=float(sys.argv[1]))
 """
-BUILD = """
-from ragviz.index import indexing
-from ragviz.core.configuration import IndexConfig
-from ragviz.workspace import open_workspace
-workspace = open_workspace()
-[corpus] = workspace.store.corpora.all()
-indexing.build_index(workspace, corpus, "other", IndexConfig(chunk_size=8, overlap=7, embedder="openai:bags"))
-"""
 
 
 class Killing(ModelServer):

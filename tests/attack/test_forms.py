@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from ragviz.core.question import Question
@@ -81,39 +80,6 @@ def show_again(app: AppTest) -> None:
     checked(app._run(states))
 
 
-# What is typed into the table of questions
-
-
-@pytest.fixture
-def typing(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[int, dict[str, Any]]]:
-    """Edits by the key of the table, into which AppTest cannot type; those of a key that is not drawn are forgotten."""
-    edits: dict[str, dict[int, dict[str, Any]]] = {}
-    draw = st.data_editor
-
-    def drawn(rows: Any, *, key: str, **more: Any) -> Any:
-        result = draw(rows, key=key, **more)
-        shown[:] = [key, rows]
-        return result
-
-    shown: list[Any] = []
-    monkeypatch.setattr(st, "data_editor", drawn)
-    monkeypatch.setattr("streamlit.runtime.state.session_state_proxy.SessionStateProxy.get", patched(edits))
-    edits["shown"] = shown  # type: ignore[assignment]
-    return edits
-
-
-def patched(edits: dict[str, Any]) -> Any:
-    def get(self: Any, key: str, default: Any = None) -> Any:
-        if key in edits and key in self:
-            return {"edited_rows": edits[key]}
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-    return get
-
-
 # What it is typed into is deleted
 
 
@@ -176,16 +142,3 @@ def test_what_is_typed_over_a_question_that_is_deleted_is_shown(home: Path, what
 
 def area(app: AppTest, label: str) -> Any:
     return next(box for box in app.text_area if box.label == label)
-
-
-# Settings
-
-
-def field(app: AppTest, label: str) -> Any:
-    return next(box for box in app.text_input if box.label == label)
-
-
-# Files of an index on another machine
-
-
-# A job whose subject is deleted
