@@ -13,7 +13,6 @@ workspace = frame.begin()
 
 
 def answer(shown: Compared) -> None:
-    """The verdict in a sentence; leaderboard and differences; what differs in the configurations."""
     compared_runs.in_words(shown)
     figure.draw_so_far("compare")
 
@@ -29,7 +28,6 @@ def answer(shown: Compared) -> None:
 
 
 def expenses(shown: Compared) -> None:
-    """Recall against tokens read; quality against cost and latency."""
 
     def left() -> None:
         if shown.comparison.metrics:
@@ -45,7 +43,6 @@ def losses(shown: Compared) -> None:
 
 
 def over_k(shown: Compared) -> None:
-    """Curves and ranks of every run."""
     if shown.comparison.metrics:
         with notices.errors_shown():
             compared_runs.curves(shown)
@@ -53,7 +50,6 @@ def over_k(shown: Compared) -> None:
 
 
 def metrics(shown: Compared) -> None:
-    """Every metric of the pair, of rankings and of answers."""
     for measured, name in ((shown.comparison.metrics, "comparison"), (shown.comparison.answers, "answers")):
         if measured:
             with notices.errors_shown():

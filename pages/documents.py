@@ -80,12 +80,10 @@ def opened(job: Job) -> bool:
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:
-    """Return whether a file is still kept to be unlocked with its password, or to replace another."""
     return outcome["status"] in tasks.WAITING and Path(path).exists()
 
 
 def outcomes_of(corpus: Corpus, job: Job) -> None:
-    """Draw one line per file of an upload: its outcome, and what can still be done about it."""
     files = tasks.files_of(job)
     fine = [outcome for _, outcome in files if outcome["status"] in ("added", "replaced", "same")]
     others = [(path, outcome) for path, outcome in files if outcome not in fine]
@@ -102,7 +100,7 @@ def outcomes_of(corpus: Corpus, job: Job) -> None:
             if outcome["warnings"]:
                 st.markdown(f":orange[▲] {plain(outcome['name'])}: {plain('; '.join(outcome['warnings']))}")
         if replaced := [outcome["name"] for outcome in fine if outcome["status"] == "replaced"]:
-            evidence_outcome(corpus, ids_of(replaced), "replaced")
+            evidence_outcome(corpus, ids_of(replaced))
         with st.expander("Show all files", expanded=False):
             rows = pd.DataFrame([line(outcome) for _, outcome in files])
             columns = {"": 40, "Characters": COUNT, "Pages": COUNT}
@@ -125,7 +123,6 @@ def line(outcome: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirm_replacing(corpus: Corpus, job: Job, existing: list[tuple[str, dict[str, Any]]]) -> None:
-    """Ask before files replace documents of the same name and other content."""
     staged_files = [(outcome["name"], path) for path, outcome in existing if Path(path).exists()]
     if not staged_files:
         return
@@ -168,18 +165,18 @@ def anchored(corpus: Corpus, ids: frozenset[str]) -> list[authoring.Anchored]:
     return authoring.anchored(store, corpus.id, sorted(ids))
 
 
-def evidence_outcome(corpus: Corpus, ids: Sequence[str], done: str) -> None:
-    """Draw what became of the evidence in documents that were replaced or deleted (`done`), with links to mend it."""
+def evidence_outcome(corpus: Corpus, ids: Sequence[str]) -> None:
+    """Draw what became of the evidence in documents that were replaced, with links to mend it."""
     sets = anchored(corpus, frozenset(ids))
     if not sets:
-        st.caption(f"No question has its evidence in what was {done}.")
+        st.caption("No question has its evidence in what was replaced.")
         return
     found, stale = sum(each.found for each in sets), sum(each.stale for each in sets)
-    mark = ":orange[▲]" if stale else ":blue[●]"
-    kept = f"found again by its exact text for {wording.counted(found, 'question')}, " if done == "replaced" else ""
-    lost = f"stale for {wording.counted(stale, 'question')}" if stale else "stale for none"
-    until = "; what needs it is set aside, and no run asks it until it is mended" if stale else ""
-    st.markdown(f"{mark} Evidence in what was {done}: {kept}{lost}{until}.")
+    lost = f"stale for {wording.counted(stale, 'question')}, which no run asks until it is mended" if stale else ""
+    st.markdown(
+        f"{':orange[▲]' if stale else ':blue[●]'} Evidence in what was replaced: found again by its exact text for "
+        f"{wording.counted(found, 'question')}, {lost or 'stale for none'}."
+    )
     with st.container(horizontal=True, gap="small"):
         for each in sets:
             if each.stale:
@@ -187,29 +184,13 @@ def evidence_outcome(corpus: Corpus, ids: Sequence[str], done: str) -> None:
                 address.link("questions", label, set=each.question_set, status="stale", tab="Review")
 
 
-def deleted(corpus: Corpus) -> None:
-    """Draw what the last deletion took with it, until it is closed."""
-    corpus_id, ids = st.session_state.get("documents-deleted", ("", []))
-    if corpus_id != corpus.id:
-        return
-    with st.container(border=True):
-        st.markdown(f"**{wording.counted(len(ids), 'document')} deleted**")
-        evidence_outcome(corpus, ids, "deleted")
-        if any(set(ids) & set(index.documents) for index in store.indexes.all(corpus_id)):
-            address.link("index", "Indexes still hold the chunks: update them", corpus=corpus.name)
-        if st.button("Close", key="close-deleted"):
-            del st.session_state["documents-deleted"]
-            st.rerun()
-
-
 def delete_documents(corpus: Corpus, ids: list[str]) -> None:
     with staleness.refreshing(store, corpus, person.name()):
         corpora.delete_documents(workspace, corpus, ids)
-    st.session_state["documents-deleted"] = (corpus.id, ids)
+    st.toast(f"{wording.counted(len(ids), 'document')} deleted")
 
 
 def is_unlocked(path: str, outcome: dict[str, Any]) -> bool:
-    """Return whether a protected file was read with its password since its upload."""
     return not Path(path).exists() and any(d.name == outcome["name"] and d.status == "ok" for d in documents)
 
 
@@ -301,7 +282,6 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
 
 
 def opened_document(corpus: Corpus, info: DocumentInfo) -> None:
-    """Draw one document: its text with page marks, and the chunks of an index as tints."""
     crumbs = [("documents", corpus.name, {"corpus": corpus.name})]
     heading.header(info.name, crumbs=crumbs)
     if info.status == "error":
@@ -398,6 +378,5 @@ with heading.header("Documents", f"The documents of {corpus.name}, and problems 
         address.go_to("index", corpus=corpus.name)
 upload(corpus)
 outcomes(corpus)
-deleted(corpus)
 if documents:
     documents_table(corpus, documents)

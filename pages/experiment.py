@@ -42,7 +42,6 @@ def free_name() -> str:
 
 
 def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> None:
-    """Declare the experiment, and start its sweep."""
     new = experiment_verbs.sweep(
         workspace, name, chosen.question_set, chosen.planned, chosen.rule, chosen.split, dollars
     )
@@ -53,7 +52,6 @@ def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> N
 
 
 def new_experiment() -> None:
-    """The form on the left; on the right what it takes, and the button that starts it."""
     sets = [each for each in store.sets.all(corpus.id) if each.asked]
     if not sets:
         with notices.empty(f"An experiment asks a question set; {plain(corpus.name)} has none yet."):

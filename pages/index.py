@@ -90,7 +90,6 @@ def sample_cuts(corpus: Corpus, ids: tuple[str, ...], most: int, config: IndexCo
 
 
 def preview(documents: Sequence[DocumentInfo], config: IndexConfig) -> None:
-    """Draw how sampled documents would be chunked, and the estimate for the whole corpus."""
     if config.embedder != workspace.settings.embedder and not embedding.is_here(config.embedder):
         st.caption(
             f"{plain(config.embedder)} is not on this machine: a preview needs its tokenizer and configuration "
@@ -139,7 +138,6 @@ def draw_cuts(info: DocumentInfo, chunks: Sequence[Chunk], prefix: str) -> None:
 
 
 def estimate(extent: cutting.Extent, embeds: bool) -> None:
-    """Draw the estimate for the whole corpus: chunks, tokens, time and disk."""
     approximately = "" if extent.exact else "~"
     explained = "At the speed of earlier builds on this machine. Texts embedded before are not embedded again."
     lasts = "–" if extent.seconds is None else wording.duration(extent.seconds)
@@ -348,7 +346,6 @@ def asks_others(embedder: str) -> str:
 
 @cache.kept(64, also=lambda index, *_: (index.corpus_id,))
 def results(index: IndexInfo, query: str, way: str, reranker: str) -> list[searcher.ChunkHit]:
-    """Return the hits of a query with their text."""
     return searcher.search(workspace, index, query, way, 10, reranker)
 
 

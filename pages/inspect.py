@@ -27,7 +27,6 @@ store = workspace.store
 
 
 def chosen_runs(done: Sequence[Run]) -> list[Run]:
-    """Return the runs of the address: one, or those to be compared."""
     if requested := compared_runs.requested_runs(done):
         return requested
     name = address.chosen("run", [run.name for run in done], noun="run")
@@ -35,14 +34,12 @@ def chosen_runs(done: Sequence[Run]) -> list[Run]:
 
 
 def chosen_k(runs: Sequence[Run]) -> int:
-    """Return the k of the address, else that of the first run."""
     depth, own = min(run.config.depth for run in runs), runs[0].config.k
     of = "this run has" if len(runs) == 1 else f"{plain(runs[0].name)} has"
     return address.readable("k", address.number_within(1, depth), f"1 to {depth:,}; {of} {own:,}") or min(own, depth)
 
 
 def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
-    """Return the question of the address, else the first of the list."""
     asked = moved_questions.shared_questions(runs, cache.SOURCES)
     if not asked:
         heading.header("Case")
@@ -60,7 +57,6 @@ def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
 
 
 def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str) -> None:
-    """Draw the breadcrumb, the walk through the list one came from, and the way back to it."""
     crumbs = heading.crumbs_of(runs[0], corpus)[: 2 if len(runs) == 1 else 1]
     page, params = list_page(runs, k)
     label = runs[0].name if len(runs) == 1 else "Compare " + ", ".join(run.name for run in runs)
@@ -78,14 +74,12 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
 
 
 def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
-    """Return the page and the parameters that list the questions one came from."""
     if len(runs) > 1:
         return "compare", {"runs": st.query_params["runs"], "k": str(k), **compared_questions.list_parameters()}
     return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
 
 
 def filter_words(runs: Sequence[Run], k: int) -> str:
-    """Return what the list is filtered by, in words; "" without a filter."""
     if len(runs) > 1:
         return both_sides.list_words(runs, k)
     filters = question_table.active_filters().items()

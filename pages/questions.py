@@ -110,7 +110,6 @@ def next_step(question_set: QuestionSet) -> None:
 
 
 def bring_banks(question_set: QuestionSet) -> None:
-    """Draw the import of RAGQuestEval banks for the questions of a set, which a judge uses instead of its own."""
     left, right = st.columns([3, 2], gap="medium")
     with left, st.form("import-banks", clear_on_submit=False):
         st.markdown(f"**RAGQuestEval banks** for {plain(question_set.name)}")
@@ -125,7 +124,6 @@ def bring_banks(question_set: QuestionSet) -> None:
 
 
 def banks_outcome() -> None:
-    """Draw the outcome of the last import of banks, with the items that were skipped and why."""
     if "imported-banks" not in st.session_state:
         return
     name, count, problems = st.session_state["imported-banks"]

@@ -43,7 +43,6 @@ store = workspace.store
 
 
 def verdict_line(run: Run, summary: Summary) -> None:
-    """Draw the verdict in words, from what the page shows at this k."""
     k = summary.k
     sentence = run_verdict.verdict(
         judgements.measured(run, summary, judgement, cache.lost(run, k)), run.config
@@ -69,7 +68,6 @@ def ranking_tiles(summary: Summary) -> None:
 
 
 def sum_line(run: Run, summary: Summary) -> None:
-    """Draw how the outcomes add up; each number lists its questions."""
     k, counts = summary.k, outcomes.count(summary.ranks, summary.k)
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="sum-line"):
         side = f"{run.config.split}: " if run.config.split else ""

@@ -47,7 +47,6 @@ BY_ADDRESS = fields_in("retrieve", "answer")
 
 
 def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConfig) -> dict[str, Any]:
-    """Draw the choices of retrieval."""
     heading.section("Retrieve")
     left, right = st.columns(2)
     with left:
@@ -104,7 +103,6 @@ def asked_title(question_set: QuestionSet, side: str) -> str:
 
 
 def answering(start: RunConfig) -> dict[str, Any]:
-    """Draw the choices of answering."""
     heading.section("Answer")
     possible = [name for name in FIELDS["answerer"].known() if name != "model" or settings.model_configured]
     chosen = form.draw([FIELDS["answerer"]], asdict(start), start.hash(), offered={"answerer": possible})
@@ -122,7 +120,6 @@ def answering(start: RunConfig) -> dict[str, Any]:
 
 
 def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, Any], float | None]:
-    """Draw the choices of judging: metrics, judge, budget."""
     heading.section("Judge")
     names = [
         name
@@ -162,7 +159,6 @@ def judging(start: RunConfig, answerer: str, *, pays: bool) -> tuple[dict[str, A
 
 
 def metric_ways(names: Collection[str], answerer: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
-    """Return the offered groups of metrics → label, metrics, and what they are."""
     free = tuple(name for name in names if not ANSWER_METRICS[name].judged)
     ways = {"none": ("None", ("none",), "Only ranking metrics are computed.")}
     if answerer != "none":
@@ -252,7 +248,6 @@ def pays_to_rank(values: Mapping[str, Any]) -> bool:
 
 
 def naming(config: RunConfig) -> str:
-    """Draw the field for the run's name; it suggests a free one made of index, what ranks and answers, and the side."""
     answerer = f"-{config.answerer}" if config.knows.answers else ""
     taken = {run.name for run in store.runs.all()}
     reranker = "" if config.reranker == rerankers.NONE else f"-{rerankers.parsed(config.reranker)[0]}"
@@ -266,7 +261,6 @@ def naming(config: RunConfig) -> str:
 
 
 def cost(config: RunConfig) -> None:
-    """Draw the estimate of a run: what is known at once, and the dry run when it was made."""
     question_set, index = store.sets.get(config.questions), store.indexes.get(config.index)
     n = asked_count(question_set, config.split)
     heading.section("Estimate")
@@ -302,7 +296,6 @@ def cost(config: RunConfig) -> None:
 
 
 def caveats(question_set: QuestionSet, index: IndexInfo, split: str) -> None:
-    """Draw what a run does not ask, and what its index does not hold."""
     notices.behind(index)
     left_out = {status: question_set.counts.get(status, 0) for status in ("rejected", "quarantined")}
     if any(left_out.values()):
@@ -343,7 +336,6 @@ def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
 
 
 def unfinished(runs: list[Run], active: Collection[str]) -> None:
-    """Draw the interrupted runs: the reason, and the button that resumes each."""
     interrupted = [run for run in runs if run.status != "done" and run.name not in active]
     if not interrupted:
         return
@@ -410,7 +402,6 @@ def bring_in() -> None:
 
 
 def imported() -> None:
-    """Draw the outcome of the last import of a run: its answers, and the results that were skipped with reasons."""
     if "imported-run" not in st.session_state:
         return
     name, count, problems = st.session_state["imported-run"]

@@ -20,7 +20,6 @@ store = workspace.store
 
 
 def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
-    """The filter of the address, and its fields."""
     tags = sorted({tag for run in runs for tag in run.tags})
     sets = list(dict.fromkeys(run.provenance["questions"] for run in runs))
     retrievers = list(dict.fromkeys(run.config.retriever for run in runs))
@@ -34,7 +33,6 @@ def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
 
 
 def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
-    """The means of all runs."""
     bar = st.empty()
 
     def watch(done: int, total: int) -> None:
@@ -50,7 +48,6 @@ def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
 
 
 def actions(ticked: Sequence[Run], known: Sequence[str]) -> None:
-    """Buttons for the runs that are ticked, and what is missing to compare them."""
     common = store.rankings.common([run.id for run in ticked]) if len(ticked) > 1 else 0
     missing = run_table.cannot_compare(ticked, common)
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -26,7 +26,6 @@ def typed() -> dict[str, str | None]:
 
 
 def source_of(alias: str) -> str:
-    """Return where a value comes from."""
     if alias in typed():
         return "typed here"
     if os.environ.get(alias):
@@ -69,7 +68,6 @@ def values() -> pd.DataFrame:
 
 
 def part(title: str, address: str, key: str, verb: str = "Test") -> None:
-    """Draw one component: its address, and a test with the real reply time."""
     with st.container(border=True, height="stretch"):
         heading.section(title)
         st.caption(plain(address))
@@ -170,7 +168,6 @@ def use(values: dict[str, str], key: str) -> None:
 
 
 def restore(before: dict[str, str | None]) -> None:
-    """Put values into the environment; None takes one out."""
     for alias, value in before.items():
         if value is None:
             os.environ.pop(alias, None)
@@ -184,7 +181,6 @@ def mark(aliases: Iterable[str]) -> dict[str, str | None]:
 
 
 def reopen() -> None:
-    """Reopen the workspace with the current values."""
     cache.workspace.clear()
     st.session_state["endpoint-turn"] += 1
     st.rerun()
@@ -196,7 +192,6 @@ PRICE_COLUMNS = ("Model", "Input $/M", "Output $/M")  # whole at 1024
 
 
 def prices() -> None:
-    """Draw the price table, to be edited."""
     heading.section("Prices")
     st.caption(
         "Dollars per million input and output tokens, by the beginning of a model's name; the longest match applies. "

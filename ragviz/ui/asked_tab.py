@@ -54,7 +54,6 @@ def _stored(question_set: QuestionSet) -> Demand | None:
 
 
 def _form(corpus: Corpus, question_set: QuestionSet) -> None:
-    """Draw the form that reads a log, in a job."""
     store = cache.workspace().store
     indexes = [info.name for info in store.indexes.all(corpus.id) if info.build]
     left, right = st.columns([3, 2], gap="medium")
@@ -100,7 +99,6 @@ def _share(title: str, share: float | None, note: str) -> None:
 
 
 def _clusters(question_set: QuestionSet, read: Demand) -> None:
-    """Draw the clusters that pass the filter, and the button that adds those that are ticked."""
     chosen = address.choose_one("Questions", SHOWN, "asked")
     listed = {"unasked": read.unasked, "unanswered": read.unanswered}.get(chosen, read.clusters)
     rows = _rows(listed).drop(columns=["In the set"] if chosen == "unasked" else [])
@@ -162,7 +160,6 @@ def _rows(listed: Sequence[Cluster]) -> pd.DataFrame:
 
 
 def _weighted(question_set: QuestionSet, read: Demand) -> None:
-    """Draw the headline metrics of the newest run, each question once and weighted by what is asked."""
     workspace = cache.workspace()
     heading.section("Scores weighted by what is asked")
     run = demand.newest_run(workspace, question_set)
@@ -185,7 +182,6 @@ def _weighted(question_set: QuestionSet, read: Demand) -> None:
 
 @cache.kept(16, "Weighing")
 def _means(run: Run, question_set: QuestionSet) -> pd.DataFrame:
-    """Return the means of a run, plain and weighted, as a table."""
     workspace, read = cache.workspace(), _stored(question_set)
     assert read is not None
     weights = demand.weights_of(read, workspace.store.questions.all(question_set.id))

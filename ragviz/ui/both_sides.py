@@ -131,7 +131,6 @@ def alike_words(answers: Sequence[str], marks: tuple[Sequence[Range], Sequence[R
 
 
 def _side(run: Run, question_id: str, k: int, marks: Sequence[Range]) -> None:
-    """Draw the cause of a run, where the evidence stands in it, and its answer."""
     question, retrieved = cache.questions(run)[question_id], cache.retrieved_for(run, question_id)
     heading.section(plain(run.name))
     if found := case.cause_of(run, question.id, k):

@@ -141,7 +141,6 @@ def _corpus(shown: Compared) -> tuple[str]:
 
 @cache.kept(32, also=_corpus)
 def _parts(shown: Compared) -> list[Part]:
-    """Return the parts of the questions that have a value in the metric."""
     run = shown.runs[0]
     questions, documents = cache.questions(run), cache.documents_of(run)
     ids = shown.comparison.pair(shown.metric, shown.place).question_ids
@@ -150,7 +149,6 @@ def _parts(shown: Compared) -> list[Part]:
 
 @cache.kept(32, "Comparing slices", also=_corpus)
 def _slices(shown: Compared) -> Slices:
-    """Return the difference in each part."""
     comparison = shown.comparison
     return slices.judged(_parts(shown), comparison.pair(shown.metric, shown.place), comparison.rule, shown.metric)
 

@@ -62,7 +62,6 @@ def _comparable(earlier: Run, later: Run) -> bool:
 
 
 def _again(earlier: Run, taken: set[str]) -> None:
-    """Draw the button that updates the index and runs again, or how far that is."""
     active = job_panel.active_job("again", earlier.corpus_id, run=earlier.id)
     label, key = "Update the index and run again", presses.key("run-again")
     if st.button(label, type="primary", key=key, disabled=active is not None):

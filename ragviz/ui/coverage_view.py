@@ -59,7 +59,6 @@ def _coverage(question_set: QuestionSet, index: IndexInfo, _: Corpus, *newest: R
 
 @cache.kept(4)
 def _asked_of(question_set: QuestionSet, index: IndexInfo) -> dict[str, list[Question]]:
-    """Return the questions about each chunk, by its id."""
     questions = [question for question in cache.questions_in(question_set) if question.asked]
     about: dict[str, list[Question]] = {}
     golds = contexts.gold_of(cache.workspace(), index, questions)
@@ -70,7 +69,6 @@ def _asked_of(question_set: QuestionSet, index: IndexInfo) -> dict[str, list[Que
 
 
 def _chunk(corpus: Corpus, question_set: QuestionSet, index: IndexInfo, coverage: CoverageMap, chunk_id: str) -> None:
-    """Draw the text of a chunk, and the questions about it."""
     if Chunk.parse_id(chunk_id) is None:
         st.warning(f"“{wording.quoted(chunk_id)}” is no chunk.")
         return

@@ -151,7 +151,6 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
 
 
 def _detail(question_set: QuestionSet, proposals: Sequence[Proposal]) -> None:
-    """Draw one question with the places of its answer, each with its button."""
     ids = [proposal.question.id for proposal in proposals]
     requested = st.query_params.get("question")
     place = ids.index(requested) if requested in ids else 0
@@ -207,7 +206,6 @@ def _places(question_set: QuestionSet, proposal: Proposal, following: str | None
 
 
 def _passage(corpus_id: str, place: Place) -> None:
-    """Draw a place with the text around it and a link into its document."""
     span, store = place.span, cache.workspace().store
     document = next(iter(store.documents.texts(corpus_id, [span.document_id])), None)
     if document is None:
@@ -222,7 +220,6 @@ def _passage(corpus_id: str, place: Place) -> None:
 def _accept(
     question_set: QuestionSet, chosen: Sequence[tuple[Question, Sequence[Place]]], following: str | None
 ) -> None:
-    """Save places as evidence, and go on to the next question."""
     refused = occurrences.accept(cache.workspace().store, question_set, chosen, person.name())
     st.session_state["evidence-accepted"] = (question_set.id, len(chosen) - refused, refused)
     _go_on(following)

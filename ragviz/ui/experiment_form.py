@@ -104,7 +104,6 @@ def _lines(field: Field, _default: str, _at_first: Sequence[str]) -> list[str]:
 
 
 def _side(question_set: QuestionSet) -> str:
-    """Draw the choice of the questions that are asked, and say what follows for a confirmation."""
     if question_set.split is None:
         st.caption(
             ":orange[▲] This set is not split: the configuration is chosen on the questions that it is reported on, "
@@ -124,7 +123,6 @@ def _side(question_set: QuestionSet) -> str:
 
 
 def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[Planned, ExperimentRule]:
-    """Draw the rule, and return it, with the cells and the baseline's, which may be the configuration of a run."""
     heading.section("Rule")
     st.caption("Declared before the first result, and not changed after it.")
     runs = experiment_verbs.repeatable(cache.workspace(), corpus.id)[:RUNS_OFFERED]

@@ -36,7 +36,6 @@ CHOSEN_HERE = (
 
 
 def _runs(experiment: Experiment) -> list[str]:
-    """Return the ids of an experiment's runs."""
     confirmation = experiment.confirmation
     runs = [cell.run_id for cell in experiment.cells if cell.run_id]
     return runs + ([confirmation.baseline_run, confirmation.chosen_run] if confirmation else [])
@@ -89,7 +88,6 @@ def _reasons(conclusion: Conclusion) -> None:
 
 
 def _sides(shown: Outcome, test: Conclusion) -> None:
-    """Draw the choice on validation, and what was measured on the test side."""
     with st.container(key="beside-sides"):
         left, right = st.columns(2, gap="medium")
         with left, st.container(border=True):
@@ -155,7 +153,6 @@ def compare_cells(shown: Outcome) -> None:
 
 
 def _pictures(shown: Outcome) -> None:
-    """Draw the cells that are done in order, and their differences to the baseline, by the primary metric."""
     comparison, experiment = shown.comparison, shown.experiment
     if comparison is None:
         return
@@ -176,7 +173,6 @@ def _pictures(shown: Outcome) -> None:
 
 
 def _cells(shown: Outcome) -> None:
-    """Draw a row for each cell; a click opens its run."""
     experiment, done = shown.experiment, sum(row.cell.state == "done" for row in shown.rows)
     rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
     if not rows["Dollars"].fillna(0).any():  # nothing was paid

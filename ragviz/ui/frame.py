@@ -89,7 +89,6 @@ def begin() -> Workspace:
 
 
 def _register() -> Any:
-    """Register all pages, and return the requested one."""
     assets = dashboard_folder() / "assets"  # else the page's icon is fetched from a server of fonts
     st.set_page_config(page_title="ragviz", page_icon=str(assets / "icon.svg"), layout="wide")
     st.logo(str(assets / "logo.svg"), icon_image=str(assets / "icon.svg"), size="large")

@@ -83,7 +83,6 @@ def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) 
 
 
 def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str]:
-    """Draw what the other choices depend on, outside their form: the index and the generator."""
     names = [i.name for i in indexes]
     inputs.still_there("generate-from", names, "index")
     first = names.index(address.chosen("index", names) or names[0])
@@ -117,7 +116,6 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
 
 
 def _more(generator: str) -> tuple[dict[str, Any], float | None]:
-    """Draw what is seldom changed."""
     styles = st.pills(
         "Styles", makers.STYLES_OF[generator], selection_mode="multi", default=["colleague"],
         format_func=lambda name: STYLES[name].title, key=f"generate-styles-{generator}",
@@ -167,7 +165,6 @@ def _explain() -> None:
 
 
 def _preview(corpus: Corpus, arguments: Mapping[str, Any]) -> None:
-    """Draw the plan of a generation, and what it takes."""
     arguments = {key: value for key, value in arguments.items() if key != "author"}
     with st.spinner("Drawing the plan"):
         preview = pipeline.foresee_questions(cache.workspace(), **arguments)
@@ -244,7 +241,6 @@ def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -
 
 
 def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
-    """Draw what came of each kind's plan, what it yielded, why the rest was rejected, and what it cost."""
     paid, priced = any(row["calls"] for row in yields), any(row["dollars"] for row in yields)
     rows = pd.DataFrame(
         {
@@ -271,7 +267,6 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _per_kept(row: Mapping[str, Any]) -> float | None:
-    """Return the calls of a kept question."""
     return round(row["calls"] / row["kept"], 1) if row["kept"] else None
 
 

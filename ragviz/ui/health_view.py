@@ -94,7 +94,6 @@ def _examined(question_set: QuestionSet, index: IndexInfo | None) -> Examination
 
 
 def _basis(question_set: QuestionSet, made: Examination) -> str:
-    """Say what was examined, and when."""
     on = f"index {made.index}" if made.index else "no index: rarity of words and other chunks are not known"
     types = contents.types_words(made.contents)
     of_types = f" · {types}" if types else ""
@@ -211,7 +210,6 @@ def _list(
     questions: Mapping[str, Question],
     measured: Sequence[Effect],
 ) -> None:
-    """Draw what a check is, and the questions that it found, beside the one that is chosen."""
     check = CHECKS[key]
     st.html(f"<span id='{ANCHOR}'></span>")
     heading.scroll_into_view(ANCHOR, f"{question_set.id} {key}")
@@ -257,12 +255,10 @@ def _list(
 
 
 def _effect_of(effect: Effect) -> str:
-    """Say what a check does to the score of a run, by its name."""
     return f"{effect.run}: {effect.metric} {effects.score_words(effect.before)}, without them {effects.words(effect)}"
 
 
 def _question(corpus: Corpus, question_set: QuestionSet, question: Question, words: Mapping[str, str]) -> None:
-    """Draw one question with its answer and evidence, and the way to edit it."""
     with st.container(border=True):
         kinds = " · ".join(filter(None, (TYPE_TITLES.get(question.type) if question.type else "", question.status)))
         st.caption(plain(f"{kinds} · {words[question.id]}"))
@@ -276,7 +272,6 @@ def _question(corpus: Corpus, question_set: QuestionSet, question: Question, wor
 
 
 def _plan(question_set: QuestionSet) -> None:
-    """Draw the plan of the set's generations against what was made."""
     if cache.workspace().store.sets.fact(question_set.id, plan_record.FACT) is not None:
         generation_tab.planned_and_made(question_set)
         return

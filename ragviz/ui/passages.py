@@ -210,7 +210,6 @@ def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:
 
 
 def _span_in_document(corpus_id: str, span: Span, chunk_ids: Sequence[str], language: str, *, fold: int | None) -> None:
-    """Draw a span with the text around it, and which part of it the given chunks hold."""
     store = cache.workspace().store
     document = next(iter(store.documents.texts(corpus_id, [span.document_id])), None)
     name = store.documents.names(corpus_id, [span.document_id]).get(span.document_id, UNKNOWN)

@@ -69,20 +69,17 @@ def question_words(row: questeval.Row) -> str:
 
 @cache.kept(8, "Reading the RAGQuestEval questions", also=lambda run, _: (run.corpus_id,))
 def _rows(run: Run, variant: questeval.Variant) -> pd.DataFrame:
-    """Return the rows of a run, what the answers miss most first."""
     return frame_of(questeval.rows_of_run(cache.evaluated(run).values(), cache.documents_of(run), (variant,)))
 
 
 @cache.kept(32, also=lambda run, _: (run.corpus_id,))
 def _counts(run: Run, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
-    """Return the counts by kind and by document, of all rows."""
     frame = _rows(run, variant)
     return {"kind": counts_by(frame, "kind"), "document": counts_by(frame, "documents")}
 
 
 @cache.kept(64)
 def _variants(run: Run) -> list[questeval.Variant]:
-    """Return the variants of which the answers of a run have rows."""
     banks = [questeval.banks_of(evaluated) for evaluated in cache.evaluated(run).values()]
     have = {name for by_variant in banks for name, (bank, _) in by_variant.items() if bank.items}
     return [name for name in questeval.VARIANTS if name in have]
@@ -138,7 +135,6 @@ def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
 
 
 def _nothing(run: Run, judgement: Judgement) -> None:
-    """Draw why there are no rows, and the step that makes some."""
     metrics = [name for names in METRICS.values() for name in names if name in judgement.metrics]
     if metrics:  # computed, and nothing to ask or to compare
         statuses = judgement.metrics[metrics[0]].without
@@ -232,7 +228,6 @@ def _share(part: float, whole: int) -> str:
 
 
 def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, key: str) -> None:
-    """Draw the means with intervals and the counts by kind and by document; a row filters by it."""
     parts = cache.breakdown(run, k, ("kind", "document"), METRICS[variant])
     parts = [part for part in parts if part.name in counts[part.by].index]
     if not parts:
@@ -371,7 +366,6 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
 
 
 def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str, bool]:
-    """Return why nothing was asked, and whether another run could ask something."""
     if not answers:
         why = "This run has no answers, so RAGQuestEval asked nothing: it compares an answer with its reference."
         return why, True
@@ -383,7 +377,6 @@ def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str,
 
 
 def _bank_words(bank: Bank) -> str:
-    """Return who asked, from which text, in which language."""
     maker = {"extractive": "without a model", "import": "imported"}.get(bank.maker, f"by {bank.maker}")
     tongue = f", {language.NAMES[bank.language]}" if bank.language in ("en", "zh") else ""
     return f"{wording.counted(len(bank.items), 'question')} from the reference, {plain(maker)}{tongue}"

@@ -62,7 +62,6 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
 
 
 def _type_and_style(draft: Draft, name: str) -> None:
-    """Draw what the question asks for and how it is put: results are divided by both."""
     one, two = st.columns(2)
     types: tuple[QuestionType, ...] = get_args(QuestionType)
     styles: tuple[QuestionStyle, ...] = get_args(QuestionStyle)

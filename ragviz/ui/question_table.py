@@ -192,7 +192,6 @@ def filtered(run: Run, rows: pd.DataFrame, k: int) -> pd.DataFrame:
 
 
 def _of_part(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the document, kind, type and style of the address."""
     documents = cache.documents_of(run)
 
     def known(name: str) -> str | None:  # a document of the corpus, or one that the run's evidence was in
@@ -377,7 +376,6 @@ def clear(*names: str) -> None:
 
 
 def _filters(run: Run, k: int) -> None:
-    """Draw the filters by outcome, by score and by words."""
 
     def by_outcome(outcome: str) -> dict[str, str | None]:  # instead of a rank or cause that may contradict it
         forget_selections()

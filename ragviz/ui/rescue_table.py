@@ -132,7 +132,6 @@ def _paid(run: Run, name: str, *, disabled: bool) -> None:
 
 
 def _together(run: Run, together: replays.Combination, k: int) -> None:
-    """Draw what each further change adds to the best one, and the button that tries the next."""
     if not together.steps:
         return
     lines, missing = rescue_words.steps(together.columns, together), together.missing
@@ -227,7 +226,6 @@ def net_words(row: Row) -> str:
 
 
 def _lister(label: str, name: str, value: str, key: str, *, disabled: bool = False) -> None:
-    """Draw a number that lists its questions."""
     st.button(
         label if disabled else f":blue[{label}]", key=f"rescue-{key}", type="tertiary", help="Lists these questions",
         disabled=disabled, on_click=question_table.list_clicked, args=(name, value),

@@ -179,13 +179,11 @@ def is_stale(question: Question) -> bool:
 
 @cache.kept(64)
 def _reworded(question_set: QuestionSet, question_id: str) -> list[staleness.Reworded]:
-    """Return the passages of a question that has been set aside, mended with other words."""
     store = cache.workspace().store
     return staleness.reworded(store, question_set, authoring.question_of(store, question_set, question_id))
 
 
 def _both_wordings(question_set: QuestionSet, question: Question) -> None:
-    """Draw the old and the new words of mended passages side by side."""
     for each in _reworded(question_set, question.id):
         for column, (title, text) in zip(st.columns(2), (("It was", each.old), ("It is now", each.new)), strict=True):
             with column:
@@ -211,7 +209,6 @@ def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping
 
 
 def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], place: int) -> None:
-    """Draw the question at a place with its evidence, and the buttons to accept, reject or edit it."""
     question = filtered_questions[place]
     _warn_if_replaced(question)
     version = version_of(question)
@@ -273,7 +270,6 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
 
 @cache.kept(64)
 def _last_edit(question_set: QuestionSet, question_id: str) -> SetVersion | None:
-    """Return who edited a question of a set last, and when."""
     edits = cache.workspace().store.versions.of_question(question_set.id, question_id)
     return edits[0][0] if edits else None
 
@@ -302,7 +298,6 @@ def _decide(question_set: QuestionSet, question: Question, following: str, versi
 
 
 def _comments(question_set: QuestionSet, question: Question) -> None:
-    """Draw the comments on a question, and the field for another one."""
     store = cache.workspace().store
     said = store.comments.all(question_set.id, question.id)
     with st.expander(f"Comments ({len(said)})", expanded=bool(said)):

@@ -164,7 +164,6 @@ def judged_misses(run: Run, k: int) -> None:
 
 
 def _verdicts(run: Run, k: int) -> None:
-    """Draw corrected means with their bounds, and the questions that another chunk answers."""
     pooled = cache.pooled(run, k)
     if pooled is None:
         st.caption(
@@ -207,7 +206,6 @@ def _bounds(title: str, bounds: Bounds, explained: str) -> None:
 
 
 def _questions(run: Run, pooled: Pooled) -> None:
-    """List the questions that another chunk answers; each opens its case."""
     questions, shown = cache.questions(run), f"judged-misses-{run.id}"
 
     def opened(question_id: str) -> None:

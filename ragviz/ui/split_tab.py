@@ -68,7 +68,6 @@ def _choices(present: Split | None) -> tuple[str, float, int]:
 
 
 def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
-    """Draw what there is, and what has become of it."""
     if question_set.split is None:
         st.markdown(f"{plain(question_set.name)} is not split yet.")
         return
@@ -80,7 +79,6 @@ def _present(question_set: QuestionSet, questions: Sequence[Question]) -> None:
 
 
 def _sizes(questions: Sequence[Question]) -> None:
-    """Draw documents, questions and kinds of each side."""
     parts = [part for part in splits.parts(questions) if part.side or part.questions]
     kinds = [kind for kind in get_args(QuestionKind) if any(kind in part.kinds for part in parts)]
     counts = {

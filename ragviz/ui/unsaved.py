@@ -215,7 +215,6 @@ class Edited:
 
 
 def _with(question: Question, values: Mapping[str, Any]) -> Question:
-    """Return `question` with the values typed into its row."""
     changed: dict[str, Any] = {_COLUMNS[name]: value or "" for name, value in values.items() if name in _COLUMNS}
     return authoring.as_verified(question, replace(question, **changed))
 

@@ -26,7 +26,6 @@ _ALWAYS = ("question", "answer", "evidence", "status", "reason")
 
 @cache.kept(8)
 def _versions(question_set: QuestionSet) -> list[SetVersion]:
-    """Return all versions of a set, the newest first."""
     return cache.workspace().store.versions.all(question_set.id)
 
 
@@ -85,7 +84,6 @@ def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -
 
 
 def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
-    """Draw the choice of two versions, and what differs between them."""
     heading.section("What differs")
     last = question_set.version
     usual = {"older": max(0, last - 1), "newer": last}  # not in the address: it follows new versions
@@ -151,7 +149,6 @@ def _confirm_restore(question_set: QuestionSet, number: int) -> None:
 
 
 def _both(difference: Difference) -> None:
-    """Draw a question as it is in both versions, differing words marked."""
     before, after = difference.change.before, difference.change.after
     assert before is not None
     assert after is not None

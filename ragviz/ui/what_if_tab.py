@@ -163,7 +163,6 @@ def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
 
 
 def _tile(name: str, effect: Effect) -> None:
-    """Draw a metric as it would be, and the difference to the run with its interval."""
     digits = 0 if name == "tokens" else 2
     own, other = effect.own.mean, effect.other.mean
     note = "as the run"
@@ -254,7 +253,6 @@ def search_button(run: Run, part: Part, label: str) -> None:
 
 
 def _risk(run: Run, k: int) -> None:
-    """Draw wrong answers against the share answered, and the threshold for a chosen risk."""
     heading.section("Answer only above a score: wrong answers against refusals")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         with st.container(width=430):
@@ -284,7 +282,6 @@ def _risk(run: Run, k: int) -> None:
 
 
 def _exact(run: Run, k: int) -> None:
-    """Draw what the embedder misses and what the approximate search of the index does."""
     heading.section("Exact against approximate search")
     if refused := _refusal(run, "exact"):
         st.markdown(plain(refused))
@@ -328,7 +325,6 @@ def _behind(run: Run, *_: object) -> list[str]:
 
 
 def _searched(run: Run) -> frozenset[str]:
-    """Return the keys of the parts that were searched for and kept."""
     return frozenset(cache.workspace().store.cache("replay").held(list(_keys(run).values())))
 
 
