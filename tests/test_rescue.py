@@ -42,7 +42,7 @@ def test_rescued_broken_and_beyond_by_hand():
     ]
     assert table.rows[0].rescued.tolist() == [False, False, True, True, False, True]
     assert table.rows[0].broken.tolist() == [True, False, False, False, False, False]
-    assert table.beyond.tolist() == [False, False, False, False, True, False]
+    assert table.unrescued.tolist() == [False, False, False, False, True, False]
     assert table.rows[0].share.mean == pytest.approx(2 / 6)
     assert table.rows[0].share.low <= 2 / 6 <= table.rows[0].share.high
     assert table.rows[0].share.n == 6
@@ -173,7 +173,7 @@ def test_the_best_combination_is_what_really_making_it_gives(made):
     taken = {part.partition("=")[0] for part in together.steps[-1].change.parts}
     tried = [row for row in table.rows if row.replay.kind == "both" and len(taken) > 1]
     assert last.net == max(row.net for row in tried)
-    assert table.beyond.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
+    assert table.unrescued.sum() == (table.lost & ~np.any([row.rescued for row in table.rows], axis=0)).sum()
     grid_of = {name[:-1]: str(value).split(",") for name, value in swept(base, together).items() if name[-1] == "s"}
     cells = grid.planned(workspace, workspace.store.sets.get("q"), grid.crossed(grid_of)).cells
     chosen = [(cell.index.chunker, cell.index.chunk_size, cell.index.prefix, cell.run.retriever) for cell in cells]
@@ -276,10 +276,10 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert {row["change"]: (row["rescues"], row["breaks"]) for row in body["changes"]} == counts(table)
     assert [row["net"] for row in body["changes"]] == sorted((row["net"] for row in body["changes"]), reverse=True)
     assert all(len(row["rescued"]) == row["rescues"] and len(row["broken"]) == row["breaks"] for row in body["changes"])
-    assert len(body["beyond"]) == table.beyond.sum()
+    assert len(body["beyond"]) == table.unrescued.sum()
     assert (body["not_replayed"], body["failed"]) == ([], {})
     code, out, _ = command_line("rescue", "base", "-k", 2)
     assert code == 0
-    assert re.search(rf"^{body['lost']} of 90 questions are lost at k = 2: ", out)
+    assert re.search(rf"^Of {body['lost']} questions whose evidence does not reach the first 2 chunks: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)

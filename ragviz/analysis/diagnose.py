@@ -40,6 +40,8 @@ class Cause:
     next_step: str
 
 
+REPLAY = "See which changes would rescue them."
+"""The next step of what is lost before an answer: replays tell it."""
 CAUSES: dict[str, Cause] = {
     "not_indexed": Cause(
         "Not in the index",
@@ -56,23 +58,23 @@ CAUSES: dict[str, Cause] = {
     "not_retrieved": Cause(
         "Not in top N",
         "A passage that the question needs has no chunk in the ranking, down to the depth of the run.",
-        "Compare retrievers: BM25 finds exact words, kNN similar meaning, hybrid both; or try another embedder.",
+        REPLAY,
     ),
     "below_k": Cause(
         "Ranked below k",
         "Every passage that the question needs is in the ranking, but one of them comes after the first k.",
-        "Raise k, or rank better: another retriever, another embedder, or smaller chunks.",
+        REPLAY,
     ),
     "split": Cause(
         "Split by chunking",
         "Chunks of the evidence were among the first k, but each of them holds only a part of it, and so do all of the "
         "first k together.",
-        "Try larger chunks, an overlap, or another way of chunking.",
+        REPLAY,
     ),
     "cut_by_budget": Cause(
         "Truncated from context",
         "A chunk of the evidence was among the first k, but the context's budget had no room left for it.",
-        "Raise the context budget, or make chunks or k smaller.",
+        REPLAY,
     ),
     "not_answered": Cause(
         "Abstained",

@@ -58,6 +58,11 @@ class Losses:
         return Counter({cause: of[cause] for cause in CAUSES if cause != "fine" and of[cause]})
 
     @property
+    def total(self) -> int:
+        """How many questions are lost, with evidence or without."""
+        return sum(n for of in (self.evidence, self.reference, self.unanswerable) for c, n in of.items() if c != "fine")
+
+    @property
     def greatest(self) -> list[str]:
         """The causes of most of the `blamed`, in the order of the flow; [] when nothing was lost."""
         most = max(self.blamed.values(), default=0)

@@ -67,15 +67,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rescue:
-    """The lost questions of a run at `k` against every change: `lost` and `beyond` are masks over the questions, (n,).
+    """The lost questions of a run at `k` against every change: `lost` and `unrescued` are masks over questions, (n,).
 
-    `beyond` are the lost questions that no change rescues. `rows` have the greatest net gain first; of equals, the one
+    `unrescued` are those that no change rescues. `rows` have the greatest net gain first; of equals, the one
     that breaks fewer questions and that reads fewer tokens.
     """
 
     k: int
     lost: Bools
-    beyond: Bools
+    unrescued: Bools
     rows: tuple[Row, ...]
 
 
@@ -91,7 +91,7 @@ def rescue(ranks: ArrayLike, k: int, replays: Sequence[Replay], clusters: Cluste
     >>> larger = Replay("k=5", "k", [1, 4, 0], 5)
     >>> other = Replay("retriever=bm25", "retriever", [0, 2, 3], 3)
     >>> table = rescue([1, 4, 0], 3, [larger, other])
-    >>> [(row.replay.key, row.rescues, row.breaks, row.net) for row in table.rows], int(table.beyond.sum())
+    >>> [(row.replay.key, row.rescues, row.breaks, row.net) for row in table.rows], int(table.unrescued.sum())
     ([('k=5', 1, 0, 1), ('retriever=bm25', 2, 1, 1)], 0)
     """
     lost = ~found(ranks, k)

@@ -17,8 +17,6 @@ from ragviz.text.counts import agreed, counted, enumerated, first
 
 FEW = 20
 """With fewer questions their numbers are given instead of a rounded share, and the doubt is said."""
-LARGEST = 100
-"""No larger k is suggested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +43,7 @@ class Measured:
 
     `ranks` are those by which the evidence of each ranked question is found, shape (n,), 0 for none; `found` the share
     that is found at `k`, None where nothing is ranked. `losses` are at `k`: of the answers too when these count there
-    (`answers.k` is `k`), else up to the ranking. `claims` is whether claims of the answers were judged, `embedder`
-    whether the index has vectors.
+    (`answers.k` is `k`), else up to the ranking. `claims` is whether claims of the answers were judged.
     """
 
     k: int
@@ -55,7 +52,6 @@ class Measured:
     losses: Losses
     answers: Answers | None = None
     claims: bool = False
-    embedder: bool = True
 
     @property
     def answered(self) -> bool:
@@ -148,65 +144,40 @@ def _other_answers_words(measured: Measured) -> str:
 
 
 def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
-    """Say which stage loses most of the questions with evidence and what to try, and return its cause."""
+    """Say which stage loses most, of all questions that are lost, and return its cause."""
     losses = measured.losses
-    total, worst = losses.blamed.total(), losses.greatest
-    others = " with evidence" if losses.without_evidence else ""
+    total, worst = losses.total, losses.greatest
     if not total:
         if not measured.answered:
             return f"Nothing is lost in retrieval at k = {measured.k}.", ""
         unjudged = measured.answers is not None and measured.answers.unjudged
-        return "" if unjudged else f"No question{others} was lost." if others else "Nothing was lost.", ""
+        return "" if unjudged else "Nothing was lost.", ""
     if total < PATTERN:
-        lost = f"{counted(total, 'question')}{others} {agreed(total, 'is')} lost"
+        lost = f"{counted(total, 'question')} {agreed(total, 'is')} lost"
         return f"Only {lost}, too few to blame one stage: look at each.", ""
     cause = worst[0]
     most, advice = losses.blamed[cause], _advice(cause, measured, config)
     loss = "" if measured.answered or measured.answers is None else " in retrieval"
     if len(worst) > 1:
         names = enumerated([STAGES[each] for each in worst])
-        return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{others}: {advice}.", cause
+        return f"The greatest losses{loss} are {names}, {most:,} each of {total:,}{advice}.", cause
     lead = "All" if most == total else "Most" if most > total / 2 else ""
     stage = f"{lead} of the loss{loss} is {STAGES[cause]}" if lead else f"The greatest loss{loss} is {STAGES[cause]}"
-    return f"{stage} ({most:,} of {total:,} lost{others}): {advice}.", cause
+    return f"{stage} ({most:,} of {total:,} lost){advice}.", cause
 
 
 def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
-    """Return the next step against a cause that this run does not take already."""
-    retriever = "hybrid" if measured.embedder else "hybrid, on an index with an embedder"
-    if config.retriever == "hybrid":
-        retriever = "another embedder, or other chunks"
+    """Return the next step against a cause; "" for one that replays tell of (`analysis.rescue`)."""
     look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
     better = "a model" if config.by_rule else "a better model"
     model = "connect a model" if config.by_rule else "try a better model"
     if not measured.claims and not config.judge and not config.by_rule:
         model = "have a model judge them"
-    if cause == "below_k":
-        return ", or ".join(filter(None, [f"try {retriever}", _larger_k(measured, config)]))
-    if cause == "not_retrieved":
-        return f"try {retriever}"
-    return {
+    step = {
         "not_indexed": "update the index, and make the run again",
         "not_parsed": "see on the documents page how the files were read, and update the index",
-        "split": "try larger chunks, or an overlap",
-        "cut_by_budget": "raise the context budget, or make the chunks smaller",
         "not_answered": f"look at the questions it abstained on; {better} may see the evidence",
         "wrong": f"{look}, or {model}",
         "judge_failed": "judge again what failed",
-    }[cause]
-
-
-def _larger_k(measured: Measured, config: RunConfig) -> str:
-    """Suggest the least k that finds half of what is ranked below `k`, with what it finds.
-
-    Where the context budget already truncates what the answers are given, it has to grow with k.
-    """
-    below = np.sort(measured.ranks[measured.ranks > measured.k])
-    if not len(below) or (k := int(below[(len(below) - 1) // 2])) > LARGEST:
-        return ""
-    words = f"k = {k}, which finds {np.sum(below <= k):,} of the {len(below):,} ranked below {measured.k}"
-    truncated = measured.losses.blamed["cut_by_budget"] if measured.answered else 0
-    if not truncated:
-        return words
-    exceed = counted(truncated, "question", "exceeds")
-    return f"{words} (with more than {config.context_tokens:,} tokens of context, which {exceed} already)"
+    }.get(cause, "")
+    return f": {step}" if step else ""

@@ -87,8 +87,8 @@ def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example],
                 place = int(np.argmax(mask))
                 after = f"at rank {ranks[place]}" if ranks[place] else "not found"
                 told.append(Example(ids[place], title, f"By {change}: its evidence is then {after}."))
-    if rescued.beyond.any():
-        told.append(Example(ids[int(np.argmax(rescued.beyond))], "Lost, whatever was tried"))
+    if rescued.unrescued.any():
+        told.append(Example(ids[int(np.argmax(rescued.unrescued))], "Lost, whatever was tried"))
     return told, columns
 
 

@@ -294,7 +294,7 @@ def answered_at(current: Run, k: int) -> bool:
 
 def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses) -> run_verdict.Measured:
     """Return what the verdict on a run at a summary's k is given on; `lost` are the losses at that k."""
-    k, cut = summary.k, current.provenance["index_config"]
+    k = summary.k
     answers_k = k if answered_at(current, k) else current.config.k
     return run_verdict.Measured(
         k,
@@ -303,7 +303,6 @@ def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses)
         lost,
         run_verdict.answers_of(judgement.causes, judgement.rulings, answers_k) if current.knows.answers else None,
         judgement.claims,
-        bool(cut and cut["embedder"]),
     )
 
 

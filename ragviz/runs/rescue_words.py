@@ -11,7 +11,10 @@ from ragviz.analysis import rescue as rescuing
 from ragviz.retrieval import rerankers
 from ragviz.runs import replays
 from ragviz.runs.replays import Columns, Combination
-from ragviz.text.counts import agreed
+from ragviz.text.counts import counted, first
+
+SHOWN = 3
+"""Changes that are named of those that rescue one question."""
 
 
 def title(columns: Columns, key: str) -> str:
@@ -66,10 +69,11 @@ def tokens_words(tokens: float | None, now: float | None) -> str:
 
 
 def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
-    """Say what rescues most of the lost questions, the best of two kinds, and how many nothing rescues."""
-    lost, n = int(rescue.lost.sum()), len(rescue.lost)
+    """Say what rescues most of the questions lost before an answer, the best of two kinds; how many nothing rescues."""
+    lost = int(rescue.lost.sum())
+    place = first(rescue.k, "chunk") if columns.budget is None else f"the context at k = {rescue.k}"
     if not lost:
-        return f"No question is lost at k = {rescue.k}."
+        return f"The evidence of every question reaches {place}."
     gains = [row for row in rescue.rows if row.net > 0]
     best = [row for row in gains if row.replay.kind != "k"][:1] + [row for row in gains if row.replay.kind == "k"][:1]
     now, told = columns.tokens_now(rescue.k), []
@@ -79,11 +83,19 @@ def sentence(columns: Columns, rescue: rescuing.Rescue) -> str:
         told.append(words if times is None else f"{words}, with {times:.1f} times the tokens read")
     if not best:
         told.append("no change rescues more than it breaks" if rescue.rows else "nothing was tried")
-    beyond = int(rescue.beyond.sum())
-    told.append(f"{beyond:,} {agreed(beyond, 'is')} beyond all of these")
+    told += [f"none of these rescues {int(rescue.unrescued.sum()):,}"]
     cut = replays.truncated(columns, rescue.k)
-    out = f" ({cut:,} of them by the context budget of {columns.budget:,} tokens)" if cut else ""
-    return f"{lost:,} of {n:,} questions are lost at k = {rescue.k}{out}: {'; '.join(told)}."
+    out = f" ({cut:,} of them by the budget of {columns.budget:,} tokens)" if cut else ""
+    return f"Of {counted(lost, 'question')} whose evidence does not reach {place}{out}: {'; '.join(told)}."
+
+
+def rescuing_one(columns: Columns, rescue: rescuing.Rescue, place: int) -> str:
+    """Say which changes rescue the question at a place of the run's, the best of all questions first."""
+    names = [title(columns, row.replay.key) for row in rescue.rows if row.rescued[place]]
+    if not names:
+        return "no change that was replayed rescues it" if rescue.rows else "replay changes on the page Results"
+    more = f" and {counted(len(names) - SHOWN, 'other change')}" if len(names) > SHOWN else ""
+    return f"rescued by {', '.join(names[:SHOWN])}{more}"
 
 
 def suggestion(columns: Columns, rescue: rescuing.Rescue) -> str:
@@ -152,7 +164,7 @@ def to_json(columns: Columns, rescue: rescuing.Rescue, together: Combination | N
         "n": len(rescue.lost),
         "lost": int(rescue.lost.sum()),
         "truncated": replays.truncated(columns, rescue.k),
-        "beyond": ids[rescue.beyond].tolist(),
+        "beyond": ids[rescue.unrescued].tolist(),
         "tokens": now,
         "milliseconds": columns.own.milliseconds,
         "changes": [_row_to_json(columns, row, ids, now) for row in rescue.rows],

@@ -21,7 +21,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
-from ragviz.runs import exchanges, judgements, measurements, verdicts
+from ragviz.runs import exchanges, judgements, measurements, rescue_words, verdicts
 from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, highlighted, legend, measure, plain
@@ -71,7 +71,14 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
             return
         name, cause = found
         mark = ":blue[●]" if name == "fine" else ":orange[▲]"
-        next_step = "" if name == "fine" else f" Next: {cause.next_step}"
+        step = cause.next_step
+        ids = list(cache.summary(run, k).question_ids)
+        if step == diagnose.REPLAY and question.id in ids:
+            place = ids.index(question.id)
+            step = (
+                f"{plain(rescue_words.rescuing_one(cache.combination(run, k).columns, cache.rescue(run, k), place))}."
+            )
+        next_step = "" if name == "fine" else f" Next: {step}"
         st.markdown(f"{mark} **{cause.title}.**{next_step}", help=cause.explanation)
         evaluated = cache.evaluated_to(run, question.id)
         rank = rank_line(run, question, retrieved, k)

@@ -214,7 +214,7 @@ def _changed_ids(run: Run, k: int, name: str, key: str) -> frozenset[str] | None
         return None
     rescue, ids = cache.rescue(run, k), cache.summary(run, k).question_ids
     if name == "rescued" and key == NOTHING:
-        chosen = rescue.beyond
+        chosen = rescue.unrescued
     else:
         row = next((row for row in rescue.rows if row.replay.key == key), None)
         if row is None:

@@ -211,8 +211,8 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
         _lister(f"{chosen.rescues:,} rescued", "rescued", key, f"rescued-{key}", disabled=not chosen.rescues)
         _lister(f"{chosen.breaks:,} broken", "broken", key, f"broken-{key}", disabled=not chosen.breaks)
         _action(run, columns, chosen)
-        if beyond := int(rescue.beyond.sum()):
-            _lister(f"{beyond:,} beyond all of these", "rescued", question_table.NOTHING, "beyond")
+        if left := int(rescue.unrescued.sum()):
+            _lister(f"{left:,} rescued by none of these", "rescued", question_table.NOTHING, "unrescued")
 
 
 def net_words(row: Row) -> str:
