@@ -212,7 +212,6 @@ dl.texts dd {{ margin: 0 0 .5rem; }}
   main {{ max-width: none; padding: 0; }}
   nav, .modebar-container {{ display: none !important; }}
   h2, h3, caption {{ break-after: avoid; }}
-  #questions, #pictures, #numbers, #configuration {{ break-before: page; }}
   .chunk, tr, .case dl, .case blockquote, .facts, .warning {{ break-inside: avoid; }}
   h4, .case dt {{ break-after: avoid; }}
   thead {{ display: table-header-group; }}

@@ -36,7 +36,7 @@ def report(workspace: Workspace, run: Run) -> bytes:
     rescued = replays.rescue(columns, k) if columns is not None else None
     corpus = workspace.store.corpora.get(run.corpus_id)
     sections = [
-        Section("state", "State of this run", _card(workspace, run, summary, judgement, questions, whole.tokens)),
+        Section("state", "State of this run", _card(workspace, run, summary, judgement, questions, whole.given)),
         Section("summary", "In plain words", _summary(run, summary, judgement, questions, columns)),
         Section("questions", "Three telling questions", _questions(workspace, run, told, questions, judgement)),
         Section("pictures", "Pictures", _pictures(run, summary, judgement, figures)),
@@ -77,8 +77,7 @@ def _card(
         facts.append(fact("Tokens read", f"{tokens[summary.k - 1]:,.0f}", "a question on average"))
     return element(
         "div",
-        element("p", element("i", "●"), "Numbers can be relied on" if checked.passed else "Numbers cannot be relied on",
-                class_="decision"),
+        element("p", element("i", "●"), _state_words(run, checked), class_="decision"),
         *(element("p", problem, class_="warning") for problem in checked.problems),
         element("p", sentence) if sentence else None,
         element("dl", *facts, class_="facts"),
@@ -87,6 +86,15 @@ def _card(
         element("p", measurements.unranked_words(run)) if measurements.unranked_words(run) else None,
         class_="card" if checked.passed else "card no",
     )  # fmt: skip
+
+
+def _state_words(run: Run, checked: judgements.Checked) -> str:
+    """Say whether the numbers can be relied on; a judge that answered no control items was not checked."""
+    if not checked.passed:
+        return "Numbers cannot be relied on"
+    if run.config.judge and checked.controls is None:
+        return f"Complete; its judge, {run.config.judge}, was not checked by control items"
+    return "Numbers can be relied on"
 
 
 def _summary(

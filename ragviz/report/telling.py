@@ -60,7 +60,7 @@ def compared(comparison: Comparison, run: int) -> list[Example]:
         return f"{name} {baseline[place]:.2f} → {values[place]:.2f}."
 
     told = [
-        Example(ids[0], title, note(ids[0])) for title, ids in (("Rescued", sides.won), ("Broken", sides.lost)) if ids
+        Example(ids[0], title, note(ids[0])) for title, ids in (("Better", sides.won), ("Worse", sides.lost)) if ids
     ]
     low, high = REGISTRY[metric.partition("@")[0]].range if metric.partition("@")[0] in REGISTRY else (0.0, 1.0)
     best = high if sign > 0 else low
