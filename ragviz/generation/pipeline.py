@@ -177,7 +177,7 @@ def shortfall(result: Mapping[str, Any]) -> str:
     4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
 other kinds.
     >>> print(shortfall({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
-    31 usable of 50: 2 documents hold no heading with text, table or definition, and the others no more that can be \
+    31 usable of 50: 2 documents hold nothing that can be asked about alone, and the others no more that can be \
 asked without repeating a template. Write some, import some, or connect a model.
     >>> shortfall(result | {"usable": 9}), shortfall({})
     ('', '')
@@ -187,9 +187,7 @@ asked without repeating a template. Write some, import some, or connect a model.
         return ""
     if result.get("generator") == "extractive":
         barren = result.get("barren", 0)
-        none = (
-            f"{counted(barren, 'document', 'holds')} no heading with text, table or definition, and " if barren else ""
-        )
+        none = f"{counted(barren, 'document', 'holds')} nothing that can be asked about alone, and " if barren else ""
         rest = "the others" if barren else "the documents hold"
         return (
             f"{usable:,} usable of {limit:,}: {none}{rest} no more that can be asked without repeating a template. "
