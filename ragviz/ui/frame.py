@@ -148,7 +148,6 @@ div[data-testid="stMetricValue"] { font-variant-numeric: tabular-nums; }
   overflow: visible; }
 [data-testid="stElementToolbarButton"]:has([aria-label^="Download as CSV"]) { display: none; }
 .stApp button[kind="tertiary"]:is(:active, [aria-expanded="true"]) { color: inherit; }
-.st-key-health-checks button[kind="tertiary"] :is(div, span, p) { white-space: normal; text-align: left; }
 .st-key-list-head h2 { padding: .83rem 0 1.17rem; }
 .st-key-search-row [data-testid="stButtonGroup"] button { min-height: 2.5rem; }
 [class*="st-key-above-"] { padding-right: 6rem; }

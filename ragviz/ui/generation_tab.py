@@ -10,7 +10,6 @@ import streamlit as st
 
 from ragviz.core.document import Corpus
 from ragviz.core.index_info import IndexInfo
-from ragviz.core.job import Job
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation import makers, pipeline, plan, plan_record
 from ragviz.models import spending
@@ -25,6 +24,11 @@ DOCUMENTS = 12
 """Rows of the table of documents that are shown at once."""
 GENERATORS = {"extractive": "Without a model", "model": "A model"}
 """Generator → its name."""
+EXPLAINED = (
+    "Without a model, headings, tables, lists, definitions and sentences with a number or a name are asked for: fewer "
+    "questions than wanted rather than many of one template. A model, connected in Settings, writes questions and "
+    "verifies them in three or four more calls."
+)
 SCOPES = {
     "plan": "All documents",
     "every_chunk": "Every chunk",
@@ -41,42 +45,30 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
         with notices.empty("Questions are generated from the chunks of an index, and there is none yet."):
             address.link("index", "Build an index")
         return
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        source, generator = _source(indexes)
-        with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
-            arguments, dollars = _choices(source, generator, suggested)
-            if arguments["fill"] and question_set is not None and arguments["name"] == suggested:
-                arguments["name"] = question_set.name
-            going = job_panel.active_job("questions", corpus.id, **_without_name(arguments)) is not None
-            with st.container(horizontal=True):
-                pressed = st.form_submit_button(
-                    "Generating…" if going else "Generate",
-                    type="primary",
-                    disabled=going,
-                    key=presses.key("generate-questions"),
-                )
-                plan_pressed = st.form_submit_button("Show the plan")
+    source, generator = _source(indexes)
+    with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
+        arguments, dollars = _choices(source, generator, suggested)
+        if arguments["fill"] and question_set is not None and arguments["name"] == suggested:
+            arguments["name"] = question_set.name
+        asked = {key: value for key, value in arguments.items() if key not in ("name", "author")}
+        going = job_panel.active_job("questions", corpus.id, **asked) is not None
+        with st.container(horizontal=True):
+            pressed = st.form_submit_button(
+                "Generating…" if going else "Generate",
+                type="primary",
+                disabled=going,
+                key=presses.key("generate-questions"),
+            )
+            plan_pressed = st.form_submit_button("Show the plan")
     if pressed and arguments["name"]:
-        _start(corpus, arguments, dollars)
-    with right:
-        _explain()
+        question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
+        job_panel.submit("generate-questions", question_verbs.generate(workspace, arguments, dollars))
+        address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
+        st.rerun()
     if plan_pressed and arguments["name"]:
         _preview(corpus, arguments)
     elif question_set is not None:
         planned_and_made(question_set)
-
-
-def _without_name(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in arguments.items() if key not in ("name", "author")}
-
-
-def _start(corpus: Corpus, arguments: Mapping[str, Any], dollars: float | None) -> None:
-    workspace = cache.workspace()
-    question_sets.question_set(workspace, corpus, arguments["name"])  # shown while its questions are written
-    job_panel.submit("generate-questions", question_verbs.generate(workspace, arguments, dollars))
-    address.put(set=arguments["name"], tab="Generate")  # a first set brings more tabs: this one stays
-    st.rerun()
 
 
 # The choices
@@ -90,7 +82,7 @@ def _source(indexes: Sequence[IndexInfo]) -> tuple[IndexInfo, str]:
     with st.grid(2, min_column_width=150):
         source = indexes[names.index(st.selectbox("Source index", names, index=first, key="generate-from"))]
         generator: str = st.selectbox(
-            "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__
+            "Generator", generators, index=len(generators) - 1, format_func=GENERATORS.__getitem__, help=EXPLAINED
         )
     return source, generator
 
@@ -144,21 +136,6 @@ def _more(generator: str) -> tuple[dict[str, Any], float | None]:
     )  # fmt: skip
     more = {"styles": dict.fromkeys(styles, 1), "passages": int(passages), "seed": int(seed), "verify": bool(verify)}
     return more | {"every_chunk": scope == "every_chunk", "fill": scope == "fill"}, dollars
-
-
-def _explain() -> None:
-    settings = cache.workspace().settings
-    st.markdown(
-        "**Without a model**, headings, tables, lists, definitions and sentences with a number or a name are asked "
-        "for: fewer questions than wanted rather than many of one template."
-    )
-    if settings.model_configured:
-        st.markdown(f"**Model**: {plain(settings.model)} writes them, and verifies them in three or four more calls.")
-    else:
-        st.caption("Set OPENAI_API_KEY or OPENAI_BASE_URL to have a model write them.")
-    st.caption(
-        "Documents take turns, by the square root of their length. Rejected questions are kept, with the reason."
-    )
 
 
 # The plan
@@ -250,7 +227,11 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
             "Rejected": [row["rejected"] for row in yields],
             **({"Not verified": [row["unverified"] for row in yields]} if any(r["unverified"] for r in yields) else {}),
             **({"Calls": [row["calls"] for row in yields]} if paid else {}),
-            **({"Calls per kept": [_per_kept(row) for row in yields]} if paid else {}),
+            **(
+                {"Calls per kept": [round(row["calls"] / row["kept"], 1) if row["kept"] else None for row in yields]}
+                if paid
+                else {}
+            ),
             **({"Tokens": [row["prompt_tokens"] + row["completion_tokens"] for row in yields]} if paid else {}),
             **({"Cost": [spending.dollars(row["dollars"]) for row in yields]} if priced else {}),
             "Missing because": [row["why missing"] for row in yields],
@@ -264,10 +245,6 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
         "Tokens": table.number(written="localized"),
     }
     table.draw(rows, "plan-yields", columns=columns, alt="What each kind yielded")
-
-
-def _per_kept(row: Mapping[str, Any]) -> float | None:
-    return round(row["calls"] / row["kept"], 1) if row["kept"] else None
 
 
 # While it is going on, and after it
@@ -301,7 +278,8 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
     result = job.result
     made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
     rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
-    notes = _notes(job)
+    unverified = pipeline.unverified_words(result) if job.arguments.get("verify", True) else []
+    notes = [*filter(None, [pipeline.shortfall(result)]), *pipeline.unasked_words(result, 3), *unverified]
     with notices.closable("close-generated", lambda: job_panel.dismiss(job)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.", width="stretch")
@@ -311,10 +289,3 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
         if notes:
             with st.expander(f":orange[▲] {plain(notes[0].partition(';')[0].rstrip('.'))}"):
                 st.markdown("\n".join(f"- {plain(note)}" for note in notes))
-
-
-def _notes(job: Job) -> list[str]:
-    """Say what is missing of a generation and why, and what is to be done about its questions."""
-    result = job.result
-    unverified = pipeline.unverified_words(result) if job.arguments.get("verify", True) else []
-    return [*filter(None, [pipeline.shortfall(result)]), *pipeline.unasked_words(result, 3), *unverified]

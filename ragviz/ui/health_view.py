@@ -38,8 +38,6 @@ from ragviz.ui import (
 )
 from ragviz.ui.kit import heading, notices, table
 
-WIDTHS = (3.4, 0.8, 3.9, 2.1)
-"""Widths of the columns of the checks: what, how many, effect, quarantine."""
 MOST_ROWS = 9
 MEASURED = 3
 """Runs whose scores are shown with and without what a check found, the newest of each way of ranking."""
@@ -138,68 +136,67 @@ def _checks(
     if index is None:
         with notices.empty(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
-    with st.container(gap="xxsmall", key="health-checks"):
-        _head(next(iter(measured.values()), []))
-        for key in CHECKS:
-            _row(question_set, key, made.found.get(key, Found()), measured.get(key, []), questions)
+    whole = next(iter(measured.values()), [])
+    counts = {key: _concerned(made.found.get(key, Found()), questions) for key in CHECKS}
+    held = {key: len(quarantine.held_by(questions.values(), key)) for key in CHECKS}
+    rows = [
+        {
+            "Check": check.title,
+            "Found": "?" if key in made.found and made.found[key].unknown else f"{len(counts[key]):,}",
+            "Quarantined": held[key] or None,
+            "Score without them": "press the row to see how to know it"
+            if key in made.found and made.found[key].unknown
+            else effects.all_words(measured.get(key, []))
+            if measured.get(key) and not check.of_outcomes
+            else "–",
+        }
+        for key, check in CHECKS.items()
+    ]
+    table.draw(
+        pd.DataFrame(rows),
+        "checks",
+        alt="Checks of the questions",
+        above=plain(effects.heads(whole)) if whole else wording.counted(len(rows), "check"),
+        file=f"{question_set.name}-checks",
+        columns={"Check": 300, "Found": 70, "Quarantined": 90, "Score without them": 400},
+        among=list(CHECKS),
+        opened=lambda key: address.put(check=key, question=None),
+    )
     if not newest:
         with notices.empty("No run has asked this set: what a check does to the scores is not known."):
             address.link("run", "Make a run", set=question_set.name)
-    chosen = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
-    if chosen:
+    requested = address.readable("check", address.one_of(CHECKS), f"one of {', '.join(CHECKS)}")
+    st.html(f"<span id='{ANCHOR}'></span>")
+    if requested:
+        heading.scroll_into_view(ANCHOR, f"{question_set.id} {requested}")
+    if chosen := requested or next((key for key in CHECKS if counts[key]), None):
         others = [effect for each in by_run for effect in each.get(chosen, [])]
         _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions, others)
 
 
-def _head(whole: Sequence[Effect]) -> None:
-    what, count, changed, _ = st.columns(WIDTHS, vertical_alignment="bottom")
-    what.caption("Check")
-    count.caption("Found")
-    changed.caption(f"{plain(effects.heads(whole))}; without them" if whole else "Effect on the score")
-
-
-def _row(
-    question_set: QuestionSet, key: str, found: Found, measured: Sequence[Effect], questions: Mapping[str, Question]
-) -> None:
-    """Draw one check: its name lists its questions, its button puts them into quarantine, or releases them."""
-    check = CHECKS[key]
+def _concerned(found: Found, questions: Mapping[str, Question]) -> list[Question]:
+    """Return the questions that a check found, which are asked or set aside."""
     listed = [questions[f.question_id] for f in found.findings if f.question_id in questions]
-    ids = [question.id for question in listed if question.asked]
-    aside = sum(map(staleness.is_set_aside, listed))
-    held = quarantine.held_by(questions.values(), key)
-    what, count, changed, action = st.columns(WIDTHS, vertical_alignment="center")
-    with what:
-        st.button(
-            f":blue[{check.title}]", type="tertiary", key=f"check-{key}", help=f"{check.what} {check.how}",
-            on_click=lambda: address.put(check=key, question=None),
-        )  # fmt: skip
-    with count:
-        st.markdown("?" if found.unknown else f"**{len(ids) + aside:,}**" if ids or aside else "0")
-    with changed:
-        told = effects.all_words(measured) if measured and not check.of_outcomes else "–"
-        st.markdown(plain("click to see how to know it" if found.unknown else told))
-    with action, st.container(horizontal=True, gap="xsmall"):
-        if ids and not check.of_outcomes:
-            _quarantine_button(question_set, key, ids)
-        if held:
-            _release_button(question_set, key, len(held))
-        if aside:
-            address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")
+    return [question for question in listed if question.asked or staleness.is_set_aside(question)]
 
 
-def _quarantine_button(question_set: QuestionSet, key: str, ids: Sequence[str]) -> None:
+def _buttons(question_set: QuestionSet, key: str, concerned: Sequence[Question], held: int) -> None:
+    """Draw what can be done with the questions of a check: quarantine them, release them, mend their evidence."""
+    store, ids = cache.workspace(), [question.id for question in concerned if question.asked]
     explained = "No run asks them until they are released; the set gets a version, and nothing is deleted."
-    if st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
-        count = quarantine.quarantine(cache.workspace(), question_set, key, ids, person.name())
-        st.toast(f"{wording.counted(count, 'question')} put into quarantine.")
-        st.rerun()
-
-
-def _release_button(question_set: QuestionSet, key: str, count: int) -> None:
-    if st.button(f"Release {count:,}", key=f"release-{key}", help="They are asked again, with the status they had."):
-        released = quarantine.release(cache.workspace(), question_set, key, person.name())
-        st.toast(f"{wording.counted(released, 'question')} released.")
-        st.rerun()
+    with st.container(horizontal=True, gap="xsmall"):
+        quarantines = bool(ids) and not CHECKS[key].of_outcomes
+        if quarantines and st.button(f"Quarantine {len(ids):,}", key=f"quarantine-{key}", help=explained):
+            count = quarantine.quarantine(store, question_set, key, ids, person.name())
+            st.toast(f"{wording.counted(count, 'question')} put into quarantine.")
+            st.rerun()
+        back = "They are asked again, with the status they had."
+        if held and st.button(f"Release {held:,}", key=f"release-{key}", help=back):
+            released = quarantine.release(store, question_set, key, person.name())
+            st.toast(f"{wording.counted(released, 'question')} released.")
+            st.rerun()
+        if aside := len(concerned) - len(ids):
+            address.link("questions", f"Mend {aside:,}", set=question_set.name, status="stale", tab="Review")
 
 
 def _list(
@@ -211,15 +208,17 @@ def _list(
     measured: Sequence[Effect],
 ) -> None:
     check = CHECKS[key]
-    st.html(f"<span id='{ANCHOR}'></span>")
-    heading.scroll_into_view(ANCHOR, f"{question_set.id} {key}")
     heading.section(plain(check.title))
     st.markdown(f"{check.what} *How:* {plain(check.how)}")
     if said := " ".join(filter(None, (found.unknown, found.note))):
         st.caption(plain(said))
     if any(effect.removed for effect in measured):
-        st.caption(plain(" · ".join(_effect_of(effect) for effect in measured)))
+        told = (
+            f"{e.run}: {e.metric} {effects.score_words(e.before)}, without them {effects.words(e)}" for e in measured
+        )
+        st.caption(plain(" · ".join(told)))
     held = {question.id for question in quarantine.held_by(questions.values(), key)}
+    _buttons(question_set, key, _concerned(found, questions), len(held))
     words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
     words |= {question_id: "put into quarantine by this check" for question_id in held if question_id not in words}
     if not words:
@@ -251,21 +250,14 @@ def _list(
         )
     with right:
         chosen = address.readable("question", address.one_of(words), "a question that this check found")
-        _question(corpus, question_set, questions[chosen or next(iter(words))], words)
-
-
-def _effect_of(effect: Effect) -> str:
-    return f"{effect.run}: {effect.metric} {effects.score_words(effect.before)}, without them {effects.words(effect)}"
-
-
-def _question(corpus: Corpus, question_set: QuestionSet, question: Question, words: Mapping[str, str]) -> None:
-    with st.container(border=True):
-        kinds = " · ".join(filter(None, (TYPE_TITLES.get(question.type) if question.type else "", question.status)))
-        st.caption(plain(f"{kinds} · {words[question.id]}"))
-        st.markdown(f"**{plain(question.text)}**")
-        st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-        passages.evidence_groups(corpus.id, question, fold=160)
-        address.link("questions", "Edit it", set=question_set.name, edit=question.id)
+        question = questions[chosen or next(iter(words))]
+        with st.container(border=True):
+            kind = TYPE_TITLES.get(question.type, "") if question.type else ""
+            st.caption(plain(" · ".join(filter(None, (kind, question.status, words[question.id])))))
+            st.markdown(f"**{plain(question.text)}**")
+            st.html(highlighted(question.answer or "(no answer given)", language=question.language))
+            passages.evidence_groups(corpus.id, question, fold=160)
+            address.link("questions", "Edit it", set=question_set.name, edit=question.id)
 
 
 # Planned and made
