@@ -349,7 +349,7 @@ def test_one_process_reads_file_after_file_until_one_is_bad(no_reader_waits):
     child.read_in_child(kinds.KINDS["docx"], docx, None)
     [second] = child._idle
     second._process.kill()  # as if it had died of what it read: a fresh one reads the next
-    kind, parts = child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
+    kind, parts, _ = child.read_in_child(kinds.KINDS["xlsx"], xlsx, None)
     assert kind.key == "xlsx"
     assert parts
     [third] = child._idle

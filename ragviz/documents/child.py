@@ -39,8 +39,8 @@ IDLE_SECONDS = 5.0
 _PACKAGES = str(Path(__file__).resolve().parents[2])
 
 
-def read_in_child(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts]:
-    """Read a file in a child process: return its kind, after decryption, and its text or pages.
+def read_in_child(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, Parts, list[str]]:
+    """Read a file in a child process: return its kind, after decryption, its text or pages, and warnings.
 
     Raises:
         UnreadableFile: damaged, or reading it takes too long or too much memory; PasswordNeeded.
@@ -48,7 +48,7 @@ def read_in_child(kind: Kind, data: bytes, password: str | None) -> tuple[Kind, 
     """
     reply = _checked_reply(kind.title, {"kind": kind.key, "password": password}, data)
     parts: list[str] = reply["parts"]
-    return KINDS[reply["kind"]], parts if reply["pages"] else parts[0]
+    return KINDS[reply["kind"]], parts if reply["pages"] else parts[0], reply["warnings"]
 
 
 def read_text_in_child(reader: str, name: str, data: bytes) -> tuple[str, list[str]]:
@@ -240,9 +240,9 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
             text, warnings = text_files.READERS[key](request["name"], data)
             answer, parts = {"warnings": warnings}, [text]
         else:
-            kind, read_parts = read(key, data, request["password"])
+            kind, read_parts, warnings = read(key, data, request["password"])
             parts = read_parts if isinstance(read_parts, list) else [read_parts]
-            answer = {"kind": kind, "pages": isinstance(read_parts, list)}
+            answer = {"kind": kind, "pages": isinstance(read_parts, list), "warnings": warnings}
         _check_length(title, parts, max(CHARACTERS, len(data)))
     except UnreadableFile as error:
         # Readers of text are this package's own: refusing a file leaves them unharmed.

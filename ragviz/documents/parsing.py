@@ -87,11 +87,11 @@ def _read(
         reader = "html" if kind else "text"
         text, warnings = read_text_in_child(reader, name, data)
         return kind, text, (), warnings
-    kind, parts = read_in_child(kind, data, password)
+    kind, parts, warnings = read_in_child(kind, data, password)
     if isinstance(parts, str):
-        return kind, clean(parts)[0].strip("\n"), (), []
+        return kind, clean(parts)[0].strip("\n"), (), warnings
     text, pages = _joined([clean(part)[0] for part in parts])
-    return kind, text, pages, []
+    return kind, text, pages, warnings
 
 
 def _joined(parts: Sequence[str]) -> tuple[str, tuple[Page, ...]]:

@@ -16,9 +16,10 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from ragviz.core.errors import PasswordNeeded
-from ragviz.documents import html
+from ragviz.documents import html, workbooks
 from ragviz.documents.encoding import decode
 from ragviz.documents.kinds import KINDS, damaged, kind_of
+from ragviz.documents.office_xml import local, relations, xml
 
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
@@ -30,8 +31,8 @@ def load() -> None:
     import mammoth  # noqa: F401
 
 
-def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
-    """Return the kind that was read, after decryption, and its text or pages.
+def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[str]]:
+    """Return the kind that was read, after decryption, its text or pages, and warnings.
 
     Raises:
         UnreadableFile: it cannot be read, or PasswordNeeded.
@@ -42,7 +43,7 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts]:
         data = _decrypted(key, data, password)
         kind = kind_of("", data)
         key = kind.key if kind else key
-    return key, _READERS[key](key, data, password)
+    return key, *_READERS[key](key, data, password)
 
 
 def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
@@ -59,7 +60,7 @@ def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markd
     return kreuzberg.extract_bytes_sync(data, KINDS[key].media_type, config)
 
 
-def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
+def _pdf(key: str, data: bytes, password: str | None) -> tuple[list[str], list[str]]:
     """Read the text layer page by page.
 
     kreuzberg's Markdown of a PDF has no page boundaries, omits text (half of a table's page) and writes "ffi" for
@@ -75,7 +76,7 @@ def _pdf(key: str, data: bytes, password: str | None) -> list[str]:
         raise
     if not result.pages:
         raise damaged("a PDF", "it has no pages")
-    return [_page(page["content"]) for page in sorted(result.pages, key=lambda page: page["page_number"])]
+    return [_page(page["content"]) for page in sorted(result.pages, key=lambda page: page["page_number"])], []
 
 
 _HYPHEN = re.compile("(?<=[^\\W\\d_])\x02(?=[^\\W\\d_])")
@@ -109,8 +110,8 @@ def _width(line: str) -> int:
     return len(line) + sum("\u2e80" <= c <= "\uffef" for c in line)
 
 
-def _office(key: str, data: bytes, password: str | None) -> str:
-    return _unescaped(_kreuzberg(key, data, password).content)
+def _office(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
+    return _unescaped(_kreuzberg(key, data, password).content), []
 
 
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{}~])|&#(\d{1,4});")
@@ -126,16 +127,20 @@ def _unescaped(markdown: str) -> str:
 
 
 _EMPTY_ROW = re.compile(r"^\|(?: +\|)+\n(?!\| ---)", re.MULTILINE)
+_AS_STORED = (
+    "numbers are as they are stored (0.125 for 12.5%), and hidden rows and sheets are read too: save it as .xlsx to "
+    "have it read as it is shown"
+)
 
 
-def _xlsx(key: str, data: bytes, password: str | None) -> list[str]:
+def _xls(key: str, data: bytes, password: str | None) -> tuple[list[str], list[str]]:
     """Read sheets, empty ones too; only the heading of a sheet begins a line with "## ", all else is in table rows."""
     result = _kreuzberg(key, data, password)
     text = _EMPTY_ROW.sub("", _unescaped(result.content) + "\n")
     sheets = [sheet.strip() for sheet in re.split(r"^(?=## )", text, flags=re.MULTILINE) if sheet.strip()]
     by_name = {sheet.split("\n", 1)[0].removeprefix("## "): sheet for sheet in sheets}
     names = result.metadata.get("sheet_names") or []
-    return [by_name.get(name, "") for name in names] if set(by_name) <= set(names) else sheets
+    return [by_name.get(name, "") for name in names] if set(by_name) <= set(names) else sheets, [_AS_STORED]
 
 
 _STYLES = """
@@ -147,12 +152,12 @@ _LOOKS = re.compile(rb"<w:(tblStylePr|rPr|tblPr)\b[^<>]*(?<!/)>.*?</w:\1>", re.D
 _BACK_LINK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')
 
 
-def _docx(key: str, data: bytes, password: str | None) -> str:
+def _docx(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
     """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes."""
     import mammoth
 
     page = mammoth.convert_to_html(_simplified(data), style_map=_STYLES, convert_image=lambda image: []).value
-    return html.markdown(_BACK_LINK.sub("", page), marks_titles=False)  # few authors mark a row as titles
+    return html.markdown(_BACK_LINK.sub("", page), marks_titles=False), []  # few authors mark a row as titles
 
 
 def _simplified(data: bytes) -> io.BytesIO:
@@ -175,37 +180,38 @@ def _simplified(data: bytes) -> io.BytesIO:
     return simpler
 
 
-def _epub(key: str, data: bytes, password: str | None) -> str:
+def _epub(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
     """Read the chapters of a book in their order."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         package = next(
-            n.get("full-path", "") for n in _xml(archive, "META-INF/container.xml").iter() if n.get("full-path")
+            n.get("full-path", "") for n in xml(archive, "META-INF/container.xml").iter() if n.get("full-path")
         )
-        nodes = list(_xml(archive, package).iter())
-        places = {n.get("id"): n.get("href", "") for n in nodes if _local(n) == "item"}
-        chapters = [places[n.get("idref")] for n in nodes if _local(n) == "itemref"]
+        nodes = list(xml(archive, package).iter())
+        places = {n.get("id"): n.get("href", "") for n in nodes if local(n) == "item"}
+        chapters = [places[n.get("idref")] for n in nodes if local(n) == "itemref"]
         folder = posixpath.dirname(package)
         pages = [archive.read(posixpath.normpath(posixpath.join(folder, unquote(chapter)))) for chapter in chapters]
-    return "\n\n".join(filter(None, (html.markdown(decode(page, html.charset(page))[0]) for page in pages if page)))
+    texts = (html.markdown(decode(page, html.charset(page))[0]) for page in pages if page)
+    return "\n\n".join(filter(None, texts)), []
 
 
-def _pptx(key: str, data: bytes, password: str | None) -> list[str]:
+def _pptx(key: str, data: bytes, password: str | None) -> tuple[list[str], list[str]]:
     """Read slides in their order, each with its notes.
 
     kreuzberg 4.10 inserts a space wherever the formatting changes, even inside words, and omits notes.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        targets = _relations(archive, "ppt/presentation.xml")
-        slides = [node for node in _xml(archive, "ppt/presentation.xml").iter() if _local(node) == "sldId"]
+        targets = relations(archive, "ppt/presentation.xml")
+        slides = [node for node in xml(archive, "ppt/presentation.xml").iter() if local(node) == "sldId"]
         ids = [value for node in slides for name, value in node.attrib.items() if name.endswith("relationships}id")]
-        return [_slide(archive, targets[slide][1]) for slide in ids]
+        return [_slide(archive, targets[slide][1]) for slide in ids], []
 
 
 def _slide(archive: zipfile.ZipFile, part: str) -> str:
-    blocks = list(_shapes(_xml(archive, part)))
-    for kind, target in _relations(archive, part).values():
+    blocks = list(_shapes(xml(archive, part)))
+    for kind, target in relations(archive, part).values():
         if kind.endswith("/notesSlide"):
-            notes = "\n\n".join(_shapes(_xml(archive, target)))
+            notes = "\n\n".join(_shapes(xml(archive, target)))
             blocks += [f"Notes: {notes}"] if notes else []
     return "\n\n".join(blocks)
 
@@ -216,12 +222,12 @@ _FURNITURE = {"sldNum", "dt", "ftr", "hdr", "sldImg"}
 def _shapes(node: ET.Element) -> Iterator[str]:
     """Yield the paragraphs and tables below `node` in their order; the title is a heading."""
     for child in node:
-        tag = _local(child)
-        holder = next((n.get("type") for n in child.iter() if _local(n) == "ph"), None) if tag == "sp" else None
+        tag = local(child)
+        holder = next((n.get("type") for n in child.iter() if local(n) == "ph"), None) if tag == "sp" else None
         if tag == "Fallback" or holder in _FURNITURE:
             continue
         if tag == "tbl":
-            rows = [[_text(cell) for cell in row if _local(cell) == "tc"] for row in child if _local(row) == "tr"]
+            rows = [[_text(cell) for cell in row if local(cell) == "tc"] for row in child if local(row) == "tr"]
             yield from filter(None, [html.table(rows)])
         elif tag == "p":
             yield from filter(None, [_text(child).strip()])
@@ -234,29 +240,7 @@ def _shapes(node: ET.Element) -> Iterator[str]:
 def _text(node: ET.Element) -> str:
     """Join the runs of a paragraph, or of the paragraphs of a cell."""
     ends = {"br": "\n", "p": "\n"}
-    return "".join((n.text or "") if _local(n) == "t" else ends.get(_local(n), "") for n in node.iter()).strip("\n")
-
-
-def _local(node: ET.Element) -> str:
-    return node.tag.rpartition("}")[2]
-
-
-def _xml(archive: zipfile.ZipFile, part: str) -> ET.Element:
-    # Entity bombs are stopped by expat (2.4.1 and later), and by the limits of this child process.
-    return ET.fromstring(archive.read(part))  # noqa: S314
-
-
-def _relations(archive: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
-    """Return type and target of a part's relations by id; empty when it has none."""
-    folder, name = posixpath.split(part)
-    try:
-        nodes = _xml(archive, f"{folder}/_rels/{name}.rels")
-    except KeyError:
-        return {}
-    relations = {node.get("Id", ""): (node.get("Type", ""), node.get("Target", "")) for node in nodes}
-    return {
-        key: (kind, posixpath.normpath(posixpath.join(folder, to)).lstrip("/")) for key, (kind, to) in relations.items()
-    }
+    return "".join((n.text or "") if local(n) == "t" else ends.get(local(n), "") for n in node.iter()).strip("\n")
 
 
 def _decrypted(key: str, data: bytes, password: str | None) -> bytes:
@@ -288,13 +272,13 @@ def _password_needed(password: str | None) -> PasswordNeeded:
     return PasswordNeeded("The password given does not open the file: check capitals and keyboard, and give it again.")
 
 
-_READERS: dict[str, Callable[[str, bytes, str | None], Parts]] = {
+_READERS: dict[str, Callable[[str, bytes, str | None], tuple[Parts, list[str]]]] = {
     "pdf": _pdf,
     "docx": _docx,
     "pptx": _pptx,
-    "xlsx": _xlsx,
-    "xls": _xlsx,
-    "ods": _xlsx,
+    "xlsx": lambda key, data, password: workbooks.xlsx(data),
+    "xls": _xls,
+    "ods": lambda key, data, password: workbooks.ods(data),
     "odt": _office,
     "epub": _epub,
     "doc": _office,

@@ -213,8 +213,6 @@ def workbook(source: str) -> bytes:
             cell.font, cell.fill = Font(bold=True), PatternFill("solid", start_color="E3E9F1")
         for column in sheet.columns:
             sheet.column_dimensions[column[0].column_letter].width = 2 + max(len(str(c.value or "")) for c in column)
-            for cell in column:
-                cell.number_format = "#,##0.00" if isinstance(cell.value, float) else "General"
         sheet.freeze_panes = "A2"
     book.properties.creator, book.properties.title, book.properties.created = AUTHOR, "Prices and equipment", DATE
     buffer = io.BytesIO()

@@ -1,0 +1,122 @@
+"""Spreadsheets are read as they are shown; what is hidden, or has no value, is said."""
+
+import io
+import zipfile
+
+import pytest
+
+from ragviz.documents import parsing, workbooks
+from ragviz.documents.number_formats import shown
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+
+
+def zipped(members):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "as_shown"),
+    [
+        (0.125, "0.0%", "12.5%"),
+        (1234567.5, "#,##0.00", "1,234,567.50"),
+        (2.5, "0", "3"),  # half away from zero
+        (-1234.5, '"$"#,##0.00_);\\("$"#,##0.00\\)', "($1,234.50)"),
+        (0, '#,##0;-#,##0;"-"', "-"),
+        (-0.001, "0.0", "0.0"),
+        (1500000, '0.0,,"M"', "1.5M"),
+        (5551234567, "(000) 000-0000", "(555) 123-4567"),
+        (42, "00000", "00042"),
+        (3.14159, "0.##", "3.14"),
+        (12345.678, "0.00E+00", "1.23E+04"),
+        (0.000123, "##0.0E+0", "123.0E-6"),
+        (2.25, "# ?/?", "2 1/4"),
+        (1e6, "#,##0 [$€-407]", "1,000,000 €"),
+        (7, '[>=100]"many";[<100]0', "7"),
+        (0.1 + 0.2, "General", "0.3"),
+        (4915112345678, "General", "4915112345678"),
+        (46085, "DD.MM.YYYY", "04.03.2026"),
+        (46086.60416666666, "yyyy-mm-dd h:mm:ss", "2026-03-05 14:30:00"),
+        (46085, 'yyyy"年"m"月"d"日"', "2026年3月4日"),
+        (46085, "dddd, d mmmm yyyy", "Wednesday, 4 March 2026"),
+        (1.5, "[h]:mm:ss", "36:00:00"),
+        (0.5, "h:mm AM/PM", "12:00 PM"),
+        (1, "yyyy-mm-dd", "1900-01-01"),
+    ],
+)
+def test_a_number_as_its_format_shows_it(value, code, as_shown):
+    assert shown(value, code) == as_shown
+
+
+def workbook(sheet, more=""):
+    sheets = '<sheet name="Prices" sheetId="1" r:id="r1"/><sheet name="Secret" sheetId="2" state="hidden" r:id="r2"/>'
+    relations = "".join(
+        f'<Relationship Id="{key}" Type="{KINDS}/{kind}" Target="{target}"/>'
+        for key, kind, target in (("r1", "worksheet", "worksheets/s1.xml"), ("r2", "worksheet", "s2.xml"),
+                                  ("r3", "styles", "styles.xml"), ("r4", "sharedStrings", "strings.xml"))
+    )  # fmt: skip
+    return zipped(
+        {
+            "[Content_Types].xml": "<Types/>",
+            "xl/workbook.xml": f'<workbook xmlns="{MAIN}" xmlns:r="{KINDS}">{more}<sheets>{sheets}</sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f"<Relationships>{relations}</Relationships>",
+            "xl/styles.xml": f'<styleSheet xmlns="{MAIN}"><numFmts><numFmt numFmtId="164" formatCode="0.0%"/></numFmts>'
+            '<cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="14"/></cellXfs></styleSheet>',
+            "xl/strings.xml": f'<sst xmlns="{MAIN}"><si><r><t>It</t></r><r><t>em</t></r><rPh><t>x</t></rPh></si></sst>',
+            "xl/worksheets/s1.xml": f'<worksheet xmlns="{MAIN}">{sheet}</worksheet>',
+        }
+    )
+
+
+def test_a_workbook_as_it_is_shown():
+    rows = (
+        '<cols><col min="3" max="3" hidden="1"/></cols><sheetData>'
+        '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="str"><v>Sh|are</v></c><c r="C1"><v>1</v></c>'
+        '<c r="D1" t="inlineStr"><is><t>Due</t></is></c></row>'
+        '<row r="2"><c r="A2"><v>7</v></c><c r="B2" s="1"><v>0.125</v></c><c r="D2" s="2"><v>46085</v></c></row>'
+        '<row r="3" hidden="1"><c r="A3"><v>9</v></c></row><row r="4" hidden="1"><c r="A4" s="1"/></row>'
+        '<row r="5"><c r="A5" t="b"><v>1</v></c><c r="B5" s="1"><f>B2*2</f></c><c r="D5" t="e"><v>#N/A</v></c></row>'
+        "</sheetData>"
+    )
+    document = parsing.parse("a.xlsx", workbook(rows), detect=lambda _: "en")
+    assert document.text == (
+        "## Prices\n\n| Item | Sh\\|are | Due |\n| --- | --- | --- |\n"
+        "| 7 | 12.5% | 2026-03-04 |\n| TRUE | =B2*2 | #N/A |"
+    )
+    assert document.warnings == (
+        "hidden, and left out: the sheet 'Secret', 1 row and 1 column of 'Prices'; show them to have them read",
+        "1 cell has a formula without a stored value, kept as written: Prices!B5; open and save it in a spreadsheet",
+    )
+    since_1904 = workbooks.xlsx(workbook(rows, '<workbookPr date1904="1"/>'))[0]
+    assert "2030-03-05" in since_1904[0]  # 1,462 days later
+
+
+def test_an_open_document_spreadsheet_as_it_is_shown():
+    cells = "<table:table-cell table:number-columns-repeated='2'><text:p>12.5%</text:p></table:table-cell>"
+    formula = "<table:table-cell table:formula='of:=[.A1]*2'/>"
+    note = "<office:annotation><text:p>note</text:p></office:annotation>"
+    note = f"<table:table-cell>{note}<text:p>a<text:s/>b</text:p></table:table-cell>"
+    content = (
+        "<office:document-content xmlns:office='o' xmlns:table='t' xmlns:text='x' xmlns:style='s'><style:style"
+        " style:name='off'><style:table-properties table:display='false'/></style:style>"
+        "<table:table table:name='One'><table:table-column table:number-columns-repeated='2'/>"
+        f"<table:table-column table:visibility='collapse'/><table:table-row>{cells}{cells}</table:table-row>"
+        f"<table:table-row table:number-rows-repeated='2'>{note}{formula}</table:table-row>"
+        f"<table:table-row table:visibility='filter'>{cells}</table:table-row>"
+        "<table:table-row table:number-rows-repeated='1048570'><table:table-cell/></table:table-row></table:table>"
+        f"<table:table table:name='Two' table:style-name='off'><table:table-row>{cells}</table:table-row></table:table>"
+        "</office:document-content>"
+    )
+    sheets, warnings = workbooks.ods(zipped({"content.xml": content}))
+    assert sheets == [
+        "## One\n\n| 12.5% | 12.5% | 12.5% |\n| --- | --- | --- |\n| a b | =[.A1]*2 |  |\n| a b | =[.A1]*2 |  |"
+    ]
+    assert warnings == [
+        "hidden, and left out: the sheet 'Two', 1 row and 1 column of 'One'; show them to have them read",
+        "1 cell has a formula without a stored value, kept as written: One!row 3; open and save it in a spreadsheet",
+    ]
