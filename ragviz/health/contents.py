@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.runs import measurements
 from ragviz.stats import power
 from ragviz.stats.differences import paired_differences
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 LISTED = 3
@@ -117,49 +118,43 @@ def verdict(contents: Contents) -> tuple[str, ...]:
     """Say what a set can and cannot notice, a sentence each, the most important first."""
     if not contents.questions:
         return ("No question of this set is asked: there is nothing that it could notice.",)
-    sentences = [_reach(contents), _noticed(contents), _blind(contents), _made_up(contents)]
-    return tuple(filter(None, sentences))
-
-
-def _reach(contents: Contents) -> str:
-    asked = contents.documents - len(contents.unasked)
-    chunks = ""
+    asked, chunks = contents.documents - len(contents.unasked), ""
     if contents.chunks:
         share = contents.asked_chunks / contents.chunks
         chunks = f", in {contents.asked_chunks:,} of {contents.chunks:,} chunks ({share:.0%})"
-    return f"It asks about {asked:,} of {_counted(contents.documents, 'document')}{chunks}."
-
-
-def _noticed(contents: Contents) -> str:
+    told = [f"It asks about {asked:,} of {counted(contents.documents, 'document')}{chunks}."]
     if contents.noticed is None:
-        return "How small a difference it notices is known once two runs of different configurations have asked it."
-    return f"Between two runs it notices differences in {contents.metric} from about {contents.noticed:.2f}."
+        told.append(
+            "How small a difference it notices is known once two runs of different configurations have asked it."
+        )
+    else:
+        told.append(f"Between two runs it notices differences in {contents.metric} from about {contents.noticed:.2f}.")
+    if blind := list(_blind(contents)):
+        told.append(f"It cannot notice {'; '.join(blind)}.")
+    if not contents.unanswerable:
+        told.append("It has no unanswerable question: answers that are made up go unnoticed.")
+    return tuple(told)
 
 
-def _blind(contents: Contents) -> str:
-    """Say what is not asked about: places of documents by type, and documents."""
-    blind = [_unasked_words(each) for each in contents.places if not each.questions]
+def _blind(contents: Contents) -> Iterator[str]:
+    """Say what is not asked about: places of documents by kind, with how much of the text they are, and documents."""
+    for places in contents.places:
+        kind = KINDS[places.kind]
+        asks = f" or asks for a {TYPE_TITLES[kind.asked_by]}" if kind.asked_by else ""
+        if not places.questions:
+            yield (
+                f"anything in {kind.title}: the documents hold {places.count:,}, "
+                f"and no question has evidence in one{asks} ({_percent(places.share)} of their text)"
+            )
     if contents.unasked:
-        named = ", ".join(contents.unasked[:LISTED])
         more = f" and {len(contents.unasked) - LISTED:,} more" if len(contents.unasked) > LISTED else ""
-        blind.append(f"a change in {named}{more}, which no question is about")
-    return f"It cannot notice {'; '.join(blind)}." if blind else ""
-
-
-def _unasked_words(places: Places) -> str:
-    """Say that nothing is asked about a kind of places, and how much of the text that is."""
-    kind = KINDS[places.kind]
-    asks = f" or asks for a {TYPE_TITLES[kind.asked_by]}" if kind.asked_by else ""
-    return (
-        f"anything in {kind.title}: the documents hold {places.count:,}, "
-        f"and no question has evidence in one{asks} ({_percent(places.share)} of their text)"
-    )
+        yield f"a change in {', '.join(contents.unasked[:LISTED])}{more}, which no question is about"
 
 
 def places_words(contents: Contents) -> str:
     """Say of each kind of places how much of the documents it is, and how many questions are about it."""
     told = " · ".join(
-        f"{KINDS[each.kind].title} {_percent(each.share)} of the text: {_counted(each.questions, 'question')}"
+        f"{KINDS[each.kind].title} {_percent(each.share)} of the text: {counted(each.questions, 'question')}"
         for each in contents.places
     )
     overlap = sum(each.share for each in contents.places) > 1.005
@@ -185,7 +180,3 @@ def types_words(contents: Contents) -> str:
     """Count the questions of each type, the most frequent first; "" where nobody said any."""
     typed = sorted(((count, name) for name, count in contents.types.items() if name), reverse=True)
     return ", ".join(f"{count:,} {TYPE_TITLES.get(name, name)}" for count, name in typed)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"

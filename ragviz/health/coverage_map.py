@@ -1,7 +1,7 @@
 """The chunks of an index in two dimensions: which are asked about, which the newest run missed, which nobody asks for.
 
-The dimensions are the principal components of the chunks' vectors: those that the index holds, else those of the
-embedder's cache, else the tf–idf of their words. They are found on a sample, and all chunks are projected on them.
+The dimensions are the principal components of the chunks' vectors: those that a local index holds, else the tf–idf of
+their words. They are found on a sample, and all chunks are projected on them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 
 from ragviz.backends.local import LocalIndex
 from ragviz.backends.terms import terms
-from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
-from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
-from ragviz.index import damage, indexing, prefixes
-from ragviz.models import embedding
+from ragviz.index import damage, indexing
 from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements
 from ragviz.store.codecs import Cuts
@@ -81,15 +78,16 @@ def coverage_map(
     ids = [chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)]
     by_chunk = states_of(workspace, info, questions, run, cuts)
     states = np.array([by_chunk.get(chunk_id, NEVER) for chunk_id in ids], dtype=np.int8)
-    counts = tuple(int((states == state).sum()) for state in range(len(STATES)))
+    never, found, missed = (int((states == state).sum()) for state in (NEVER, FOUND, MISSED))
     shown = sampled(states, most)
-    vectors, basis = _vectors(workspace, info, cuts, [ids[row] for row in shown])
+    drawn = tuple(ids[row] for row in shown)
+    vectors, basis = _vectors(workspace, info, drawn)
     xy, explained = placed(vectors)
     names = workspace.store.documents.names(info.corpus_id)
     owners = [names.get(i, UNKNOWN) for i, rows in cuts.items() for _ in range(len(rows))]
     return CoverageMap(
-        tuple(ids[row] for row in shown), xy, states[shown], tuple(owners[row] for row in shown),
-        (counts[0], counts[1], counts[2]), basis, explained, run.name if run else "", run.config.k if run else 0,
+        drawn, xy, states[shown], tuple(owners[row] for row in shown), (never, found, missed), basis, explained,
+        run.name if run else "", run.config.k if run else 0,
     )  # fmt: skip
 
 
@@ -103,25 +101,18 @@ def states_of(
     results = {r.question_id: r for r in measurements.results_of(workspace, run)} if run else {}
     states: dict[str, int] = {}
     for question, (gold, _) in zip(questions, contexts.gold_of(workspace, info, questions, cuts), strict=True):
-        missed = missed_groups(results.get(question.id), len(gold), run.config.k if run else 0)
-        for group, is_missed in zip(gold, missed, strict=True):
+        result = results.get(question.id)
+        is_ranked = run is not None and result is not None and len(result.gold) == len(gold)
+        first = set(result.ranking.ids[: run.config.k]) if run and result and is_ranked else set[str]()
+        for number, group in enumerate(gold):
+            is_missed = is_ranked and result is not None and first.isdisjoint(result.gold[number])
             for chunk_id in group:
                 states[chunk_id] = max(states.get(chunk_id, FOUND), MISSED if is_missed else FOUND)
     return states
 
 
-def missed_groups(result: Retrieved | None, groups: int, k: int) -> list[bool]:
-    """Return for each group of a question's evidence whether a run missed it; False where it did not rank it."""
-    if result is None or len(result.gold) != groups:
-        return [False] * groups
-    first = set(result.ranking.ids[:k])
-    return [not first.intersection(gold) for gold in result.gold]
-
-
 def sampled(states: NDArray[np.int8], most: int, seed: int = 0) -> NDArray[np.int64]:
     """Return the rows to be drawn, in order: at most `most`, missed ones first, then those asked about, by chance."""
-    if len(states) <= most:
-        return np.arange(len(states))
     by_chance = np.random.default_rng(seed).permutation(len(states))
     order = by_chance[np.argsort(-states[by_chance], kind="stable")]
     return np.sort(order[:most])
@@ -144,51 +135,17 @@ def placed(vectors: Floats, most: int = FITTED) -> tuple[Floats, float]:
     return xy, float(components.explained_variance_ratio_.sum())
 
 
-def _vectors(
-    workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts], ids: Sequence[str]
-) -> tuple[Floats, Basis]:
-    """Return the vectors of chunks: of the index, of the cache, else of their words."""
-    index = workspace.index(info)
-    if isinstance(index, LocalIndex) and info.dims:
-        return _of_local(index, ids), "embeddings"
-    texts = _texts(workspace, info, cuts, set(ids))
-    if info.dims:
-        cache = workspace.store.cache("embedding")
-        try:
-            found = embedding.cached(info.config.embedder, [texts[i][1] for i in ids], "passage", cache)
-        except RagvizError:
-            found = {}
-        if len(found) == len(ids):
-            return np.stack([found[row] for row in range(len(ids))]), "embeddings"
-    return of_words([terms(texts[i][0]) for i in ids]), "words"
-
-
-def _of_local(index: LocalIndex, ids: Sequence[str]) -> Floats:
-    generation = index.live()
-    if generation is None:
-        return np.zeros((len(ids), 0), np.float32)
-    wanted = np.array([i.encode("utf-8", "surrogatepass") for i in ids])
-    rows = np.searchsorted(generation.ids, wanted)  # ids are in order
-    return np.asarray(generation.rows.vectors[rows], np.float32)
-
-
-def _texts(
-    workspace: Workspace, info: IndexInfo, cuts: Mapping[str, Cuts], wanted: set[str]
-) -> dict[str, tuple[str, str]]:
-    """Return the texts of chunks by id: their own, and that which was embedded."""
-    found: dict[str, tuple[str, str]] = {}
-    for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):
-        own = [chunk for chunk in indexing.chunks_of(document, cuts[document.id]) if chunk.id in wanted]
-        indexed = prefixes.indexed(document, iter(own), info.config.prefix)
-        found |= {chunk.id: (chunk.text, embedded.text) for chunk, embedded in zip(own, indexed, strict=True)}
-    return found
-
-
-def of_words(texts: Sequence[Sequence[str]]) -> Floats:
-    """Return tf–idf vectors, (n, `WORDS` at most), of unit length; 0 for a text without words."""
+def _vectors(workspace: Workspace, info: IndexInfo, ids: Sequence[str]) -> tuple[Floats, Basis]:
+    """Return the vectors of chunks: those of a local index, else tf–idf of their words, (n, `WORDS` at most)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
+    index = workspace.index(info)
+    if isinstance(index, LocalIndex) and info.dims and (generation := index.live()) is not None:
+        wanted = np.array([i.encode("utf-8", "surrogatepass") for i in ids])
+        rows = np.searchsorted(generation.ids, wanted)  # ids are in order
+        return np.asarray(generation.rows.vectors[rows], np.float32), "embeddings"
+    texts = [terms(text) for text in search.texts_of(workspace, info.corpus_id)(ids)]
     if not any(texts):
-        return np.zeros((len(texts), 0), np.float32)
+        return np.zeros((len(texts), 0), np.float32), "words"
     vectors = TfidfVectorizer(analyzer=list, max_features=WORDS, sublinear_tf=True, dtype=np.float32)
-    return np.asarray(vectors.fit_transform(texts).toarray())
+    return np.asarray(vectors.fit_transform(texts).toarray()), "words"

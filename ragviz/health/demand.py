@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -143,6 +144,9 @@ def examine(
     clusters = log_clusters.clusters_of(log, questions, vectors, alike, progress)
     threshold, by = answerability.find(workspace, index, clusters, questions, vectors, progress)
     listed, others = clusters[:KEPT], clusters[KEPT:]
+    unlisted = Counter[str]()
+    for cluster in others:
+        unlisted[cluster.question] += cluster.count
     notes = [*log.notes, *_notes(log, clusters, vectors, by, threshold)]
     return Demand(
         file=file,
@@ -160,18 +164,9 @@ def examine(
         threshold=threshold,
         unlisted=len(others),
         unlisted_asked=sum(cluster.count for cluster in others),
-        unlisted_matched=_matched(others),
+        unlisted_matched={question: count for question, count in unlisted.items() if question},
         notes=tuple(notes),
     )
-
-
-def _matched(clusters: Sequence[OpenCluster]) -> dict[str, int]:
-    """Count how often questions of the set are asked by these clusters, by id."""
-    counts: dict[str, int] = {}
-    for cluster in clusters:
-        if cluster.question:
-            counts[cluster.question] = counts.get(cluster.question, 0) + cluster.count
-    return counts
 
 
 def _kept(cluster: OpenCluster) -> Cluster:
@@ -379,31 +374,21 @@ def weighted_means(workspace: Workspace, run: Run, weights: Mapping[str, float])
     overview = summaries.overview(workspace, run)
     summary = overview.summary
     headline = [label(name, run.config.k) if name in METRICS else name for name in shown_in("tile")]
-    means = []
-    rows = [row for row, question_id in enumerate(summary.question_ids) if question_id in weights]
-    own = [weights[summary.question_ids[row]] for row in rows]
-    clusters = summary.clusters.take(rows)
-    for name in headline:
-        if name in summary.scores and rows:
-            values = summary.scores[name][rows]
-            means.append(
-                WeightedMean(name, intervals.estimate(values, clusters), weighted_estimate(values, own, clusters))
-            )
     questions = {question.id: question for question in workspace.store.rankings.questions(run.id)}
-    for name in headline:
-        if name not in overview.answers:
-            continue
-        column = overview.answers[name]
+    scores = {name: (summary.question_ids, summary.scores[name]) for name in headline if name in summary.scores}
+    scores |= {name: (c.question_ids, c.values) for name in headline if (c := overview.answers.get(name)) is not None}
+    means = []
+    for name in (name for name in headline if name in scores):
         scored = [
             (weights[i], float(value), questions[i])
-            for i, value in zip(column.question_ids, column.values, strict=True)
+            for i, value in zip(*scores[name], strict=True)
             if i in weights and i in questions and np.isfinite(value)
         ]
         if scored:
-            listed = [value for _, value, _ in scored]
-            groups = document_clusters([question for _, _, question in scored])
-            weighted = weighted_estimate(listed, [weight for weight, _, _ in scored], groups)
-            means.append(WeightedMean(name, intervals.estimate(listed, groups), weighted))
+            own, values, asked_of = (list(each) for each in zip(*scored, strict=True))
+            groups = document_clusters(asked_of)
+            plain, weighted = intervals.estimate(values, groups), weighted_estimate(values, own, groups)
+            means.append(WeightedMean(name, plain, weighted))
     return means
 
 

@@ -6,13 +6,14 @@ answer.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from ragviz.core.question import Question
+import numpy as np
+
 from ragviz.health.finding import Finding, Found
-from ragviz.health.material import Material, Subject, cosine
+from ragviz.health.material import Material, Subject
+from ragviz.questions.asked import normal
 from ragviz.text.numerals import stated_numbers
 
 NEAR = 0.8
@@ -36,31 +37,18 @@ def duplicates(material: Material) -> Found:
     first: dict[str, int] = {}
     findings: dict[int, Finding] = {}
     for place, subject in enumerate(subjects):
-        earlier = first.setdefault(normal(subject.question), place)
+        words = "\n".join(map(normal, (*(asked for asked, _ in subject.question.history), subject.question.text)))
+        earlier = first.setdefault(words, place)
         if earlier != place:
-            same = (
-                "" if _normal(subject.question.answer) == _normal(subjects[earlier].question.answer) else OTHER_ANSWER
-            )
-            findings[place] = Finding(subject.id, 1.0, f"the same words as {subjects[earlier].id}{same}")
+            is_same = normal(subject.question.answer) == normal(subjects[earlier].question.answer)
+            other = "" if is_same else ", with another answer"
+            findings[place] = Finding(subject.id, 1.0, f"the same words as {subjects[earlier].id}{other}")
     for left, right in sorted(pairs(material)):
         if right not in findings and left not in findings:
             near = nearness(subjects[left], subjects[right], material)
             if near:
                 findings[right] = Finding(subjects[right].id, near, f"nearly the same as {subjects[left].id}")
     return Found(tuple(findings[place] for place in sorted(findings)))
-
-
-OTHER_ANSWER = ", with another answer"
-
-
-def normal(question: Question) -> str:
-    """Return the words of a question in one notation, with those of its conversation; punctuation is left out."""
-    return "\n".join(map(_normal, (*(asked for asked, _ in question.history), question.text)))
-
-
-def _normal(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join("".join(c if c.isalnum() else " " for c in folded).split())
 
 
 def nearness(left: Subject, right: Subject, material: Material) -> float | None:
@@ -71,24 +59,21 @@ def nearness(left: Subject, right: Subject, material: Material) -> float | None:
     """
     if left.question.history or right.question.history:
         return None  # "And in winter?" is another question in another conversation
-    if not _same_passages(left, right) or _other_numbers(left.question.answer, right.question.answer):
+    answers = normal(left.question.answer), normal(right.question.answer)
+    numbers = _stated(left.question.answer), _stated(right.question.answer)
+    if not _same_passages(left, right) or (all(numbers) and numbers[0] != numbers[1]):
         return None
-    least, close_enough = SAME if _answer_the_same(left, right) else (NEAR, CLOSE)
+    is_one = bool(answers[0]) and answers[0] == answers[1] and bool(left.evidence) and _overlap(left, right)
+    least, close_enough = SAME if is_one else (NEAR, CLOSE)
     near = material.weights.overlap(left.words, right.words)
     if left.id in material.vectors and right.id in material.vectors and left.gold_chunks & right.gold_chunks:
-        close = cosine(material.vectors[left.id], material.vectors[right.id])
+        close = float(np.dot(material.vectors[left.id], material.vectors[right.id]))  # of unit length
         near = max(near, close if close >= close_enough else 0.0)
     if near < least:
         return None
     unanswered = not left.answer and not right.answer
     alike = material.weights.overlap(left.answer, right.answer) >= ALIKE
     return near if alike or (unanswered and left.question.evidence == right.question.evidence) else None
-
-
-def _answer_the_same(left: Subject, right: Subject) -> bool:
-    """Return whether two questions have one answer, in the same words, from the same places."""
-    answers = _normal(left.question.answer), _normal(right.question.answer)
-    return bool(answers[0]) and answers[0] == answers[1] and bool(left.evidence) and _overlap(left, right)
 
 
 def _same_passages(left: Subject, right: Subject) -> bool:
@@ -111,7 +96,7 @@ def _overlap(left: Subject, right: Subject) -> bool:
 
 
 def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
-    if _normal(left.evidence[i][0]) == _normal(right.evidence[j][0]):
+    if normal(left.evidence[i][0]) == normal(right.evidence[j][0]):
         return True
     return any(
         a.overlaps((b.document_id, b.start, b.end))
@@ -122,14 +107,6 @@ def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
 
 _stated = lru_cache(maxsize=1 << 16)(stated_numbers)
 """An answer is compared with those of all questions that share a band with it."""
-
-
-def _other_numbers(left: str, right: str) -> bool:
-    """Return whether two answers state numbers, and not the same ones."""
-    if left == right:
-        return False
-    one, other = _stated(left), _stated(right)
-    return bool(one and other) and one != other
 
 
 def pairs(material: Material) -> set[tuple[int, int]]:
@@ -144,7 +121,7 @@ def pairs(material: Material) -> set[tuple[int, int]]:
     by_answer = (
         ((answer, document_id), n)
         for n, subject in enumerate(material.subjects)
-        if (answer := _normal(subject.question.answer))
+        if (answer := normal(subject.question.answer))
         for document_id in dict.fromkeys(span.document_id for group in subject.question.evidence for span in group)
     )
     return found | set(_bucketed(by_chunk)) | set(_bucketed(by_answer))

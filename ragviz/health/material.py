@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from ragviz.analysis import pooled
 from ragviz.core.chunk import Chunk
@@ -21,7 +19,6 @@ from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.core.span import Span
 from ragviz.generation import plan_record, sections
-from ragviz.generation.plan_record import PlanRecord
 from ragviz.health import word_weights as words
 from ragviz.health.word_weights import Weights
 from ragviz.index import damage
@@ -71,6 +68,11 @@ class Subject:
         return self.question.id
 
     @property
+    def evidence_text(self) -> str:
+        """The texts of all its evidence."""
+        return "\n".join(text for text, _ in self.evidence)
+
+    @property
     def evidence_words(self) -> frozenset[str]:
         """The words of all its evidence."""
         return frozenset[str]().union(*(group for _, group in self.evidence))
@@ -108,11 +110,6 @@ class Area:
     questions: tuple[str, ...]
 
 
-def nothing_read(chunk_ids: Sequence[str]) -> Sequence[str]:
-    """Return "" for every chunk: there is no index."""
-    return [""] * len(chunk_ids)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
     """What the checks read. Questions that are rejected or in quarantine are not looked at, but for `set_aside`.
@@ -130,7 +127,7 @@ class Material:
     index: str = ""
     lexical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    texts: Texts = nothing_read
+    texts: Texts = lambda chunk_ids: [""] * len(chunk_ids)
     chunk_language: Callable[[str], str] = lambda _: "en"
     outcomes: tuple[Outcomes, ...] = ()
     closed: tuple[ClosedBook, ...] = ()
@@ -199,6 +196,9 @@ def read_material(
     weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
     runs = runs_of(workspace, question_set)
     lexical, rivals = _searched(workspace, index, subjects, progress) if index is not None and cuts else ({}, {})
+    planned = Counter[str]()
+    for row in (row for record in plan_record.records_of(store, question_set.id) for row in record.rows):
+        planned[row.cell.type] += row.cell.planned
     progress(0, None, "", "Reading the runs")
     return Material(
         tuple(subjects),
@@ -214,7 +214,7 @@ def read_material(
         verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
         _cached_vectors(workspace, index, questions),
         *_areas(workspace, question_set.corpus_id, documents, questions),
-        planned_types(plan_record.records_of(store, question_set.id)),
+        dict(planned) if planned.total() else None,
         tuple(question for question in every if staleness.is_set_aside(question)),
     )
 
@@ -369,16 +369,3 @@ def _areas(
 def letters(of: str) -> int:
     """Return how many letters of an alphabet say as much as one character of a language: an ideograph three."""
     return 3 if of in ("zh", "ja") else 1
-
-
-def planned_types(records: Iterable[PlanRecord]) -> dict[str, int] | None:
-    """Return how many questions of each type the plans of a set's generations want, None without a plan."""
-    counts: Counter[str] = Counter()
-    for row in (row for record in records for row in record.rows):
-        counts[row.cell.type] += row.cell.planned
-    return dict(counts) if counts.total() else None
-
-
-def cosine(left: Vectors, right: Vectors) -> float:
-    """Return the cosine of two vectors of unit length."""
-    return float(np.dot(left, right))

@@ -92,14 +92,9 @@ def stale(material: Material) -> Found:
     for question in material.set_aside:
         lost = sum(span.stale for group in question.evidence for span in group)
         findings.append(Finding(question.id, float(lost), f"set aside: {staleness.why(question)}"))
-    return Found(tuple(findings), "", _set_aside_words(len(material.set_aside)))
-
-
-def _set_aside_words(count: int) -> str:
-    if not count:
-        return ""
-    are = "1 question is" if count == 1 else f"{count:,} questions are"
-    return (
-        f"{are} set aside, and asked by no run until the evidence is mended: `ragviz questions mend SET` lists where "
+    aside = counted(len(material.set_aside), "question", "is")
+    note = (
+        f"{aside} set aside, and asked by no run until the evidence is mended: `ragviz questions mend SET` lists where "
         "its words may stand now."
     )
+    return Found(tuple(findings), "", note if material.set_aside else "")

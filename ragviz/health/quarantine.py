@@ -66,23 +66,20 @@ def quarantine(
 def release(workspace: Workspace, question_set: QuestionSet, check: str, author: str = "") -> int:
     """Release the questions that a check put into quarantine, in one version, with the status that they had before.
 
-    What was edited of them meanwhile stays. Returns how many.
+    Without a version that says it, that is "proposed". What was edited of them meanwhile stays. Returns how many.
 
     Raises:
         UsageError: there is no such check.
 
     """
     held = held_by(workspace.store.questions.all(question_set.id), check)
-    changed = [_as_before(workspace, question_set.id, question) for question in held]
+    changed = []
+    for question in held:
+        versions = workspace.store.versions.of_question(question_set.id, question.id)
+        before = next((each for _, each in versions if each is not None and each.status != "quarantined"), None)
+        status, reason = (before.status, before.reason) if before else ("proposed", "")
+        changed.append(replace(question, status=status, reason=reason))
     if changed:
         edit = Edit(author, f"released from the check: {CHECKS[check].title}")
         workspace.store.questions.put(question_set.id, changed, edit=edit)
     return len(changed)
-
-
-def _as_before(workspace: Workspace, set_id: str, question: Question) -> Question:
-    """Return a question with the status and reason that it had before quarantine; "proposed" where none is known."""
-    earlier = (before for _, before in workspace.store.versions.of_question(set_id, question.id) if before is not None)
-    before = next((each for each in earlier if each.status != "quarantined"), None)
-    status, reason = (before.status, before.reason) if before else ("proposed", "")
-    return replace(question, status=status, reason=reason)

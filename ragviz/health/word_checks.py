@@ -15,6 +15,7 @@ from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material, Subject
 from ragviz.health.word_weights import Weights
 from ragviz.text import numerals, segmentation
+from ragviz.text.counts import agreed, counted
 from ragviz.text.denial import denies
 
 SUPPORTED = 0.25
@@ -63,7 +64,7 @@ def unsupported(material: Material) -> Found:
     """Find questions whose answer is not supported by their evidence: by verdicts, else by numbers and rare words."""
     findings, judged = [], 0
     for subject in material.subjects:
-        if not subject.evidence or not subject.question.answer.strip() or not _text_of(subject).strip():
+        if not subject.evidence or not subject.question.answer.strip() or not subject.evidence_text.strip():
             continue
         supports = _judged_support(subject, material.verdicts.get(subject.id))
         judged += supports is not None
@@ -91,7 +92,7 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
 
 def _by_words(subject: Subject, material: Material) -> Finding | None:
     """Return what words say; where the answer and a passage are in other languages, only numbers can be compared."""
-    evidence = _text_of(subject)
+    evidence = subject.evidence_text
     missing = unstated(subject.question, evidence)
     if missing:
         listed = ", ".join(sorted(missing)[:3])
@@ -129,10 +130,6 @@ def _same_script(left: str, right: str) -> bool:
     return (shares[0] > 0.2) == (shares[1] > 0.2)
 
 
-def _text_of(subject: Subject) -> str:
-    return "\n".join(text for text, _ in subject.evidence)
-
-
 def answered_elsewhere(material: Material) -> Found:
     """Find questions that a chunk answers which is not gold: by a pooled verdict, else by the words of both."""
     if not material.index and not material.verdicts:
@@ -142,7 +139,7 @@ def answered_elsewhere(material: Material) -> Found:
         verdicts = material.verdicts.get(subject.id)
         others = [i for i in (verdicts.supporting if verdicts else ()) if is_apart(i, subject.question.evidence)]
         if others:
-            words_of_it = f"a judge finds the whole answer in {_chunks(len(others))} not named as evidence"
+            words_of_it = f"a judge finds the whole answer in {counted(len(others), 'chunk')} not named as evidence"
             findings[subject.id] = Finding(subject.id, float(len(others)), words_of_it)
     order = (subject.id for subject in material.subjects)
     return Found(tuple(findings[i] for i in order if i in findings))
@@ -157,10 +154,6 @@ def is_apart(chunk_id: str, evidence: Evidence) -> bool:
     return not any(span.overlaps(place) for span in spans)
 
 
-def _chunks(count: int) -> str:
-    return f"{count} chunk{'s' * (count != 1)}"
-
-
 def _by_rivals(material: Material) -> Iterator[Finding]:
     """Yield questions of one passage whose answer and most of whose words stand in another of BM25's first chunks."""
     asked = [s for s in material.subjects if len(s.evidence) == 1 and s.answer and material.rivals.get(s.id)]
@@ -172,9 +165,8 @@ def _by_rivals(material: Material) -> Iterator[Finding]:
         for subject, each in zip(batch, others, strict=True):
             holding = [i for i in each if _answers(subject, *read[i], material.chunk_language(i), material.weights)]
             if holding:
-                words_of_it = f"{_chunks(len(holding))} not named as evidence hold its answer and most of its words"
-                if len(holding) == 1:
-                    words_of_it = words_of_it.replace(" hold ", " holds ")
+                told, hold = counted(len(holding), "chunk"), agreed(len(holding), "holds")
+                words_of_it = f"{told} not named as evidence {hold} its answer and most of its words"
                 yield Finding(subject.id, float(len(holding)), words_of_it)
 
 
@@ -238,7 +230,7 @@ def asks_too_much(material: Material) -> Found:
         by_words = [number for number in vain.get(subject.id, ()) if judged[number] is None]
         told = [f"a judge finds {_passages(by_judge, subject)} not useful to the question"] if by_judge else []
         if by_words:
-            hold = "hold" if len(by_words) > 1 else "holds"
+            hold = agreed(len(by_words), "holds")
             told.append(f"{_passages(by_words, subject)} {hold} no word of question or answer that the others lack")
         if told:
             findings.append(Finding(subject.id, float(len(by_judge) + len(by_words)), "; ".join(told)))
@@ -294,17 +286,15 @@ def _dispensable(subject: Subject, passages: Sequence[tuple[str, frozenset[str]]
         return []
     is_version = subject.question.type == "version"
     vain = [n for n, mine in enumerate(held) if not mine] if is_version else verified_by_rules.dispensable(held)
-    readable = [_same_script(subject.question.text, text) and bool(own) for text, own in passages]
+    groups = list(map(set[object], subject.gold or subject.question.evidence))
     return [
-        n for n in vain if readable[n] and not _is_found_with_another(subject, n) and not _counts_towards(subject, n)
+        n
+        for n in vain
+        if bool(passages[n][1])
+        and _same_script(subject.question.text, passages[n][0])
+        and not any(group and group <= groups[n] for place, group in enumerate(groups) if place != n)
+        and not _counts_towards(subject, n)
     ]
-
-
-def _is_found_with_another(subject: Subject, number: int) -> bool:
-    """Return whether a passage is found whenever another is: it costs nothing that it is asked for."""
-    groups = subject.gold or subject.question.evidence
-    mine = set(groups[number])
-    return any(group and set(group) <= mine for place, group in enumerate(groups) if place != number)
 
 
 def _counts_towards(subject: Subject, number: int) -> bool:

@@ -29,15 +29,13 @@ def _other(text: str, draw: random.Random) -> str:
     if len(words) >= FEWEST and draw.random() < 0.5:
         left_out = draw.choice(words[:-1])  # the last one holds the question mark
         return text[: left_out.start()] + text[left_out.end() :].lstrip()
-    places = [at for at in range(len(text) - 1) if _is_pair(text, at)]
+    pairs = ((at, text[at], text[at + 1]) for at in range(len(text) - 1))
+    places = [  # different letters, not the first ones of a word
+        at
+        for at, one, two in pairs
+        if one.isalpha() and two.isalpha() and one != two and at > 0 and (text[at - 1].isalpha() or not one.isascii())
+    ]
     if not places:
         return text
     at = draw.choice(places)
     return text[:at] + text[at + 1] + text[at] + text[at + 2 :]
-
-
-def _is_pair(text: str, at: int) -> bool:
-    """Whether two neighbouring characters can be exchanged: different letters, not the first ones of a word."""
-    one, two = text[at], text[at + 1]
-    inside = at > 0 and (text[at - 1].isalpha() or not one.isascii())
-    return one.isalpha() and two.isalpha() and one != two and inside
