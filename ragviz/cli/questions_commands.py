@@ -15,7 +15,7 @@ from ragviz.cli.console import Json
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Evidence, Span
+from ragviz.core.span import Evidence
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
 from ragviz.store import codecs
@@ -47,7 +47,8 @@ def questions_list(as_json: Json = False) -> None:
     names = {c.id: c.name for c in store.corpora.all()}
     question_sets, states = store.sets.all(), get_args(QuestionStatus)
     rows = [
-        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts, **_split_body(s)}
+        {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts}
+        | {"split": s.split and asdict(s.split), **({"sides": s.sides} if s.split else {})}
         | dict(zip(("paid_calls", "paid_dollars"), store.payments.of(s.id), strict=True))
         for s in question_sets
     ]
@@ -56,13 +57,6 @@ def questions_list(as_json: Json = False) -> None:
         for s in question_sets
     ]
     console.show(rows, as_json, lambda: console.table(("question set", "corpus", "total", *states, "split"), drawn))
-
-
-def _split_body(question_set: QuestionSet) -> dict[str, Any]:
-    """Return a set's split as JSON: null without one, `sides` with "" for the questions on neither."""
-    if question_set.split is None:
-        return {"split": None}
-    return {"split": asdict(question_set.split), "sides": question_set.sides}
 
 
 @questions_app.command("split")
@@ -128,16 +122,15 @@ def questions_show(
     """Show the questions of a set, all or those that pass the filters."""
     store = console.open_workspace().store
     question_set = store.sets.get(set_name)
-    if question_type:
-        console.one_of("type", question_type, (*question_types.TYPES, _NOT_SAID))
-    if style:
-        console.one_of("style", style, (*question_types.STYLES, _NOT_SAID))
-    if status:
-        console.one_of("status", status, get_args(QuestionStatus))
-    if kind:
-        console.one_of("kind", kind, evaluate.KINDS)
-    if split:
-        console.one_of("side", split, (*SIDES, "neither"))
+    for noun, value, known in (
+        ("type", question_type, (*question_types.TYPES, _NOT_SAID)),
+        ("style", style, (*question_types.STYLES, _NOT_SAID)),
+        ("status", status, get_args(QuestionStatus)),
+        ("kind", kind, evaluate.KINDS),
+        ("side", split, (*SIDES, "neither")),
+    ):
+        if value:
+            console.one_of(noun, value, known)
     names = store.documents.names(question_set.corpus_id) if document else {}
     words = find.casefold()
     questions = [
@@ -180,27 +173,10 @@ def questions_review(
         )
     status: Any = "accepted" if accept else "rejected"
     why = "" if accept else reason or "rejected by hand"
+    edit = Edit(workspace.settings.person, f"{status} a question")
     for question in chosen:
-        _review(workspace, question_set, question, status, why)
-
-
-def _review(
-    workspace: console.Workspace, question_set: QuestionSet, question: Question, status: QuestionStatus, reason: str
-) -> None:
-    """Set the status of a question, also when somebody else has changed its text since it was read.
-
-    Raises:
-        UsageError: it was deleted.
-
-    """
-    try:
-        after = authoring.with_status(question, status, reason)
-        edit = Edit(workspace.settings.person, f"{status} a question")
-        authoring.save(workspace.store, question_set, after, codecs.version_of(question), edit)
-    except authoring.Conflict as conflict:
-        if conflict.current is None:
-            raise UsageError(f"Question '{question.id}' of '{question_set.name}' was deleted meanwhile.") from None
-        _review(workspace, question_set, conflict.current, status, reason)
+        after = authoring.with_status(question, status, why)
+        authoring.save(store, question_set, after, codecs.version_of(question), edit)
 
 
 Quotes = Annotated[list[str], typer.Option("--quote", help="Text that the answer rests on; each one is needed.")]
@@ -313,7 +289,13 @@ def questions_mend(
     if bool(quotes) == bool(proposal):
         raise UsageError("Give its text now, by --quote and --document, or the number of a --proposal.")
     if proposal:
-        span = _proposed_span(workspace, question_set, piece, documents, proposal)
+        [proposals] = _proposals(workspace, question_set, [piece], documents)
+        if proposal > len(proposals):
+            raise UsageError(
+                f"{counts.counted(len(proposals), 'proposal', 'is')} made for this piece, so there is no number "
+                f"{proposal}: `ragviz questions mend` lists them."
+            )
+        span = proposals[proposal - 1].span
     elif len(quoted := _evidence(workspace, question_set.corpus_id, quotes, documents, "") or ()) == 1:
         span = quoted[0][0]
     else:
@@ -324,14 +306,12 @@ def questions_mend(
     saved = authoring.question_of(workspace.store, question_set, question_id)
     doubts = [each.doubt for each in staleness.reworded(workspace.store, question_set, saved) if each.doubt]
     if doubts:
-        told = (
+        console.warn(
             f"The passage was “{piece.span.text}” and is “{span.text}” now; {doubts[0]}. The question stays set aside: "
             f"give its answer now (`ragviz questions edit {set_name} {question_id} --answer …`), accept or reject it."
         )
-        console.warn(told)
     elif span.text != piece.span.text:
-        told = f"The passage has other words now: check that “{question.answer}” is still the answer."
-        console.warn(told)
+        console.warn(f"The passage has other words now: check that “{question.answer}” is still the answer.")
     _show_saved(saved, as_json)
 
 
@@ -448,22 +428,6 @@ def _evidence(
     )
 
 
-def _proposed_span(
-    workspace: console.Workspace,
-    question_set: QuestionSet,
-    stale: authoring.Stale,
-    documents: Sequence[str],
-    number: int,
-) -> Span:
-    [proposals] = _proposals(workspace, question_set, [stale], documents)
-    if number > len(proposals):
-        raise UsageError(
-            f"{counts.counted(len(proposals), 'proposal', 'is')} made for this piece, so there is no number {number}: "
-            "`ragviz questions mend` lists them."
-        )
-    return proposals[number - 1].span
-
-
 def _proposals(
     workspace: console.Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
 ) -> list[list[authoring.Proposal]]:
@@ -487,7 +451,8 @@ def _list_stale(
     workspace: console.Workspace, question_set: QuestionSet, documents: Sequence[str], as_json: bool
 ) -> None:
     names = workspace.store.documents.names(question_set.corpus_id)
-    pieces = authoring.stale(workspace.store.questions.all(question_set.id))
+    questions = workspace.store.questions.all(question_set.id)
+    pieces = authoring.stale(questions)
     rows: list[dict[str, Any]] = [
         {
             "question": s.question.id,
@@ -498,41 +463,32 @@ def _list_stale(
         | {"proposals": [asdict(proposal) for proposal in proposals]}
         for s, proposals in zip(pieces, _proposals(workspace, question_set, pieces, documents), strict=True)
     ]
-    reworded = [
+    doubted: list[dict[str, Any]] = [
         {"question": question.id, "answer": question.answer, "text": each.old, "now": each.new, "doubt": each.doubt}
-        for question in workspace.store.questions.all(question_set.id)
+        for question in questions
         for each in staleness.reworded(workspace.store, question_set, question)
+        if each.doubt
     ]
-    rows += [row | {"proposals": []} for row in reworded if row["doubt"]]
 
     def draw() -> None:
-        doubted = [row for row in rows if "now" in row]
         if doubted:
             columns = ("question", "answer", "was", "is now", "doubt")
             told = [(r["question"], r["answer"], r["text"], r["now"], r["doubt"]) for r in doubted]
             console.table(columns, told, "mended with other words: give the answer now, or accept or reject")
-        if not rows:
+        if not rows and not doubted:
             console.say("No evidence is stale.")
-        if len(doubted) == len(rows):
-            return
-        unknown = former_documents.UNKNOWN
-        console.table(
-            ("question", "place", "document", "text"),
-            [(r["question"], r["place"], r["document"] or unknown, r["text"]) for r in rows if "now" not in r],
-        )
-        for row in [row for row in rows if "now" not in row]:
-            proposals = [
-                (n, p["how"], f"{p['alike']:.2f}", names.get(p["span"]["document_id"], ""), p["span"]["text"])
-                for n, p in enumerate(row["proposals"], start=1)
-            ]
-            title = f"{row['question']} {row['place']}"
-            if proposals:
-                console.table(("proposal", "how", "alike", "document", "text"), proposals, title)
-            else:
-                missing = f"{title}: no passage is like it; give its text now, by --quote and --document."
-                console.say(missing)
+        drawn: list[tuple[object, ...]] = []
+        for row in rows:
+            drawn.append((row["question"], row["place"], row["document"] or former_documents.UNKNOWN, "", row["text"]))
+            for number, each in enumerate(row["proposals"], start=1):
+                document = names.get(each["span"]["document_id"], "")
+                drawn.append(("", f"proposal {number}", document, f"{each['alike']:.2f}", each["span"]["text"]))
+        if drawn:
+            console.table(("question", "place", "document", "alike", "text"), drawn)
+        if any(not row["proposals"] for row in rows):
+            console.say("Where no passage is proposed, give its text now, by --quote and --document.")
 
-    console.show(rows, as_json, draw)
+    console.show([*rows, *(row | {"proposals": []} for row in doubted)], as_json, draw)
 
 
 def _show_saved(question: Question, as_json: bool) -> None:

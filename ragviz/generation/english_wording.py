@@ -95,8 +95,8 @@ _AFTER_VERB = frozenset(_AFTER_VERB_LISTED.split())
 _NOUNS_TOO_LISTED = (
     "access book build call change check copy cut design display download draw export fix fork format grant hire"
     " import limit link list load log mark measure mount name order pass pay place plan plot print push record"
-    " report request return review search share sign start stop store style switch sync test train transfer trigger turn"
-    " update upgrade upload view visit watch work wrap"
+    " report request return review search share sign start stop store style switch sync test train transfer trigger"
+    " turn update upgrade upload view visit watch work wrap"
 )
 _NOUNS_TOO = frozenset(_NOUNS_TOO_LISTED.split())
 _CODE = re.compile(r"^[\w@$-]*[._(:/\\<\[][\w.()_<>=/\\:\[\]@-]*$|^[a-z]+_[a-z_]+$|^--?[a-z][\w-]*$")

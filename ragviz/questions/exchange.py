@@ -15,7 +15,6 @@ from ragviz.core.digests import digest
 from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.progress import Progress, silent
-from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.split import Split
 from ragviz.questions.formats import set_formats
@@ -131,7 +130,9 @@ def import_files(
             corpus.id, name, read.documents, read.questions, split, edit, progress
         )
         workspace.store.evidence.settle_all()  # a document may have been replaced since it was read
-        if read.has_sides and split is None and _has_other_sides(workspace, name, read.questions):
+        sides = {q.id: q.split for q in workspace.store.questions.all(workspace.store.sets.get(name).id)}
+        has_others = any(question.split and question.split != sides.get(question.id) for question in read.questions)
+        if read.has_sides and split is None and has_others:
             notes.append(
                 f"The sides of the split were not kept: '{name}' has a split already. New questions are on neither "
                 "side until it is made again."
@@ -182,13 +183,6 @@ def corpus_for(workspace: Workspace, name: str, files: Sequence[InputFile], file
     finally:
         if not any(workspace.store.corpora.holdings(created.id).values()):
             workspace.store.corpora.delete(created.id)
-
-
-def _has_other_sides(workspace: Workspace, name: str, questions: Sequence[Question]) -> bool:
-    """Whether some of the questions name a side of the split that they are not on in the set."""
-    stored = workspace.store.questions.all(workspace.store.sets.get(name).id)
-    sides = {question.id: question.split for question in stored}
-    return any(question.split and question.split != sides.get(question.id) for question in questions)
 
 
 def _kept(workspace: Workspace, problems: Sequence[Problem]) -> str:

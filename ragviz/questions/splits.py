@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -83,7 +83,12 @@ def stratified(questions: Iterable[Question], share: float, seed: int) -> dict[s
         documents = sorted(_drawn(seed, "document", each) for each in documents_of(question))
         return question.kind, documents, _drawn(seed, "question", question.id)
 
-    return dict(_taken(sorted(questions, key=place), share, seed))
+    start = int(_drawn(seed, "start"), 16) / 16**16
+    sides: dict[str, Side] = {}
+    for number, question in enumerate(sorted(questions, key=place)):
+        passes = math.floor(start + share * (number + 1)) > math.floor(start + share * number)
+        sides[question.id] = "validation" if passes else "test"
+    return sides
 
 
 def grouped(questions: Iterable[Question], share: float, seed: int) -> dict[str, Side]:
@@ -94,7 +99,11 @@ def grouped(questions: Iterable[Question], share: float, seed: int) -> dict[str,
     evidence are divided by their kind, as `stratified` does.
     """
     questions = list(questions)
-    groups = _components(questions)
+    by_group, group_of = dict[str, list[Question]](), joined(questions)
+    for question in questions:
+        if question.id in group_of:
+            by_group.setdefault(group_of[question.id], []).append(question)
+    groups = list(by_group.values())
     drawn = {id(group): min(_drawn(seed, "question", question.id) for question in group) for group in groups}
     groups.sort(key=lambda group: (-len(group), drawn[id(group)]))
     total = sum(map(len, groups))
@@ -134,16 +143,6 @@ def joined(questions: Iterable[Question]) -> dict[str, str]:
         roots = sorted({root(document) for document in documents_of(question)})
         parent.update(dict.fromkeys(roots, roots[0]))
     return {question.id: root(min(documents_of(question))) for question in questions}
-
-
-def _components(questions: Iterable[Question]) -> list[list[Question]]:
-    """Return the questions with evidence in the groups that `joined` names."""
-    questions = list(questions)
-    groups, group_of = dict[str, list[Question]](), joined(questions)
-    for question in questions:
-        if question.id in group_of:
-            groups.setdefault(group_of[question.id], []).append(question)
-    return list(groups.values())
 
 
 def parts(questions: Iterable[Question]) -> list[Part]:
@@ -188,12 +187,8 @@ def set_words(question_set: QuestionSet) -> str:
     share = "" if split.share in (None, 0.5) else f", share {split.share:g}"
     made = split.kind + share + ("" if split.seed is None else f", seed {split.seed}")
     counts = [f"{question_set.sides.get(side, 0):,} {side}" for side in SIDES]
-    return f"{made}: {', '.join(counts)}{_neither(question_set)}"
-
-
-def _neither(question_set: QuestionSet) -> str:
-    count = question_set.sides.get("", 0)
-    return f", {count:,} on neither side" if count else ""
+    counts += [f"{count:,} on neither side"] if (count := question_set.sides.get("", 0)) else []
+    return f"{made}: {', '.join(counts)}"
 
 
 def neither_words(question_set: QuestionSet) -> str:
@@ -203,14 +198,6 @@ def neither_words(question_set: QuestionSet) -> str:
         return ""
     said = counted(count, "question", "is")
     return f"{said} on neither side of the split, added or accepted since it was made: make it again to divide all."
-
-
-def _taken(questions: Collection[Question], share: float, seed: int) -> Iterator[tuple[str, Side]]:
-    """Yield the side of each question: a systematic sample of them is in validation."""
-    start = int(_drawn(seed, "start"), 16) / 16**16
-    for number, question in enumerate(questions):
-        passes = math.floor(start + share * (number + 1)) > math.floor(start + share * number)
-        yield question.id, "validation" if passes else "test"
 
 
 def _drawn(seed: int, *names: str) -> str:

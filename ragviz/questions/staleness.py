@@ -27,6 +27,7 @@ from ragviz.store.codecs import version_of
 from ragviz.store.evidence import reanchored
 from ragviz.store.store import Store
 from ragviz.text import language
+from ragviz.text.counts import agreed, counted
 from ragviz.text.denial import denies
 from ragviz.text.markup import shortened
 from ragviz.text.numerals import stated_numbers
@@ -111,12 +112,8 @@ def _reworded(before: Question, question: Question) -> Iterator[Reworded]:
     lang = language.of_answers(question)
     for old, new in zip(before.evidence, question.evidence, strict=False):
         for was, now in zip(old, new, strict=False):
-            if not now.stale and _plain(was.text) != _plain(now.text):
+            if not now.stale and was.text.split() != now.text.split():
                 yield Reworded(was.text, now.text, doubt(question.answer, was.text, now.text, lang))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _before(store: Store, question_set: QuestionSet, question: Question) -> Question | None:
@@ -218,20 +215,16 @@ def _moves(
     for removed, text in sorted(quotes, key=lambda quote: [place.document_id for place in places[quote[1]]]):
         if len(places[text]) == 1:
             [place] = places[text]
-            if span := _verbatim(document_of(place.document_id), text, place):
-                found[removed, span.document_id].append(span)
+            whole = document_of(place.document_id).text
+            start = whole.find(text, max(0, place.start - len(text)), place.end + len(text))
+            if start >= 0:
+                found[removed, place.document_id].append(Span(place.document_id, start, start + len(text), text))
     return {
         (removed, span.text): span
         for (removed, _), spans in found.items()
         if _covered(spans) >= TAKEN_FOR
         for span in spans
     }
-
-
-def _verbatim(document: Document, text: str, place: Span) -> Span | None:
-    """Return where the words of a text stand in a document, with its own characters; None where it has other ones."""
-    start = document.text.find(text, max(0, place.start - len(text)), place.end + len(text))
-    return Span(document.id, start, start + len(text), text) if start >= 0 else None
 
 
 def _covered(spans: Sequence[Span]) -> float:
@@ -307,8 +300,7 @@ def set_aside_words(done: Sequence[Refreshed]) -> Iterator[str]:
     for each in done:
         if each.set_aside:
             count = len(each.set_aside)
-            words = "question with stale evidence is" if count == 1 else "questions with stale evidence are"
-            yield f"'{each.question_set}': {count:,} {words} set aside."
+            are, with_it = agreed(count, "is"), "question with" if count == 1 else "questions with"
+            yield f"'{each.question_set}': {count:,} {with_it} stale evidence {are} set aside."
         if each.released:
-            count = len(each.released)
-            yield f"'{each.question_set}': {count:,} question{' is' if count == 1 else 's are'} asked again."
+            yield f"'{each.question_set}': {counted(len(each.released), 'question', 'is')} asked again."

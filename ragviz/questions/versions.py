@@ -48,14 +48,14 @@ def differences(store: Store, question_set: QuestionSet, older: int, newer: int 
             f"'{question_set.name}' has versions 0 to {question_set.version}: compare an older one with a newer one, "
             f"not {older} with {last}."
         )
-    found = store.versions.changes(question_set.id, older, None if last == question_set.version else last)
-    return [Difference(change, what) for change in found if (what := _what(change))]
-
-
-def _what(change: QuestionChange) -> tuple[str, ...]:
-    if change.before is None or change.after is None:
-        return ("added" if change.before is None else "removed",)
-    return tuple(title for name, title in FIELDS.items() if getattr(change.before, name) != getattr(change.after, name))
+    found = []
+    for change in store.versions.changes(question_set.id, older, None if last == question_set.version else last):
+        before, after = change.before, change.after
+        if before is None or after is None:
+            found.append(Difference(change, ("added" if before is None else "removed",)))
+        elif what := tuple(title for name, title in FIELDS.items() if getattr(before, name) != getattr(after, name)):
+            found.append(Difference(change, what))
+    return found
 
 
 def changes_of(difference: Difference, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -91,15 +91,16 @@ def _value(question: Question, name: str, names: Mapping[str, str]) -> Any:
 def value_words(field: str, value: Any) -> str:
     """Return a value of `changes_of` as a person reads it: quotes with their documents, "or" between alternatives."""
     if field == "evidence":
-        return "; ".join(" or ".join(map(_piece_words, group)) for group in value)
+        return "; ".join(
+            " or ".join(
+                f"“{piece['quote']}” ({piece['document']}, from {piece['start']:,}{', stale' * piece['stale']})"
+                for piece in group
+            )
+            for group in value
+        )
     if field == "conversation":
         return "; ".join(f"{asked} – {answered}" for asked, answered in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _piece_words(piece: Mapping[str, Any]) -> str:
-    where = f"{piece['document']}, from {piece['start']:,}"
-    return f"“{piece['quote']}” ({where}{', stale' if piece['stale'] else ''})"
 
 
 def undoable(versions: Sequence[SetVersion]) -> SetVersion | None:
