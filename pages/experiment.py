@@ -4,16 +4,7 @@ from ragviz.core.errors import RagvizError
 from ragviz.health import synthetic
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain, sentence
-from ragviz.ui import (
-    address,
-    budget,
-    downloads,
-    experiment_form,
-    experiment_view,
-    frame,
-    job_panel,
-    presses,
-)
+from ragviz.ui import address, budget, downloads, experiment_form, experiment_view, frame, job_panel, presses
 from ragviz.ui.kit import heading, inputs, notices
 
 NEW = "*"

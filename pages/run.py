@@ -184,10 +184,7 @@ def way_of(start: RunConfig, names: Collection[str], answerer: str, ways: Collec
 def other_preset() -> None:
     """Follow the preset that was chosen: what the address changed of another one is no longer meant."""
     chosen = st.session_state["start-from"]
-    address.put(
-        preset=None if chosen == "Defaults" else chosen,
-        **dict.fromkeys(field.name for field in BY_ADDRESS),
-    )
+    address.put(preset=None if chosen == "Defaults" else chosen, **dict.fromkeys(field.name for field in BY_ADDRESS))
 
 
 def changed_by_address(start: RunConfig) -> RunConfig:

@@ -20,11 +20,7 @@ from ragviz.ui.kit import heading, notices, table, tiles
 FIRST = 10
 """Questions that one press adds, the most asked."""
 NO_INDEX = "(none: compare words with the set only)"
-SHOWN = {
-    "unasked": "Not in the set",
-    "unanswered": "Answered by no document",
-    "all": "All",
-}
+SHOWN = {"unasked": "Not in the set", "unanswered": "Answered by no document", "all": "All"}
 """Filter of clusters → its title."""
 _LOGS = ["csv", "tsv", "txt", "jsonl", "ndjson"]
 

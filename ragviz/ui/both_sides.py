@@ -20,13 +20,7 @@ from ragviz.text import word_changes
 from ragviz.text.markup import legend, plain
 from ragviz.text.names import distinct, short_names
 from ragviz.text.word_changes import Range, differing
-from ragviz.ui import (
-    address,
-    cache,
-    case,
-    compared_questions,
-    passages,
-)
+from ragviz.ui import address, cache, case, compared_questions, passages
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import heading, notices, table
 from ragviz.ui.passages import Note

@@ -157,12 +157,7 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
 
 
 def texts(
-    run: Run,
-    question: Question,
-    retrieved: Retrieved,
-    evaluated: EvaluatedAnswer | None,
-    k: int,
-    claim: Chosen | None,
+    run: Run, question: Question, retrieved: Retrieved, evaluated: EvaluatedAnswer | None, k: int, claim: Chosen | None
 ) -> None:
     """Draw answer, reference and evidence side by side; without answers, reference and evidence."""
     matrix = evaluated.matrix if evaluated else Matrix()
@@ -282,12 +277,7 @@ def evidence_words(retrieved: Retrieved, k: int, depth: int) -> str:
 
 
 def ranking(
-    run: Run,
-    question: Question,
-    retrieved: Retrieved,
-    evaluated: EvaluatedAnswer | None,
-    k: int,
-    claim: Chosen | None,
+    run: Run, question: Question, retrieved: Retrieved, evaluated: EvaluatedAnswer | None, k: int, claim: Chosen | None
 ) -> None:
     """Draw the ranking, or the chunks given without one, with what the judge and the budget said of each chunk."""
     knows, title = run.knows, f"Ranking by {plain(run.config.ranked_by)}"

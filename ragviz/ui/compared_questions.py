@@ -36,12 +36,7 @@ CHOSEN = ("point", "stream", "slice")
 """Parameters of the address that list the questions of a point, a stream or a slice; one of them at a time."""
 LIST = ("metric", "other", "side", "scatter", *CHOSEN)
 """Parameters of the address that choose the list of questions on the page Compare."""
-EFFECTS = {
-    "rescued": "▲ rescued",
-    "broken": "▼ broken",
-    "moved": "lost elsewhere",
-    "stayed": "same",
-}
+EFFECTS = {"rescued": "▲ rescued", "broken": "▼ broken", "moved": "lost elsewhere", "stayed": "same"}
 """Effect of a stream → how its rows say it."""
 ANCHOR = "pair-questions"
 """Id of the element at the head of the list."""

@@ -18,14 +18,7 @@ from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
-from ragviz.report import (
-    curve_plots,
-    difference_plots,
-    expense_plots,
-    leaderboard_plots,
-    rank_plots,
-    small_multiples,
-)
+from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, rank_plots, small_multiples
 from ragviz.runs import moved_questions
 from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain

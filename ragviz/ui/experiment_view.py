@@ -15,17 +15,7 @@ from ragviz.experiments.findings import Outcome, Row
 from ragviz.metrics.registry import title_of
 from ragviz.service import experiment_verbs
 from ragviz.text.markup import plain
-from ragviz.ui import (
-    address,
-    budget,
-    cache,
-    compared_runs,
-    experiment_form,
-    job_panel,
-    presentation,
-    presses,
-    wording,
-)
+from ragviz.ui import address, budget, cache, compared_runs, experiment_form, job_panel, presentation, presses, wording
 from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import beside, heading, notices, table, tiles
 

@@ -29,11 +29,7 @@ EXPLAINED = (
     "questions than wanted rather than many of one template. A model, connected in Settings, writes questions and "
     "verifies them in three or four more calls."
 )
-SCOPES = {
-    "plan": "All documents",
-    "every_chunk": "Every chunk",
-    "fill": "What has no questions",
-}
+SCOPES = {"plan": "All documents", "every_chunk": "Every chunk", "fill": "What has no questions"}
 """What is asked about → its name."""
 
 

@@ -45,9 +45,7 @@ def submit(button: str, new: NewJob) -> Job:
 
 
 def submit_files(
-    button: str,
-    files: Iterable[tuple[str, bytes]],
-    new: Callable[[str, list[tuple[str, str]], str], NewJob],
+    button: str, files: Iterable[tuple[str, bytes]], new: Callable[[str, list[tuple[str, str]], str], NewJob]
 ) -> None:
     """Start a job that reads copies of uploaded files, and draw the page again.
 

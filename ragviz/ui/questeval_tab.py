@@ -28,10 +28,7 @@ ANSWERABLE_BY = {
     "both": "both", "reference": "reference only", "answer": "generated answer only", "neither": "neither",
 }  # fmt: skip
 """Which text answers a question → its name on the page."""
-METRICS = {
-    "judged": ("questeval_recall", "questeval_precision"),
-    "extractive": ("extractive_questeval_recall",),
-}
+METRICS = {"judged": ("questeval_recall", "questeval_precision"), "extractive": ("extractive_questeval_recall",)}
 """Variant → its metrics, recall first; the extractive precision is 1 by construction, so no metric."""
 WHAT_IT_IS = {
     "judged": "Questions are asked that the reference answers, and are answered once from the reference and once from "

@@ -123,11 +123,7 @@ def _anywhere(corpus: Corpus, text: str) -> list[authoring.Proposal]:
 
 
 def _offer(
-    draft: Draft,
-    proposals: Sequence[authoring.Proposal],
-    target: str,
-    key: str,
-    names: Mapping[str, str] | None = None,
+    draft: Draft, proposals: Sequence[authoring.Proposal], target: str, key: str, names: Mapping[str, str] | None = None
 ) -> None:
     """Draw the places that can be used as evidence, each with its button; with `names`, of which document each is."""
     for number, proposal in enumerate(proposals):

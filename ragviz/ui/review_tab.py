@@ -18,17 +18,7 @@ from ragviz.store.codecs import version_of
 from ragviz.text import markup
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import plain
-from ragviz.ui import (
-    address,
-    cache,
-    passages,
-    person,
-    split_tab,
-    unsaved,
-    verification_button,
-    versions_tab,
-    wording,
-)
+from ragviz.ui import address, cache, passages, person, split_tab, unsaved, verification_button, versions_tab, wording
 from ragviz.ui.kit import filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
