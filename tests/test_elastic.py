@@ -229,10 +229,6 @@ def test_recall_of_each_type(elasticsearch_url: str, kind: str, least: float):
     assert np.mean(shares) >= least
 
 
-def segments(client: Any, concrete: str) -> int:
-    return client.indices.stats(index=concrete, metric="segments")["_all"]["primaries"]["segments"]["count"]
-
-
 @pytest.mark.elasticsearch
 def test_one_concrete_index_stays(index: ElasticIndex):
     for count in (3, 5):

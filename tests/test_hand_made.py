@@ -11,13 +11,11 @@ from ragviz import sample
 from ragviz.core.experiment import Cell
 from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
-from ragviz.documents import parsing
 from ragviz.experiments import findings, sample_experiment
 from ragviz.judging.texts import sentences_of
 from ragviz.runs import judgements
 from ragviz.targets import hand_made
 from ragviz.targets.hand_made import WrittenAnswer, WrittenQuestion
-from ragviz.text import language
 from ragviz.workspace import Workspace
 
 WRITTEN = hand_made.written()
@@ -30,12 +28,6 @@ def named(answer: object) -> str:
 
 def plain(answer: WrittenAnswer) -> str:
     return re.sub(r" ?(?:\{\d+\})+", "", answer.text)
-
-
-@pytest.fixture(scope="module")
-def documents() -> list[str]:
-    files = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
-    return [" ".join(document.text.split()) for document in files]
 
 
 # What was written

@@ -27,12 +27,6 @@ def comparison() -> compare.Comparison:
     return comparisons.compare_runs(workspace, [workspace.store.runs.get(name) for name in RUNS.split(",")], 3)
 
 
-def ranks() -> dict[str, tuple[int, int]]:
-    """Question → its ranks under both runs, 0 where it is not found."""
-    found = comparison()
-    return {i: (int(found.ranks[0, row]), int(found.ranks[1, row])) for row, i in enumerate(found.question_ids)}
-
-
 def causes() -> list[dict[str, str]]:
     """Question → its cause up to the ranking at k = 3, of both runs."""
     workspace = open_workspace()

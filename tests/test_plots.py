@@ -28,18 +28,6 @@ def curve(name: str = "recall", last: int = 5, n: int = 80) -> Curve:
     return Curve(name, k, mean, mean - 0.1, np.minimum(mean + 0.1, 1), n)
 
 
-def contrast(a: str, b: str) -> float:
-    """WCAG contrast of two colours."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    high, low = sorted((luminance(a), luminance(b)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
-
-
 @pytest.mark.parametrize("depth", [1, 3, 20, 21, 50, 100, 999])
 def test_bins_hold_every_rank_once(depth: int) -> None:
     bins = rank_plots.rank_bins(depth)

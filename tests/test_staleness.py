@@ -143,25 +143,3 @@ def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the
 
 
 RULES = "# Leave\n\nAn absence is announced 30 days before it begins.\n\nThe desk opens at noon.\n\nTea is free.\n"
-
-
-@pytest.fixture
-def rules(workspace):
-    """A document of three rules, with a question about each, accepted; and one about the first whose answer is yes."""
-    store = workspace.store
-    corpus = store.corpora.ensure("rules")
-    corpora.add_file(workspace, corpus, "rules.md", RULES.encode())
-    document = store.documents.get(corpus.id, store.documents.find(corpus.id, "rules.md").id)
-    asked = {
-        "absence": ("How long before is an absence announced?", "30 days", "An absence is announced 30 days before"),
-        "desk": ("When does the desk open?", "at noon", "The desk opens at noon."),
-        "tea": ("What is free?", "Tea", "Tea is free."),
-        "month": ("Is an absence announced a month before?", "Yes", "An absence is announced 30 days before"),
-    }
-    question_set = store.sets.add(corpus.id, "asked")
-    store.questions.put(
-        question_set.id,
-        [Question(name, text, answer, ((span(document, quote),),), "hand", status="accepted", language="en")
-         for name, (text, answer, quote) in asked.items()],
-    )  # fmt: skip
-    return workspace, corpus, question_set

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Corpus
@@ -177,9 +176,3 @@ def test_the_index_page_builds_one(home: Workspace, monkeypatch: pytest.MonkeyPa
     assert "Embedding" not in {m.label for m in app.metric}
     checked(button(app, "Build index").click().run())
     assert [config.embedder for config in submitted] == [""]
-
-
-def offers(app: AppTest, label: str) -> list[str]:
-    """What a segmented control offers."""
-    [control] = [group for group in app.get("button_group") if group.label == label]
-    return [option.content for option in control.proto.options]
