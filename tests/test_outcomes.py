@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragviz.analysis import diagnose, losses, outcomes
-from ragviz.analysis.run_verdict import Measured, Verdict, verdict
+from ragviz.analysis.run_verdict import Measured, Verdict, answers_of, verdict
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
@@ -117,8 +117,18 @@ KINDS = ["single"] * 19 + ["unanswerable"] * 2 + ["reference"]
 CAUSES_AT_3 = (
     ["fine"] * 10 + ["below_k"] * 4 + ["not_answered"] * 2 + ["wrong"] * 3 + ["fine", "wrong"] + ["wrong"]
 )  # fmt: skip
+RANKS = [1] * 10 + [7, 7, 9, 11] + [1] * 5
 BY_ID = {f"q{place}": cause for place, cause in enumerate(CAUSES_AT_3)}
 KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
+RULINGS = {i: diagnose.Ruling(cause == "fine", "token_f1") for i, cause in BY_ID.items()}
+
+
+def worked(k: int) -> Measured:
+    run = a_run(k=3, answerer="extractive")
+    ranked = [i for i, kind in KIND_OF.items() if kind == "single"]
+    found_at_k = intervals.estimate([rank <= k for rank in RANKS])
+    lost = judgements.losses_at(run, BY_ID, KIND_OF, ranked, k)
+    return Measured(k, np.array(RANKS), found_at_k, lost, answers_of(BY_ID, RULINGS, 3))
 
 
 def test_abstentions_add_up_with_the_causes():
