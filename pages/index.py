@@ -8,7 +8,7 @@ import streamlit as st
 
 from ragviz.backends.elastic_requests import OPTIONS
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import NO_EMBEDDER, IndexConfig
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
@@ -41,7 +41,12 @@ def choices() -> tuple[str, dict[str, Any]]:
         del fields["backend"]
     start = asdict(IndexConfig()) | {"embedder": workspace.settings.embedder, "backend": workspace.default_backend}
     embedders = (workspace.settings.embedder, NO_EMBEDDER)
-    given = form.draw(list(fields.values()), start, offered={"embedder": embedders}, more=("similarity",))
+    given = form.draw(
+        list(fields.values()),
+        start,
+        offered={"embedder": embedders},
+        more=("similarity", "query_prompt", "passage_prompt"),
+    )
     own = list(CHUNKERS[given["chunker"]].parameters.items())
     own_fields = [replace(field, name=f"{given['chunker']}-{name}") for name, field in own]
     drawn = form.draw(own_fields, {each.name: each.default for each in own_fields}, "own")
@@ -339,7 +344,7 @@ def ask() -> None:
 
 def asks_others(embedder: str) -> str:
     """Return why a search by this embedder waits until *Search* is pressed, "" when it need not."""
-    if embedder.startswith(tokenizer.REMOTE):
+    if embedder.startswith(REMOTE):
         return f"{plain(embedder)} runs at the model endpoint, which may cost money."
     return "" if embedding.is_here(embedder) else f"{plain(embedder)} has to be downloaded from the model hub."
 

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import REMOTE, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import Field, fields_of
@@ -16,7 +16,6 @@ from ragviz.core.run_info import Run
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured
-from ragviz.models.tokenizer import REMOTE
 from ragviz.questions import splits
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from ragviz.core import addresses
-from ragviz.core.configuration import NO_EMBEDDER, Backend, IndexConfig
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, Backend, IndexConfig
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ragviz.models.chat import ModelClient
     from ragviz.models.prices import Prices
     from ragviz.models.spending import Spending
-    from ragviz.models.vectors import Embedder
+    from ragviz.models.vectors import Embedder, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,20 +93,36 @@ class Workspace:
         """Return the embedder of an index by the name that a person gave: "" for "none", the default without a name."""
         return "" if name == NO_EMBEDDER else name or self.settings.embedder
 
-    def embedder(self, name: str, spending: Spending | None = None, progress: Progress = silent) -> Embedder:
+    def embedder_of(
+        self, config: IndexConfig, spending: Spending | None = None, progress: Progress = silent
+    ) -> Embedder:
+        """Open the embedder of an index, with the prompts that were chosen for it; as `embedder`."""
+        prompts: dict[Kind, str] = {"query": config.query_prompt, "passage": config.passage_prompt}
+        return self.embedder(config.embedder, spending, progress, prompts)
+
+    def embedder(
+        self,
+        name: str,
+        spending: Spending | None = None,
+        progress: Progress = silent,
+        prompts: Mapping[Kind, str] | None = None,
+    ) -> Embedder:
         """Open an embedder whose vectors are cached in the store; `progress` hears when its model is being loaded.
 
-        "openai:MODEL" calls the model endpoint: its calls are recorded in `spending`.
+        "openai:MODEL" calls the model endpoint: its calls are recorded in `spending`, `prompts` stand before its texts.
         """
-        from ragviz.models import embedding, tokenizer
+        from ragviz.models import embedding
 
         cache = self.store.cache("embedding")
-        if not name.startswith(tokenizer.REMOTE):
+        if not name.startswith(REMOTE):
             loading = partial(progress, 0, None, "", "Loading the embedder")
             return embedding.open_embedder(name, cache=cache, loading=loading)
         model, endpoint = self.model, addresses.shown(self.settings.openai_base_url or "")
         remote = partial(model.embed, spending=spending)
-        return embedding.open_embedder(name, cache=cache, remote=remote, endpoint=endpoint, opened=model.open)
+        prompts = prompts or embedding.NO_PROMPTS
+        return embedding.open_embedder(
+            name, cache=cache, remote=remote, endpoint=endpoint, prompts=prompts, opened=model.open
+        )
 
     def spending(self, owner_id: str, budget: float | None = None) -> Spending:
         """Return the record of the model calls that a run, question set or index pays.
@@ -181,7 +197,7 @@ class Workspace:
         from ragviz.models import tokenizer
 
         name = self.settings.embedder
-        if name.startswith(tokenizer.REMOTE):
+        if name.startswith(REMOTE):
             return f"{name} at the model endpoint"
         return f"{name}, reads {tokenizer.text_tokens_of(name) or 'any number of'} tokens of a passage"
 

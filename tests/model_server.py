@@ -50,8 +50,9 @@ class ModelServer:
     `faults`; `script` lists the faults of the next calls, in order ("ok" for none). `refuse` lists what is answered
     with HTTP 400: "json_schema", "json_object", "temperature", "max_tokens"; `ignore_format` accepts a
     `response_format` and answers prose. `capacity` is how many calls may be in flight before the rest get a 429.
-    `window` is how many tokens prompt and `max_tokens` together may have, else a 400. `words` maps a part of a request
-    ("temperature", "system", "" for any) to the status and the body, as it is, that answer a request with it.
+    `most_texts` and `longest` are how many texts an embeddings call may have, and characters one of them, else a 422 or
+    413. `window` is how many tokens prompt and `max_tokens` together may have, else a 400. `words` maps a part of a
+    request ("temperature", "system", "" for any) to the status and the body, as it is, that answer it.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class ModelServer:
         window: int | None = None,
     ) -> None:
         self.window = window
+        self.most_texts, self.longest = 10**9, 10**9
         self.words: dict[str, tuple[int, str]] = {}
         self.latency, self.fail, self.faults, self.retry_after, self.hang = latency, fail, faults, retry_after, hang
         self.refuse, self.ignore_format, self.capacity, self.key = set(refuse), ignore_format, capacity, key
@@ -178,6 +180,11 @@ class _Handler(BaseHTTPRequestHandler):
         return self.reply(200, response) and fault == "ok"
 
     def embed(self, body: dict[str, Any]) -> bool:
+        texts, owner = body["input"], self.server.owner
+        if len(texts) > owner.most_texts:
+            return self.error(422, f"batch size {len(texts)} > maximum allowed batch size {owner.most_texts}")
+        if (most := max(map(len, texts))) > owner.longest:
+            return self.error(413, f"inputs must have less than {owner.longest} characters. Given: {most}")
         rows = [{"object": "embedding", "index": i, "embedding": vector(t)} for i, t in enumerate(body["input"])]
         self.server.owner.counts.embedded += len(rows)
         tokens = sum(len(text) for text in body["input"]) // 4

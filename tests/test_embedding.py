@@ -155,6 +155,16 @@ def test_every_text_is_computed_once():
     assert again.embedded == 1
 
 
+def test_prompts_stand_before_the_texts_of_an_endpoint():
+    endpoint, cache, prompts = Endpoint(), Memory(), {"query": "query:", "passage": "passage:"}
+    opened = embedding.open_embedder("openai:m", cache=cache, remote=endpoint, prompts=prompts)
+    query, passage = opened.embed(["a"], "query"), opened.embed(["a"], "passage")
+    assert endpoint.texts == ["query: dims", "query: a", "passage: a"]
+    plain = embedding.open_embedder("openai:m", cache=cache, remote=endpoint).embed(["a"], "query")
+    assert not np.allclose(query, passage)
+    assert not np.allclose(query, plain), "vectors with a prompt are cached by themselves"
+
+
 def test_stopping_keeps_what_is_done():
     cache, endpoint, texts = Memory(), Endpoint(), [str(n) for n in range(1500)]
 
@@ -172,8 +182,8 @@ def test_stopping_keeps_what_is_done():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda v: v * 0, "without a length"),
-        (lambda v: v * np.nan, "without a length"),
+        (lambda v: v * 0, "a zero vector"),
+        (lambda v: v * np.nan, "not finite"),
         (lambda v: v[:1], "expected"),
         (lambda v: v[:, :3] if len(v) > 1 else v, "expected"),
     ],

@@ -196,6 +196,33 @@ def test_embeddings_are_in_order_and_of_unit_length(server):
     assert list(client_of(server).embed("embedder", [])) == []
 
 
+def test_an_embeddings_call_that_is_refused_is_halved_and_that_is_remembered(server):
+    server.most_texts = 20
+    client, texts = client_of(server, concurrency=1), [f"text {i}" for i in range(64)]
+    np.testing.assert_allclose(np.linalg.norm(embedded(client, texts), axis=1), 1, atol=1e-6)
+    assert [len(body["input"]) for body in server.bodies] == [64, 32, 16, 16, 16, 16]
+    server.bodies.clear()
+    embedded(client, texts)
+    assert [len(body["input"]) for body in server.bodies] == [16] * 4
+
+
+def test_a_text_that_cannot_be_embedded_is_named(server, monkeypatch):
+    texts = [f"text {i}" for i in range(150)]
+    texts[100] = "far too long, " * 20
+    server.longest = 100
+    with pytest.raises(
+        ModelError, match=r"HTTP 413 \(inputs must have less than 100.*begins “far too long, f"
+    ) as failed:
+        embedded(client_of(server), texts)
+    assert failed.value.place == 100
+    real = model_server.vector
+    server.longest = 1000
+    monkeypatch.setattr(model_server, "vector", lambda text: [0.0] * 64 if text == "text 70" else real(text))
+    with pytest.raises(ModelError, match=r"gave a zero vector\. Choose another embedder.*begins “text 70”") as failed:
+        embedded(client_of(server), texts)
+    assert failed.value.place == 70
+
+
 GOOD = '{"reason": "r", "supported": true, "scores": [1]}'
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from ragviz.core import errors
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.errors import BudgetReached, SearchError, UsageError
+from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
@@ -142,6 +142,23 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     assert "this run paid $0.00" in judgements.cost_words(again)
     workspace.store.runs.delete(run.id)
     assert workspace.store.payments.of(run.id) == (0, 0.0)
+
+
+def test_an_index_embeds_with_its_prompts_and_names_the_chunk_that_an_endpoint_refuses(workspace, server):
+    corpus = workspace.store.corpora.get("pumps")
+    prompted = IndexConfig(chunk_size=40, embedder="openai:bags", query_prompt="query:", passage_prompt="passage:")
+    indexing.build_index(workspace, corpus, "prompted", prompted)
+    texts = [text for body in server.bodies if body.get("model") == "bags" for text in body["input"]]
+    assert sum(text.startswith("passage: ") for text in texts) == workspace.store.indexes.get("prompted").chunks
+    search.search(workspace, workspace.store.indexes.get("prompted"), "the north pump", "knn", 3)
+    assert server.bodies[-1]["input"] == ["query: the north pump"]
+    with pytest.raises(UsageError, match="'all-MiniLM-L6-v2' names its own prompts"):
+        indexing.build_index(workspace, corpus, "local", replace(prompted, embedder="all-MiniLM-L6-v2"))
+    server.longest = len(DOCUMENT) - 1
+    with pytest.raises(
+        ModelError, match=r"^Characters 0 to \d+ of 'pumps.txt', a chunk of \d+ tokens: Model 'bags' .*413"
+    ):
+        indexing.build_index(workspace, corpus, "long", IndexConfig(chunk_size=1000, embedder="openai:bags"))
 
 
 def test_without_a_model_the_metrics_without_a_judge_are_measured(workspace, server):

@@ -22,6 +22,10 @@ NO_EMBEDDER = "none"
 """What a user writes for an index without an embedder; `IndexConfig.embedder` is then ""."""
 
 
+REMOTE = "openai:"
+"""Prefix of the names of an endpoint's embedders."""
+
+
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
     """The configuration of an index of a corpus.
@@ -65,6 +69,22 @@ class IndexConfig:
         high=1000,
         titles={"": "no embedder"},
         unset="RAGVIZ_EMBEDDER",
+    )
+    query_prompt: str = choice(
+        "",
+        "Query prompt",
+        "Put before each query, with a blank between, when an endpoint's model embeds it: “query:” for E5.",
+        high=1000,
+        swept=False,
+        used=lambda config: config["embedder"].startswith(REMOTE),
+    )
+    passage_prompt: str = choice(
+        "",
+        "Passage prompt",
+        "Put before each chunk likewise: “passage:” for E5. Models on this machine name their own prompts.",
+        high=1000,
+        swept=False,
+        used=lambda config: config["embedder"].startswith(REMOTE),
     )
     backend: Backend = choice(
         "local",

@@ -102,12 +102,15 @@ class ModelError(ServiceError):
 
     `outage` is whether the endpoint as a whole is down, too busy, or refuses the key or the model; otherwise only this
     request failed, and others may succeed. A `temporary` outage may end by itself: wait, and retry. `replies` were paid
-    and could not be used; `calls` were made in all.
+    and could not be used; `calls` were made in all. `status` is the HTTP status that was answered.
+    `place` is that of the text, among those to be embedded, that is at fault.
     """
 
     def __init__(self, message: str, *, outage: bool = False, temporary: bool = False, replies: int = 0) -> None:
         """Keep whether further calls are useless for now, and how many replies were paid in vain."""
         self.outage, self.temporary, self.replies, self.calls = outage, temporary, replies, 0
+        self.status: int | None = None
+        self.place: int | None = None
         super().__init__(message)
 
     @property

@@ -12,10 +12,10 @@ import numpy as np
 
 from ragviz.backends.protocol import Writer
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import IndexConfig
+from ragviz.core.configuration import REMOTE, IndexConfig
 from ragviz.core.digests import new_id
 from ragviz.core.document import Corpus, Document, DocumentInfo
-from ragviz.core.errors import Deleted, UsageError
+from ragviz.core.errors import Deleted, ModelError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
@@ -158,7 +158,7 @@ def _build(
 ) -> Built:
     """Build the index of a row anew, or update it where its chunks can be kept."""
     documents = [d.id for d in workspace.store.documents.all(corpus.id) if d.status == "ok"]
-    embedder = workspace.embedder(config.embedder, spending, progress) if config.embedder else None
+    embedder = workspace.embedder_of(config, spending, progress) if config.embedder else None
     info, damage = (info, "") if fresh else examined(workspace, info)
     identity = embedder.identity if embedder else ""
     same_choices = (info.config, info.embedder_identity) == (config, identity)
@@ -170,6 +170,8 @@ def _build(
 def check_build(workspace: Workspace, corpus: Corpus, name: str, config: IndexConfig) -> None:
     """Raise UsageError for what `build_index` cannot do, before anything is written."""
     chunking.check(config)
+    if (config.query_prompt or config.passage_prompt) and config.embedder and not config.embedder.startswith(REMOTE):
+        raise UsageError(f"'{config.embedder}' names its own prompts: give some only for an embedder {REMOTE}MODEL.")
     info = workspace.store.indexes.find(name)
     if info is not None and info.corpus_id != corpus.id:
         raise UsageError(f"Index '{info.name}' belongs to another corpus: choose another name.")
@@ -255,7 +257,7 @@ def add(
 
     while window := list(islice(chunks, WINDOW)):
         if embedder:
-            vectors = _embedded(workspace, embedder, window, partial(report, done))
+            vectors = _embedded(workspace, info, embedder, window, partial(report, done))
         else:
             vectors = np.empty((len(window), 0), np.float32)
             report(done, len(window))
@@ -264,11 +266,19 @@ def add(
 
 
 def _embedded(
-    workspace: Workspace, embedder: Embedder, chunks: Sequence[Chunk], report: Callable[[int], None]
+    workspace: Workspace, info: IndexInfo, embedder: Embedder, chunks: Sequence[Chunk], report: Callable[[int], None]
 ) -> Vectors:
-    """Embed chunks, and learn how fast this machine does."""
+    """Embed chunks, and learn how fast this machine does; an error that is of one chunk names it."""
     count, seconds = embedder.embedded, embedder.seconds
-    vectors = embedder.embed([chunk.text for chunk in chunks], "passage", report)
+    try:
+        vectors = embedder.embed([chunk.text for chunk in chunks], "passage", report)
+    except ModelError as error:
+        if error.place is None:
+            raise
+        chunk = chunks[error.place]
+        [document] = workspace.store.documents.names(info.corpus_id, [chunk.document_id]).values()
+        place = f"Characters {chunk.start:,} to {chunk.end:,} of '{document}', a chunk of {chunk.tokens:,} tokens"
+        raise ModelError(f"{place}: {error} Build with a smaller chunk size if it is too long.") from None
     count, seconds = embedder.embedded - count, embedder.seconds - seconds
     tokens = sum(chunk.tokens for chunk in chunks) * count / len(chunks)  # those of the chunks that were not cached
     learnt = workspace.store.cache("rate")

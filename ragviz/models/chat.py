@@ -46,6 +46,7 @@ from ragviz.models.requests import (
     Usage,
 )
 from ragviz.models.spending import Spending
+from ragviz.models.vectors import NoVector, of_unit_length
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
@@ -69,7 +70,9 @@ REPORTED_AFTER = 2
 UNBOUND = 4096
 """Tokens that a budget assumes for a reply without a bound."""
 EMBED_BATCH = 64
-"""Texts per embeddings call: small enough for every known server."""
+"""Texts per embeddings call, unless a server takes fewer."""
+TOO_MUCH = (400, 413, 422, 500)
+"""Statuses with which servers refuse a call of too many texts, or a text that is too long."""
 
 
 class ModelClient:
@@ -103,6 +106,7 @@ class ModelClient:
         self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
         self._mode: Mode = MODES[0]
         self._refused: set[str] = set()
+        self._batches: dict[str, int] = {}  # texts per embeddings call that a model takes
         self._room = 1  # factor of the bound of replies; grows for a model that thinks aloud first
         self._asking: dict[str, Future[Completion[Any]]] = {}
         self._lock = threading.Lock()
@@ -218,22 +222,28 @@ class ModelClient:
         """Yield vectors of `texts` by the endpoint's embedding `model`, of unit length: positions, and their rows.
 
         Each call is recorded in `spending` before it is sent. The embedder caches them, not this client: so vectors
-        that arrived are yielded before an error is raised, for they were paid.
+        that arrived are yielded before an error is raised, for they were paid. A call that is refused is divided in
+        half, and later ones are no larger than those that were taken.
 
         Raises:
             ModelError: as `complete`, or vectors that cannot be used.
             BudgetReached: the budget of `spending` does not cover another call.
 
         """
-        batches = [range(start, min(start + EMBED_BATCH, len(texts))) for start in range(0, len(texts), EMBED_BATCH)]
+        size = self._batches.get(model, EMBED_BATCH)
+        batches = [range(start, min(start + size, len(texts))) for start in range(0, len(texts), size)]
         with self._pool() as pool:
-            futures = [pool.submit(self._embed_batch, model, [texts[n] for n in batch], spending) for batch in batches]
+            futures = [
+                pool.submit(self._embed_halving, model, [texts[n] for n in batch], spending) for batch in batches
+            ]
             done, failure = 0, None
             while done < len(batches) and failure is None:
                 try:
                     vectors = awaited(futures[done])
                 except (ModelError, BudgetReached) as error:
                     failure = error
+                    if isinstance(error, ModelError) and error.place is not None:
+                        error.place += batches[done].start
                 else:
                     yield list(batches[done]), vectors
                     done += 1
@@ -401,7 +411,7 @@ class ModelClient:
                 if after or getattr(error, "status_code", 0) == 429:
                     self._gate.busy(sent, after)
         failure = self._error(model, trouble)
-        failure.replies, failure.calls = useless, number + 1
+        failure.replies, failure.calls, failure.place = useless, number + 1, getattr(trouble, "place", None)
         raise failure from None
 
     def _send(self, messages: Sequence[Message], request: Request[Any]) -> tuple[Any, Usage]:
@@ -506,6 +516,34 @@ class ModelClient:
         optional = {"temperature": request.temperature, "seed": request.seed, limit: bound}
         return body | {name: v for name, v in optional.items() if v is not None and name not in without}
 
+    def _embed_halving(self, model: str, texts: Sequence[str], spending: Spending | None) -> NDArray[np.float32]:
+        """Embed texts in one call, or where that is refused in two for one half each, and so on.
+
+        Raises:
+            ModelError: as `_embed_batch`; `place` is that of a text that is refused by itself.
+
+        """
+        if len(texts) <= self._batches.get(model, EMBED_BATCH):
+            try:
+                return self._embed_batch(model, texts, spending)
+            except ModelError as error:
+                if error.status in TOO_MUCH and len(texts) == 1:
+                    error.place = 0
+                if error.place is not None:
+                    error.args = (f"{error} The text begins “{' '.join(texts[error.place][:80].split())}”.",)
+                if error.status not in TOO_MUCH or len(texts) == 1:
+                    raise
+        half = len(texts) // 2
+        first = self._embed_halving(model, texts[:half], spending)
+        try:
+            second = self._embed_halving(model, texts[half:], spending)
+        except ModelError as error:
+            if error.place is not None:
+                error.place += half
+            raise
+        self._batches[model] = min(self._batches.get(model, EMBED_BATCH), len(texts) - half)
+        return np.concatenate([first, second])
+
     def _embed_batch(self, model: str, texts: Sequence[str], spending: Spending | None) -> NDArray[np.float32]:
         inputs = [storable(text) for text in texts]
 
@@ -516,10 +554,12 @@ class ModelClient:
                 vectors = np.array([row.embedding for row in rows], dtype=np.float32)
             except (ValueError, TypeError, AttributeError):
                 raise Malformed("a response without embeddings") from None
-            lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-            if vectors.ndim != 2 or len(vectors) != len(inputs) or not np.all(np.isfinite(lengths) & (lengths > 0)):
-                raise Malformed(f"vectors of shape {vectors.shape} for {len(inputs)} texts, or not finite")
-            return np.asarray(vectors / lengths, dtype=np.float32)
+            if vectors.ndim != 2 or len(vectors) != len(inputs):
+                raise Malformed(f"vectors of shape {vectors.shape} for {len(inputs)} texts")
+            try:
+                return of_unit_length(vectors)
+            except NoVector as wrong:
+                raise Malformed(str(wrong), wrong.step, wrong.place) from None
 
         return self._persist(model, attempt)
 
@@ -575,8 +615,7 @@ class ModelClient:
         """Return what went wrong where, and the next step, with the key removed."""
         where = f"Model '{model}' at {self.host}"
         if isinstance(trouble, Malformed):
-            step = "Try again, or choose a model that follows instructions better."
-            return ModelError(self._scrubbed(f"{where} gave {trouble}. {step}"))
+            return ModelError(self._scrubbed(f"{where} gave {trouble}. {trouble.step}"))
         error = refusals.explained(trouble, where, self._timeout, self._scrubbed)
         error.args = (self._scrubbed(str(error)),)
         return error

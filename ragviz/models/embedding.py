@@ -10,13 +10,15 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from ragviz.core.configuration import REMOTE
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.reply_cache import Cache
 from ragviz.models import weights
-from ragviz.models.tokenizer import REMOTE
-from ragviz.models.vectors import Batch, Compute, Embedder, Kind, Remote, Vectors
+from ragviz.models.vectors import Batch, Compute, Embedder, Kind, NoVector, Remote, Vectors, of_unit_length
 from ragviz.text.untrusted import without_surrogates
+
+NO_PROMPTS: Mapping[Kind, str] = {"query": "", "passage": ""}
 
 
 def open_embedder(
@@ -25,13 +27,15 @@ def open_embedder(
     cache: Cache | None = None,
     remote: Remote | None = None,
     endpoint: str = "",
+    prompts: Mapping[Kind, str] = NO_PROMPTS,
     opened: Callable[[], object] = lambda: None,
     loading: Callable[[], object] = lambda: None,
 ) -> Embedder:
     """Open the embedder called `name`; its model is loaded when the first text is computed, after `loading`.
 
     `remote` computes the vectors of "openai:MODEL", `opened` imports what that needs, and `endpoint`, its address
-    without a key, distinguishes models of one name at two servers.
+    without a key, distinguishes models of one name at two servers. `prompts` stand before its texts, with a blank
+    between; models of this machine bring their own.
 
     Raises:
         UsageError: no folder or model has that name, or "openai:MODEL" without `remote`.
@@ -41,8 +45,8 @@ def open_embedder(
     if name.startswith(REMOTE):
         if remote is None:
             raise UsageError(f"Embedder '{name}' needs a model endpoint: set OPENAI_API_KEY or OPENAI_BASE_URL.")
-        compute = partial(_requested, remote, name.removeprefix(REMOTE))
-        return _Embedder(name, f"{name}@{endpoint}", None, {"query": "", "passage": ""}, None, compute, cache, opened)
+        compute = partial(_requested, remote, name.removeprefix(REMOTE), prompts)
+        return _Embedder(name, f"{name}@{endpoint}", None, prompts, None, compute, cache, opened)
     card = weights.card(name)
 
     def load() -> None:
@@ -136,15 +140,19 @@ class _Embedder:
             self.load()
         report(done)
         started = time.monotonic()
-        with closing(self._compute([without_surrogates(texts[row]) for row in missing], kind)) as batches:
-            for places, batch in batches:
-                rows = [missing[place] for place in places]
-                vectors[rows] = _checked(batch, self, len(rows))
-                self._keep({keys[row]: vectors[row].tobytes() for row in rows})
-                self.embedded += len(rows)
-                done += sum(times[keys[row]] for row in rows)
-                report(done)
-                self.seconds, started = self.seconds + time.monotonic() - started, time.monotonic()
+        try:
+            with closing(self._compute([without_surrogates(texts[row]) for row in missing], kind)) as batches:
+                for places, batch in batches:
+                    rows = [missing[place] for place in places]
+                    vectors[rows] = _checked(batch, self, places)
+                    self._keep({keys[row]: vectors[row].tobytes() for row in rows})
+                    self.embedded += len(rows)
+                    done += sum(times[keys[row]] for row in rows)
+                    report(done)
+                    self.seconds, started = self.seconds + time.monotonic() - started, time.monotonic()
+        except ModelError as error:
+            error.place = None if error.place is None else missing[error.place]
+            raise
         _copy_repeated(keys, vectors)
         return vectors
 
@@ -180,21 +188,30 @@ def _copy_repeated(keys: list[str], vectors: Vectors) -> None:
             vectors[row] = vectors[first[key]]
 
 
-def _checked(vectors: Vectors, embedder: Embedder, count: int) -> Vectors:
-    """Scale to unit length; refuse vectors of length 0, and a wrong number or dimension of vectors."""
-    if vectors.shape != (count, embedder.dims):
-        shape = (count, embedder.dims)
+def _checked(vectors: Vectors, embedder: Embedder, places: Sequence[int]) -> Vectors:
+    """Scale to unit length; refuse vectors that are zero or not finite, and a wrong number or dimension of vectors."""
+    if vectors.shape != (len(places), embedder.dims):
+        shape = (len(places), embedder.dims)
         raise ModelError(
             f"'{embedder.name}' made vectors of shape {vectors.shape}, {shape} was expected: choose another."
         )
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    if not np.all(np.isfinite(lengths) & (lengths > 0)):
-        raise ModelError(f"'{embedder.name}' made a vector without a length: choose another embedder.")
-    return np.asarray(vectors / lengths, dtype=np.float32)
+    try:
+        return of_unit_length(vectors)
+    except NoVector as wrong:
+        error = ModelError(f"'{embedder.name}' made {wrong}. {wrong.step}")
+        error.place = places[wrong.place]
+        raise error from None
 
 
-def _requested(remote: Remote, model: str, texts: list[str], _: Kind) -> Generator[Batch]:
+def _requested(
+    remote: Remote, model: str, prompts: Mapping[Kind, str], texts: list[str], kind: Kind
+) -> Generator[Batch]:
     """Request vectors in large blocks, which `remote` divides; each of its batches is cached and reported."""
+    prompted = [f"{prompts[kind]} {text}" if prompts[kind] else text for text in texts]
     for start in range(0, len(texts), 512):
-        for places, vectors in remote(model, texts[start : start + 512]):
-            yield [start + place for place in places], vectors
+        try:
+            for places, vectors in remote(model, prompted[start : start + 512]):
+                yield [start + place for place in places], vectors
+        except ModelError as error:
+            error.place = None if error.place is None else start + error.place
+            raise

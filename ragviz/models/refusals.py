@@ -205,4 +205,6 @@ def explained(error: openai.APIError, where: str, timeout: float, shown: Callabl
     step = STEP_OF[kind] if kind and status in (200, 401, 403, 404) else step
     temporary = status in (408, 502, 503, 504) or (status == 429 and worth_retrying(error))
     told = f"{where} answered HTTP {answered or status}{what}{f' ({reason})' if reason else ''}"
-    return ModelError(f"{told}. {step}", outage=temporary or status in NEXT_STEP, temporary=temporary)
+    explanation = ModelError(f"{told}. {step}", outage=temporary or status in NEXT_STEP, temporary=temporary)
+    explanation.status = status
+    return explanation

@@ -19,7 +19,17 @@ MOST_TOKENS = 200_000
 
 
 class Malformed(Exception):
-    """A reply that cannot be used; the message says what it is."""
+    """A reply that cannot be used; the message says what it is, `step` what to do; `place` is that of the text."""
+
+    def __init__(
+        self,
+        message: str,
+        step: str = "Try again, or choose a model that follows instructions better.",
+        place: int | None = None,
+    ) -> None:
+        """Keep what to do, and of several texts which it is about."""
+        self.step, self.place = step, place
+        super().__init__(message)
 
 
 class Cut(Malformed):

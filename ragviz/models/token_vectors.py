@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ragviz.core.configuration import REMOTE
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.models import weights
-from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Kind, Vectors
 from ragviz.text.untrusted import without_surrogates
 

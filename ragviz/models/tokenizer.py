@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ragviz.core.configuration import REMOTE
 from ragviz.core.errors import UsageError
 from ragviz.models import weights
 from ragviz.models.weights import PACKAGED, Card
@@ -12,10 +13,6 @@ from ragviz.text.untrusted import without_surrogates
 
 if TYPE_CHECKING:
     import tokenizers
-
-
-REMOTE = "openai:"
-"""Prefix of the names of an endpoint's embedders."""
 
 
 def max_tokens_of(name: str) -> int | None:

@@ -18,6 +18,32 @@ Remote = Callable[[str, Sequence[str]], Iterable[Batch]]
 """(model, texts) -> their vectors in batches: `chat.ModelClient.embed`."""
 
 
+class NoVector(Exception):
+    """A vector that cannot be used, of the text at `place`; the message says what it is."""
+
+    step = "Choose another embedder, or take the text out."
+
+    def __init__(self, message: str, place: int) -> None:
+        """Keep whose vector it is."""
+        self.place = place
+        super().__init__(message)
+
+
+def of_unit_length(vectors: NDArray[np.float32]) -> Vectors:
+    """Return vectors, row by row, divided by their lengths.
+
+    Raises:
+        NoVector: one is zero, or has a number that is not finite.
+
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    wrong = np.flatnonzero(~np.isfinite(lengths) | (lengths == 0))
+    if len(wrong):
+        what = "a zero vector" if lengths[wrong[0]] == 0 else "a vector with a number that is not finite"
+        raise NoVector(what, int(wrong[0]))
+    return np.asarray(vectors / lengths, dtype=np.float32)
+
+
 class Embedder(Protocol):
     """Computes vectors. `identity` changes when the vectors would, and is part of their cache keys."""
 

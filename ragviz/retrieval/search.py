@@ -72,7 +72,7 @@ def retriever(
     indexing.check_ready(info)
     check_offered(info, name)
     spec = rerankers.spec_of(reranker)
-    embedder = workspace.embedder(info.config.embedder, spending, progress) if "embedder" in needs(name) else None
+    embedder = workspace.embedder_of(info.config, spending, progress) if "embedder" in needs(name) else None
     sources = Sources(workspace.index(info), embedder, texts_of(workspace, info.corpus_id), constant)
     rank = RETRIEVERS[name].build(sources)
     if spec is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.index_info import IndexInfo
@@ -17,7 +17,6 @@ from ragviz.core.run_info import Run
 from ragviz.index import chunking, prefixes
 from ragviz.index.preview import speed_of
 from ragviz.models.spending import dollars
-from ragviz.models.tokenizer import REMOTE
 from ragviz.retrieval import rerankers, search
 from ragviz.retrieval.retrievers import offered
 from ragviz.runs import measurements

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ragviz.core.configuration import NO_EMBEDDER, IndexConfig, RunConfig
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
 from ragviz.core.question_set import QuestionSet
@@ -15,7 +15,6 @@ from ragviz.core.reply_cache import Cache
 from ragviz.judging import planning, similarities, steps
 from ragviz.metrics import answers as answer_metrics
 from ragviz.models.chat import ModelClient
-from ragviz.models.tokenizer import REMOTE
 from ragviz.models.vectors import Embedder
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.targets.target import Target

@@ -254,7 +254,7 @@ def _exact(
 ) -> tuple[bytes, int]:
     """Compare the questions with the vectors of all chunks, which the embedder has cached since they were indexed."""
     spending, config, index = workspace.spending(info.id), current.config, workspace.index(info)
-    embedder = workspace.embedder(info.config.embedder, spending, progress)
+    embedder = workspace.embedder_of(info.config, spending, progress)
     before = embedder.embedded
     try:
         ids, texts = _chunks(workspace, info)
