@@ -75,7 +75,8 @@ def retrieving(indexes: list[IndexInfo], sets: list[QuestionSet], start: RunConf
     same = kind == rerankers.parsed(start.reranker)[0]
     depth = start.rerank_depth if same or kind not in specs else specs[kind].depth
     second = form.draw([FIELDS["rerank_depth"]], first | {"rerank_depth": depth}, f"{kind}-{start.hash()}")
-    return {"index": index.id, "questions": question_set.id, "split": side} | first | second
+    limit = form.draw([FIELDS["limit"]], asdict(start), f"{question_set.id}-{start.hash()}")
+    return {"index": index.id, "questions": question_set.id, "split": side} | first | second | limit
 
 
 def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
@@ -229,7 +230,7 @@ def all_choices(
 def changed_choices(start: RunConfig, config: RunConfig) -> list[str]:
     """Return the names of the choices that differ from those of the preset, where both use them; models aside."""
     before, after = asdict(start), asdict(config)
-    compared = [FIELDS["split"], *fields_in("retrieve", "answer", without=("model",))]
+    compared = [*fields_in("ask"), *fields_in("retrieve", "answer", without=("model",))]
     return [f.label for f in compared if f.counts(before) and f.counts(after) and before[f.name] != after[f.name]]
 
 
@@ -259,6 +260,7 @@ def naming(config: RunConfig) -> str:
 def cost(config: RunConfig) -> None:
     question_set, index = store.sets.get(config.questions), store.indexes.get(config.index)
     n = asked_count(question_set, config.split)
+    n = min(n, config.limit) if config.limit else n
     heading.section("Estimate")
     asks = bool(config.model or config.judge or rerankers.model_of(config.reranker))
     states = cache.state(corpus.id, config.index, config.questions, *(run.id for run in runs))
@@ -286,8 +288,8 @@ def cost(config: RunConfig) -> None:
     st.caption(duration_words(config, index, n))
     if reads := reranked_words(config, index, n):
         st.caption(reads)
-    if config.split:
-        st.caption(f"{config.split}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
+    if config.split or config.limit:
+        st.caption(f"{config.split or 'Asked'}: {n:,} of {wording.counted(asked_count(question_set, ''), 'question')}.")
     caveats(question_set, index, config.split)
 
 

@@ -12,7 +12,9 @@ from ragviz.core import errors
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
 from ragviz.core.job import NewJob
+from ragviz.core.question import Question
 from ragviz.core.settings import Settings
+from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker
@@ -20,7 +22,7 @@ from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.runs import judgements, measurements, running, verdicts
+from ragviz.runs import choices, judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -323,3 +325,18 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     assert "by gold alone" in words
     assert "context recall@1" in words
     assert verdicts.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
+
+
+def test_a_limit_draws_questions_by_document_with_the_seed():
+    """12 questions about one document, 2 about another, 1 about none: of 5 at least one of each."""
+    places = ["a"] * 12 + ["b"] * 2 + [""]
+    questions = [
+        Question(f"q{n}", "?", "", ((Span(place, 0, 1),),) if place else (), "hand") for n, place in enumerate(places)
+    ]
+    drawn = [q.id for q in choices.drawn(questions, 5, seed=1)]
+    assert len(drawn) == 5
+    assert drawn == sorted(drawn, key=lambda i: int(i[1:])), "in the order of the set"
+    assert {"q12", "q13", "q14"} <= set(drawn), "documents take turns: 2 of a, 2 of b, the one of none"
+    assert drawn == [q.id for q in choices.drawn(questions, 5, seed=1)]
+    assert drawn != [q.id for q in choices.drawn(questions, 5, seed=2)]
+    assert choices.drawn(questions, 0, seed=1) == choices.drawn(questions, 15, seed=1) == questions

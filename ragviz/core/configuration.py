@@ -125,7 +125,8 @@ class RunConfig:
     computed. `context_tokens` bounds the chunks in the prompt, in tokens of the index's embedder. `context` is
     "retrieved", "none" (closed book) or "oracle" (the gold chunks: an upper bound). `reranker` puts the first
     `rerank_depth` chunks of each ranking in a new order. `split` is the side of the question set's split that is asked,
-    "" for all questions. `instructions` are added to the prompt of the model that answers.
+    "" for all questions; `limit` of them at most, 0 for all. `instructions` are added to the prompt of the model that
+    answers.
     """
 
     index: str = choice("", "Index", group="", in_fingerprint=False, swept=False)
@@ -272,6 +273,16 @@ class RunConfig:
             "tested.",
         },
         titles={"": "all questions"},
+        swept=False,
+    )
+
+    limit: int = choice(
+        0,
+        "Questions at most",
+        "Ask so many questions only, drawn with the seed, documents by turns. 0: all.",
+        "ask",
+        low=0,
+        high=1_000_000,
         swept=False,
     )
 

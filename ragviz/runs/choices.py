@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice, zip_longest
 from typing import Any
 
 from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
+from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.reply_cache import Cache
 from ragviz.judging import planning, similarities, steps
@@ -149,6 +152,23 @@ def check_run(config: RunConfig) -> None:
         raise UsageError(f"k must be from 1 to the depth, {config.depth}: {config.k} is not.")
     if config.instructions and not config.asks_model:
         raise UsageError(f"Instructions are for a model that answers: the answerer '{config.answerer}' reads none.")
+
+
+def drawn(questions: Sequence[Question], limit: int, seed: int) -> list[Question]:
+    """Return at most `limit` questions, 0 for all, in their order; drawn with `seed`, so that documents take turns.
+
+    A question is of the document where its first evidence stands; those without evidence are one more.
+    """
+    if not 0 < limit < len(questions):
+        return list(questions)
+    generator = random.Random(seed)  # noqa: S311 - nothing secret
+    by_document: dict[str, list[Question]] = {}
+    for question in generator.sample(questions, len(questions)):
+        document = next((span.document_id for group in question.evidence for span in group), "")
+        by_document.setdefault(document, []).append(question)
+    turns = (question for turn in zip_longest(*by_document.values()) for question in turn if question is not None)
+    chosen = {question.id for question in islice(turns, limit)}
+    return [question for question in questions if question.id in chosen]
 
 
 def check_split(question_set: QuestionSet, side: str, count: int) -> None:

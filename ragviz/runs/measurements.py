@@ -80,10 +80,11 @@ def document_names(workspace: Workspace, current: Run) -> dict[str, str]:
 
 def asked_words(current: Run) -> str:
     """Return how many questions a run asks, and of which side of the split: "validation: 50 of 100 questions"."""
-    count, split = current.provenance["n"], current.provenance.get("split")
-    if not split:
+    count, split, of = current.provenance["n"], current.provenance.get("split"), current.provenance.get("of")
+    if not split and not of:
         return f"{count:,} question{'' if count == 1 else 's'}"
-    return f"{split['side']}: {count:,} of {split['of']:,} questions"
+    side, whole = (f"{split['side']}: ", split["of"]) if split else ("", 0)
+    return f"{side}{count:,} of {of or whole:,} questions{', drawn by document' if of else ''}"
 
 
 def set_words(current: Run) -> str:

@@ -56,4 +56,5 @@ def _asked_of(run: Run) -> list[Any]:
     fusion = config.rrf_constant if config.retriever == "hybrid" else None
     reads = config.rerank_depth if config.reranker != "none" else None
     asked = [config.index, config.retriever, config.depth, fusion, config.reranker, reads, config.split]
+    asked += [config.limit, config.seed if config.limit else None]
     return asked + [identity.get(part) for part in _IDENTITY]

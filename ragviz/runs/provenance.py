@@ -67,6 +67,8 @@ def run_row(
     if config.split and (split := question_set.split):
         of = question_set.asked
         names["split"] = {"side": config.split, "of": of, **asdict(split)}
+    if config.limit and len(questions) == config.limit:
+        names["of"] = question_set.asked
     provenance = {"identity": identity, "index_config": asdict(index.config), **names, **noted}
     fingerprint = fingerprint_of(identity)
     current = workspace.store.runs.find(name)

@@ -275,7 +275,7 @@ def _inputs(
 ) -> tuple[IndexInfo, QuestionSet, list[Question], RunConfig]:
     """Return index, question set, the questions that are asked, and the choices with defaults filled in.
 
-    These are the questions of the run's side of the split, or all; rejected ones are left out.
+    These are the questions of the run's side of the split, or all, up to its limit; rejected ones are left out.
     """
     store = workspace.store
     index, question_set = store.indexes.get(config.index), store.sets.get(config.questions)
@@ -293,7 +293,7 @@ def _inputs(
     if config.split:
         questions = [question for question in questions if question.split == config.split]
         choices.check_split(question_set, config.split, len(questions))
-    return index, question_set, questions, config
+    return index, question_set, choices.drawn(questions, config.limit, config.seed), config
 
 
 def retrieve(
