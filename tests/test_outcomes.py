@@ -123,12 +123,14 @@ KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
 RULINGS = {i: diagnose.Ruling(cause == "fine", "token_f1") for i, cause in BY_ID.items()}
 
 
-def worked(k: int) -> Measured:
-    run = a_run(k=3, answerer="extractive")
-    ranked = [i for i, kind in KIND_OF.items() if kind == "single"]
-    found_at_k = intervals.estimate([rank <= k for rank in RANKS])
-    lost = judgements.losses_at(run, BY_ID, KIND_OF, ranked, k)
-    return Measured(k, np.array(RANKS), found_at_k, lost, answers_of(BY_ID, RULINGS, 3))
+def test_what_is_lost_and_what_is_right_are_all_questions():
+    """11 of 22 are right, so 11 are lost, those without evidence among them."""
+    found = intervals.estimate([rank <= 3 for rank in RANKS])
+    lost = losses.count(BY_ID, KIND_OF)
+    measured = Measured(3, np.array(RANKS), found, lost, answers_of(BY_ID, RULINGS, 3))
+    said = verdict(measured, RunConfig("i", "s", answerer="extractive")).sentence
+    assert "11 of 22 are answered correctly" in said
+    assert "ranking (4 of 11 lost)" in said
 
 
 def test_abstentions_add_up_with_the_causes():
