@@ -90,7 +90,7 @@ def test_losses_are_counted_by_document_and_those_to_new_chunks_told_from_others
         "Recall@1 of the 3 questions about the earlier documents was 1.000 in first, and is 0.333 in second.",
         "It is 0.667 when the 1 chunk of 1 new document is left out.",
         "2 questions find less than before: 1 lost to the competition of the new chunks, 1 for other reasons.",
-        "The new chunks were left out of rankings of the whole index: exact for the nearest chunks only.",
+        "The new chunks were left out of the stored rankings: exact for the nearest chunks only.",
     ]
     at_two = competition.competition(workspace, first, workspace.store.runs.get("second"), 2)
     assert (at_two.total.after, at_two.lost) == (1.0, ())

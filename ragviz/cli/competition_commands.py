@@ -36,8 +36,7 @@ def runs_again(
     if later is None or later.status != "done":
         console.perform(workspace, run_verbs.rank_again(earlier, name))
         later = workspace.store.runs.get(name)
-    with console.bar() as watch:
-        found = competition.competition(workspace, earlier, later, k, watch)
+    found = competition.competition(workspace, earlier, later, k)
     made = [run.provenance.get("index_config") or {} for run in (earlier, later)]
     before, after = (
         f"{chunking.in_words(cut)}, overlap {cut['overlap']}, {cut['embedder'] or 'no embedder'}" if cut else ""

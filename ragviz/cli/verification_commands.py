@@ -12,7 +12,6 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.run_commands import show_forecast
 from ragviz.generation import verifying
-from ragviz.models import spending
 from ragviz.questions import question_types
 from ragviz.service import question_verbs
 
@@ -56,11 +55,9 @@ def questions_verify(
 def _draw(result: Mapping[str, Any]) -> None:
     titles = question_types.TYPE_TITLES
     rows = [
-        (titles.get(name, name), each["verified"], each["faulty"], each["unverified"], f"{each['calls']:.1f}",
-         spending.dollars(each["dollars"]) if each["dollars"] else "–")
+        (titles.get(name, name), each["verified"], each["faulty"], each["unverified"])
         for name, each in result["by_type"].items()
-    ]  # fmt: skip
-    columns = ("type", "verified", "faulty", "not verified", "calls paid", "dollars")
+    ]
     if rows:
-        console.table(columns, rows)
+        console.table(("type", "verified", "faulty", "not verified"), rows)
     console.say(verifying.summary(result, most=10))

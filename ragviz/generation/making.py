@@ -79,8 +79,7 @@ class Making(SourceSearch):
         self.maker.prepare([self.record.rows[number].cell for number in self.lacking()], progress)
         self._tell("Looking for places to ask about")
         searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
-        if self.record.any_type:
-            searches = [*searches[:2], (self.unasked_document, True), *searches[2:], (self.any_type, False)]
+        searches += [(self.any_type, False)] if self.record.any_type else []
         for search, is_bounded in searches:
             self.unasked = frozenset(self._unasked())
             tries = Counter[int]()

@@ -5,7 +5,7 @@ What fills gaps uses none in a place that is asked about.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -21,6 +21,8 @@ from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.questions.question_types import TYPES
 
+Queue = deque[Source]
+"""Sources in order."""
 _WITH_EVIDENCE = [name for name in TYPES_OF["model"] if TYPES[name].fewest]
 
 
@@ -36,13 +38,13 @@ class SourceSearch:
         earlier = (question for question in existing if question.id not in record.places)
         self.asked = AskedPlaces(documents, earlier) if record.fill else None  # what is not to be asked about
         self.left_out: set[QuestionType] = set()  # types with sources that were not used for that
-        self._queues: dict[tuple[Any, ...], _Queue] = {}
+        self._queues: dict[tuple[Any, ...], Queue] = {}
         self.about: dict[tuple[str, str], list[str]] = defaultdict(list)
         for question in existing:
             if question.generator == maker.name and not question.reason.startswith(FAILED):
                 self.about[question.type, "+".join(question.source_chunks)].append(question.text)
 
-    def orders(self, search: Callable[[int], _Queue], lacking: Mapping[int, int]) -> list[tuple[int, Order]]:
+    def orders(self, search: Callable[[int], Queue], lacking: Mapping[int, int]) -> list[tuple[int, Order]]:
         """Return an order for every question that is `lacking` in a row, where there is a source, with the row."""
         orders, busy = list[tuple[int, Order]](), set[tuple[str, str]]()
         for number, count in lacking.items():
@@ -64,31 +66,32 @@ class SourceSearch:
             if row.missing and (tries is None or tries.get(number, 0) < ATTEMPTS * row.cell.planned)
         }
 
-    def _next(self, queue: _Queue, busy: set[tuple[str, str]]) -> Source | None:
+    def _next(self, queue: Queue, busy: set[tuple[str, str]]) -> Source | None:
         """Take the next source that was not used and whose group is not busy; None where there is none now."""
-        while (source := queue.peek()) is not None:
+        while queue:
+            source = queue[0]
             group = (source.asked, source.group)
             asked_already = len(self.about[group])
             if (source.asked, source.key) in self.used or source.copy < asked_already:
-                queue.take()
+                queue.popleft()
                 continue
             if self.asked is not None and self.asked.hold(source.spans):
                 self.left_out.add(source.asked)
-                queue.take()
+                queue.popleft()
                 continue
             if group in busy or source.copy > asked_already:
                 return None
             self.used.add((source.asked, source.key))
             busy.add(group)
-            return queue.take()
+            return queue.popleft()
         return None
 
-    def in_cell(self, number: int) -> _Queue:
+    def in_cell(self, number: int) -> Queue:
         """Return the sources in the section of a row; where it names a chunk, those in the chunk."""
         cell = self.record.rows[number].cell
         return self._queue(("cell", number), lambda: self._within(cell, cell.type))
 
-    def in_document(self, number: int) -> _Queue:
+    def in_document(self, number: int) -> Queue:
         """Return the sources in the document of a row; where it names a chunk, those of other types in the chunk."""
         cell = self.record.rows[number].cell
         if cell.chunk:
@@ -98,33 +101,23 @@ class SourceSearch:
             ("document", cell.document_id, cell.type), lambda: self.maker.sources(cell.document_id, cell.type)
         )
 
-    def unasked_document(self, number: int) -> _Queue:
-        """Return the sources of other types with evidence in the document of a row; none where it has a question."""
-        document_id = self.record.rows[number].cell.document_id
-        if self.record.rows[number].cell.chunk or document_id not in self.unasked:
-            return self._queue(("nowhere",), lambda: ())
-        turns = zip_longest(*(self.maker.sources(document_id, name) for name in _WITH_EVIDENCE))
-        return self._queue(
-            ("unasked", document_id), lambda: (source for turn in turns for source in turn if source is not None)
-        )
-
-    def anywhere(self, number: int) -> _Queue:
+    def anywhere(self, number: int) -> Queue:
         """Return the sources of a row's type in all documents by turns; none where it names a chunk."""
         cell = self.record.rows[number].cell
         if cell.chunk:
             return self._queue(("nowhere",), lambda: ())
         return self._queue(("anywhere", cell.type), lambda: self._by_turns(cell.type))
 
-    def any_type(self, number: int) -> _Queue:
+    def any_type(self, number: int) -> Queue:
         """Return the sources of all types with evidence in all documents by turns, the types by turns too."""
         if self.record.rows[number].cell.chunk:
             return self._queue(("nowhere",), lambda: ())
         turns = zip_longest(*(self._by_turns(name) for name in _WITH_EVIDENCE))
         return self._queue(("any",), lambda: (source for turn in turns for source in turn if source is not None))
 
-    def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source]]) -> _Queue:
+    def _queue(self, key: tuple[Any, ...], sources: Callable[[], Iterable[Source]]) -> Queue:
         if key not in self._queues:
-            self._queues[key] = _Queue(sources())
+            self._queues[key] = deque(sources())
         return self._queues[key]
 
     def _within(self, cell: Cell, asked: QuestionType) -> Iterator[Source]:
@@ -155,22 +148,3 @@ class SourceSearch:
                     left.append(document_id)
                     yield sources[level]
             turns, level = left, level + 1
-
-
-class _Queue:
-    """Sources in order, of which the first can be looked at."""
-
-    def __init__(self, sources: Iterable[Source]) -> None:
-        self._left = iter(sources)
-        self._first: Source | None = None
-
-    def peek(self) -> Source | None:
-        """Return the first one, None where none is left."""
-        if self._first is None:
-            self._first = next(self._left, None)
-        return self._first
-
-    def take(self) -> Source | None:
-        """Remove and return the first one."""
-        first, self._first = self.peek(), None
-        return first

@@ -9,7 +9,7 @@ by the client, and the verdicts of calls about several questions are cached for 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -95,27 +95,6 @@ class Check:
     talk: Callable[[Sequence[Question], Mapping[str, Context]], Talk]
     placeholder: Callable[[Sequence[Question]], BaseModel]
     together: int = 1
-
-
-@dataclass(slots=True)
-class Tally:
-    """What verifications took, by type of question: calls that were paid and their dollars, in parts where shared.
-
-    `calls` by check are all calls, those included that were cached.
-    """
-
-    paid: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    dollars: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    calls: Counter[str] = field(default_factory=Counter)
-
-    def count(self, check: str, questions: Sequence[Question], completion: Completion[Any]) -> None:
-        """Count a call about some questions."""
-        self.calls[check] += 1
-        if completion.cached:
-            return
-        for question in questions:
-            self.paid[question.type] += (1 + completion.useless) / len(questions)
-            self.dollars[question.type] += (completion.cost or 0.0) / len(questions)
 
 
 def _rows(
@@ -350,7 +329,6 @@ def verify(
     *,
     verdicts: Cache | None = None,
     keys: Sequence[str] = (),
-    tally: Tally | None = None,
 ) -> Iterator[Question]:
     """Yield the questions, verified, in order, a window at a time.
 
@@ -370,7 +348,7 @@ def verify(
 
     remaining = iter(questions)
     while window := list(islice(remaining, WINDOW)):
-        session = _Session(contexts(window), client, complete, verdicts, tally or Tally())
+        session = _Session(contexts(window), client, complete, verdicts)
         try:
             session.run(window)
         except RagvizError:
@@ -386,13 +364,16 @@ Complete = Callable[[Check, Sequence[Sequence[Question]], Iterable[Request[Any]]
 
 @dataclass(slots=True)
 class _Session:
-    """The verification of a window: `reasons` of the questions that are decided, `failures` of those that cannot be."""
+    """The verification of a window: `reasons` of the questions that are decided, `failures` of those that cannot be.
+
+    `calls` counts those of each check, cached ones too.
+    """
 
     contexts: Mapping[str, Context]
     client: ModelClient
     complete: Complete
     verdicts: Cache | None
-    tally: Tally
+    calls: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
@@ -441,7 +422,7 @@ class _Session:
                         raise completion
                     self.failures |= {question.id: str(completion) for question in some}
                     continue
-                self.tally.count(name, some, completion)
+                self.calls[name] += 1
                 go_on(some, talk, completion.parsed)
         return reasons
 
@@ -522,9 +503,9 @@ def foresee(
     """
     dry, read_only = _DryRun(client), None if verdicts is None else _ReadOnly(verdicts)
     for window in _batches(questions, WINDOW):
-        tally = Tally()
-        _Session(contexts(window), client, dry, read_only, tally).run(window)
-        dry.calls += tally.calls
+        session = _Session(contexts(window), client, dry, read_only)
+        session.run(window)
+        dry.calls += session.calls
     return dry.forecast(len(questions), probe=probe)
 
 

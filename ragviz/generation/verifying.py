@@ -24,7 +24,7 @@ from ragviz.generation import evidence_passages, verification, verified_by_rules
 from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.makers import Ask
 from ragviz.generation.plan_record import reason_words
-from ragviz.generation.verification import Candidate, Context, Contexts, Tally, unanswerable
+from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
 from ragviz.judging import asker, forecast, planning
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
@@ -54,13 +54,11 @@ VERIFIERS = ("model", "rules")
 
 @dataclass(slots=True)
 class TypeYield:
-    """What became of the questions of a type, and what that took: calls that were paid, in parts where shared."""
+    """What became of the questions of a type."""
 
     verified: int = 0
     faulty: int = 0
     unverified: int = 0
-    calls: float = 0.0
-    dollars: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +121,14 @@ def verify_questions(
     )
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
-    spending, tally = workspace.spending(question_set.id, budget), Tally()
+    spending = workspace.spending(question_set.id, budget)
     contexts = contexts_of(workspace, info, spending, model=client is not None)
     if client is None:
         outcomes = verified_by_rules.verify(waiting, contexts)
     else:
         ask = asking(workspace, question_set, client, spending)
-        outcomes = verification.verify(
-            waiting,
-            contexts,
-            client,
-            ask,
-            verdicts=store.cache(VERDICTS),
-            keys=workspace.settings.keys,
-            tally=tally,
-        )
+        verdicts, keys = store.cache(VERDICTS), workspace.settings.keys
+        outcomes = verification.verify(waiting, contexts, client, ask, verdicts=verdicts, keys=keys)
     edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
     counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
     changed = accepted = 0
@@ -163,8 +154,6 @@ def verify_questions(
     finally:
         spending.settle()
         store.evidence.settle_all()
-    for name, count in counts.items():
-        count.calls, count.dollars = tally.paid[name], tally.dollars[name]
     calls, dollars = store.payments.of(question_set.id)
     return Verified(
         question_set.name,

@@ -1,6 +1,6 @@
 """What documents that were added did to the questions about the earlier ones: what is lost to their competition.
 
-A run is made again on the updated index, and asked a third time with the chunks of the new documents left out. What
+A run is made again on the updated index, and ranked a third time with the chunks of the new documents left out. What
 was lost and is found then was lost to competition; what stays lost has other reasons: documents replaced or removed.
 """
 
@@ -19,7 +19,6 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
-from ragviz.health.left_out import DeepRankings
 from ragviz.index import indexing
 from ragviz.metrics import rank_metrics
 from ragviz.questions.interchange import documents_of
@@ -77,8 +76,8 @@ class Lost:
 class Competition:
     """Two runs of the same questions at `k`, before and after documents were added; `rows` are by earlier document.
 
-    `added` are the names of the new documents, `chunks` counts theirs. `exact`: the nearest chunks were searched
-    without them; else they were left out of rankings of the whole index.
+    `added` are the names of the new documents, `chunks` counts theirs. `exact`: leaving them out of the stored rankings
+    is the same as ranking without them, as of the nearest chunks where `k` are left.
     """
 
     earlier: str
@@ -118,9 +117,7 @@ def run_again(workspace: Workspace, earlier: Run, name: str, progress: Progress 
     return running.run(workspace, name, config, progress=progress)
 
 
-def competition(
-    workspace: Workspace, earlier: Run, later: Run, k: int | None = None, progress: Progress = silent
-) -> Competition:
+def competition(workspace: Workspace, earlier: Run, later: Run, k: int | None = None) -> Competition:
     """Compare a run with a later one of the same questions on an index with more documents.
 
     New documents are those of the later index of whose name the earlier one held none; where that is not known, those
@@ -147,12 +144,10 @@ def competition(
         raise UsageError(f"Runs '{earlier.name}' and '{later.name}' share no question with evidence.")
     new = _new_documents(workspace, earlier, info, questions, before.values())
     old_results, new_results = ([each[q.id] for q in questions] for each in (before, after))
-    exact = info.config.backend == "local" and later.config.reranker == "none"
     count = sum(map(len, workspace.store.indexes.cuts(info.build, sorted(new)).values()))
-    if exact:
-        rankings = _without(workspace, later, info, questions, new, k, count, progress)
-    else:
-        rankings = [tuple(i for i in result.ranking.ids if _document(i) not in new) for result in new_results]
+    rankings = [tuple(i for i in result.ranking.ids if _document(i) not in new) for result in new_results]
+    is_deep = all(len(left) >= k or not any(_document(i) in new for i in each.ranking.ids)
+                  for left, each in zip(rankings, new_results, strict=True))  # fmt: skip
     without = [
         replace(result, ranking=Ranking(tuple(ids), (0.0,) * len(ids)))
         for result, ids in zip(new_results, rankings, strict=True)
@@ -168,17 +163,8 @@ def competition(
     rows.sort(key=lambda row: (-row.lost, row.document))
     added = tuple(sorted(names[document_id] for document_id in new))
     total = _row("", measured, range(len(questions)))
-    return Competition(
-        earlier.name,
-        later.name,
-        k,
-        added,
-        count,
-        total,
-        tuple(rows),
-        tuple(lost),
-        exact and later.config.retriever == "knn",
-    )
+    exact = is_deep and (later.config.retriever, later.config.reranker) == ("knn", "none")
+    return Competition(earlier.name, later.name, k, added, count, total, tuple(rows), tuple(lost), exact)
 
 
 def _new_documents(
@@ -205,31 +191,6 @@ def _new_documents(
 def _document(chunk_id: str) -> str:
     parts = Chunk.parse_id(chunk_id)
     return parts[0] if parts else ""
-
-
-def _without(
-    workspace: Workspace,
-    later: Run,
-    info: IndexInfo,
-    questions: Sequence[Question],
-    new: frozenset[str],
-    k: int,
-    count: int,
-    progress: Progress,
-) -> list[tuple[str, ...]]:
-    """Return the first `k` chunks of each question without those of the new documents, `count` in all."""
-    config, spending = later.config, workspace.spending(info.id)
-    queries = [question.query for question in questions]
-    try:
-        rankings = DeepRankings(
-            workspace, info, config.retriever, queries, k, count, constant=config.rrf_constant, spending=spending,
-            progress=progress,
-        )  # fmt: skip
-    finally:
-        spending.settle()
-    cuts = workspace.store.indexes.cuts(info.build, sorted(new))
-    removed = {chunk_id for document_id, rows in cuts.items() for chunk_id in indexing.chunk_ids(document_id, rows)}
-    return [rankings.without(removed, place) for place in range(len(queries))]
 
 
 def _recall(results: Sequence[Retrieved], depth: int, k: int) -> Floats:

@@ -81,7 +81,7 @@ def competition(found: Competition) -> list[str]:
         f"competition of the new chunks, {total.lost - total.to_competition:,} for other reasons."
     )
     if not found.exact:
-        lines.append("The new chunks were left out of rankings of the whole index: exact for the nearest chunks only.")
+        lines.append("The new chunks were left out of the stored rankings: exact for the nearest chunks only.")
     return lines
 
 

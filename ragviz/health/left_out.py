@@ -32,13 +32,12 @@ class DeepRankings:
         k: int,
         room: int,
         *,
-        constant: int = 60,
         spending: Spending | None = None,
         progress: Progress = silent,
     ) -> None:
         """Rank the queries; raises as `search.retriever` and its retriever."""
         legs: tuple[RetrieverName, ...] = ("knn", "bm25") if retriever == "hybrid" else (retriever,)
-        self._k, self._constant = k, constant
+        self._k = k
         self._reach = max(k, FUSED_DEPTH) if len(legs) > 1 else k
         self._legs: list[list[Ranking]] = []
         for leg in legs:
@@ -53,4 +52,4 @@ class DeepRankings:
         left = [
             Ranking(tuple(i for i in of_leg[query].ids if i not in removed)[: self._reach], ()) for of_leg in self._legs
         ]
-        return left[0].ids if len(left) == 1 else fuse(left, self._k, self._constant).ids
+        return left[0].ids if len(left) == 1 else fuse(left, self._k).ids
