@@ -22,7 +22,7 @@ from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import imports, running
 from ragviz.service import run_verbs
 from ragviz.store import rates
-from ragviz.targets.logged_file import FORMATS, reader
+from ragviz.targets import logged_file
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
@@ -382,19 +382,20 @@ def bring_in() -> None:
     with st.expander("Import a run judged by another program"):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
-            file_format = st.selectbox("Format", list(FORMATS))
-            file = st.file_uploader("File", type=[each.extension for each in FORMATS.values()], key="run-file")
+            file_format = st.selectbox("Format", [logged_file.AUTO, *logged_file.FORMATS])
+            types = sorted({ending for each in logged_file.FORMATS.values() for ending in each.extensions})
+            file = st.file_uploader("File", type=types, key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run"):
                 with notices.errors_shown():
                     if file is None or not name.strip():
                         raise UsageError("Choose a file." if file is None else "Give the run a name.")
-                    log = reader(file_format)(file.getvalue(), file.name)
+                    log = logged_file.read(file.getvalue(), file.name, file_format)
                     run = imports.import_run(workspace, corpus, name, log)
                     st.session_state["imported-run"] = (run.name, len(log.items), log.problems)
                     st.rerun()
         with right:
-            for name, each in FORMATS.items():
+            for name, each in logged_file.FORMATS.items():
                 st.markdown(f"`{name}`: {each.explanation}")
             st.markdown("Metrics are computed from those verdicts and the texts.")
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from ragviz.analysis import diagnose
+from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
-from ragviz.runs import exchanges, exports, imports, judgements, measurements, running
-from ragviz.targets import ragchecker
+from ragviz.runs import exchanges, exports, imports, judgements, measurements, running, tables
+from ragviz.targets import logged_file, ragchecker
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -77,8 +78,8 @@ def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
     ]
     log = ragchecker.read(written(*rows), "out.json")
     assert log.problems == (
-        "Result 1 ('7') has no response: what needs it is not known.",
-        "Result 2 ('8') has no gt_answer: what needs it is not known.",
+        "Result 1 has no answer: what needs it is not known.",
+        "Result 2 has no reference: what needs it is not known.",
     )
     assert [item.contexts for item in log.items][2] == (("", "Dogs stay outside."), ("", "1998: Harlow."))
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
@@ -89,6 +90,58 @@ def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
         None,
         pytest.approx(2 / 3),
     ]
+
+
+RAGAS = """user_input,retrieved_contexts,response,reference,faithfulness,context_recall
+When was it replaced?,"['1998: Harlow.', 'Dogs stay outside.']",In 1998.,In 1998 by Harlow.,0.75,0.0
+Who?,"['1998: Harlow.']",,Harlow,nan,
+Why?,not closed "a",b,c,d,e,f,g
+"""
+RAGET = {
+    "models": [{"modelId": "m"}],
+    "documents": [{"documentId": "d1", "text": "1998: Harlow."}],
+    "tasks": [
+        {"taskId": "t1", "contexts": [{"documentId": "d1"}], "input": "When?", "targets": [{"text": "In 1998."}]},
+        {"task_id": "t2", "contexts": [], "input": [{"text": "Hi"}, {"text": "Who?"}]},
+    ],
+    "evaluations": [
+        {"taskId": "t1", "modelId": "m", "modelResponse": "In 1998.", "annotations": {
+            "useful": {"ada": {"value": "4"}, "bob": {"value": 1}, "eve": {"value": "none"}}, "free": {"ada": {}}}},
+    ],
+}  # fmt: skip
+
+
+def test_results_of_ragas_are_a_run_with_its_scores_under_its_name(workspace):
+    log = logged_file.read(RAGAS.encode(), "results.csv")
+    assert log.problems == (
+        "Row 3 has no answer: what needs it is not known.",
+        "Row 4: has 8 cells for 6 columns: put text with a delimiter in quotes.",
+    )
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
+    first, second = exports.cases_of(workspace, run)
+    assert (first.answer[0], first.question.answer) == ("In 1998.", "In 1998 by Harlow.")
+    assert [first.chunks[hit.chunk_id].text for hit in first.hits] == ["1998: Harlow.", "Dogs stay outside."]
+    assert first.evaluated.scores_of_maker == {"ragas: faithfulness": 0.75, "ragas: context_recall": 0.0}
+    assert (second.answer, second.evaluated.scores_of_maker) == (("", "", ""), {})
+    rows = tables.rows("scores", exports.contents_of(workspace, run))
+    assert ("2", "ragas: faithfulness", "imported", 0.75, "ok", None, None) in rows
+    assert "faithfulness" not in {row[1] for row in rows}
+
+
+def test_tasks_of_inspectorraget_are_a_run_with_the_means_of_its_annotators():
+    log = logged_file.read(json.dumps(RAGET).encode(), "raget.json")
+    one, two = log.items
+    assert (one.question, one.answer, one.reference, one.contexts) == (
+        "When?", "In 1998.", "In 1998.", (("d1", "1998: Harlow."),),
+    )  # fmt: skip
+    assert one.scores == {"useful": 2.5}
+    assert (two.question, two.answer) == ("Who?", None)
+    assert log.problems == ("Task 't2' has no answer and no reference and no contexts: what needs it is not known.",)
+    several = RAGET["evaluations"] + [RAGET["evaluations"][0] | {"modelId": "n"}]
+    with pytest.raises(InputError, match=r"2 models \(m, n\): keep the evaluations of one"):
+        logged_file.read(json.dumps(RAGET | {"evaluations": several}).encode(), "raget.json")
+    with pytest.raises(InputError, match=r"'x\.txt' is no file of ragchecker, ragas, inspectorraget"):
+        logged_file.read(b"words", "x.txt")
 
 
 def test_what_an_import_cannot_know_is_not_shown(workspace):

@@ -236,6 +236,7 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         raise UsageError(f"Run '{run.name}' was interrupted before this question: give its command again.")
     evaluated = judgement.evaluated.get(question.id)
     scores = [by_question[question.id] for by_question in judgement.scores.values() if question.id in by_question]
+    scores += [Score(n, value, version="") for n, value in (evaluated.scores_of_maker if evaluated else {}).items()]
     retrieved = next(r for r in workspace.store.rankings.all(run.id) if r.question_id == question.id)
     hits = search.with_chunks(workspace, run.corpus_id, retrieved.ranking.hits()[: run.config.k])
     gold = {chunk_id for group in retrieved.gold for chunk_id in group}

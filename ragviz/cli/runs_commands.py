@@ -15,8 +15,7 @@ from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.questions import question_types
 from ragviz.runs import cases, exports, imports, measurements, summaries
-from ragviz.targets import targets
-from ragviz.targets.logged_file import FORMATS, reader
+from ragviz.targets import logged_file, targets
 from ragviz.text import counts
 
 runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")
@@ -115,13 +114,16 @@ def runs_import(
     corpus: str,
     file: Path,
     run_name: Annotated[str, typer.Option("--name")],
-    file_format: Annotated[str, typer.Option("--format", help=", ".join(FORMATS))] = "ragchecker",
+    file_format: Annotated[
+        str, typer.Option("--format", help=", ".join([logged_file.AUTO, *logged_file.FORMATS]))
+    ] = logged_file.AUTO,
     as_json: Json = False,
 ) -> None:
-    """Import what another program read and answered, with its verdicts; a new corpus is made when needed."""
+    """Import what another program read and answered, with its verdicts or scores; a corpus is made when needed."""
     workspace = console.open_workspace()
-    read = reader(console.one_of("format", file_format, FORMATS))
-    log = read(console.read(file), file.name)
+    if file_format != logged_file.AUTO:
+        console.one_of("format", file_format, logged_file.FORMATS)
+    log = logged_file.read(console.read(file), file.name, file_format)
     run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), run_name, log)
     console.warn(*log.problems)
     results_commands.results(run.name, as_json=as_json)

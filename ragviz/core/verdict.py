@@ -91,7 +91,8 @@ class EvaluatedAnswer:
     `sentence_similarity` is, for each sentence of the answer, its best cosine with a sentence of the context.
     `shared_words` is the share of the answer's words (stems, numbers, ideographs) that occur in its context.
     `failures` says why a step has no result, by step.
-    `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold. `given` are
+    `verdicts` are results of steps that have no field of their own here, by step, of what JSON can hold, and the scores
+    of the program that wrote the recording, by its name. `given` are
     the steps whose verdicts came with the recording, and are not asked for.
     """
 
@@ -116,3 +117,9 @@ class EvaluatedAnswer:
     shared_words: float | None = None
     verdicts: Mapping[str, Any] = field(default_factory=dict)
     given: tuple[str, ...] = ()
+
+    @property
+    def scores_of_maker(self) -> dict[str, float]:
+        """Scores that the program which wrote the recording gave, by its name and theirs: "ragas: faithfulness"."""
+        origin = self.recording.origin
+        return {f"{origin}: {name}": value for name, value in self.verdicts.get(origin, {}).items()}

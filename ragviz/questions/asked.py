@@ -18,7 +18,7 @@ from ragviz.core import addresses
 from ragviz.core.addresses import HIDDEN
 from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress, silent
-from ragviz.questions.formats import tables_in
+from ragviz.documents import tables_in
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
 from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable

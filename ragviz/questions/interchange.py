@@ -49,7 +49,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import LONGEST_ID, Question, QuestionKind, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
-from ragviz.questions.formats import tables_in
+from ragviz.documents import tables_in
 from ragviz.questions.formats.located import PLACES, located
 from ragviz.text import language, quotes
 from ragviz.text.counts import counted
@@ -79,8 +79,6 @@ MARKS |= {"is_answerable": False, "has_answer": False}
 """Columns that say whether the documents answer the question, and the value of each that says they do not."""
 NO_ANSWERS = ("unanswerable", "not answerable", "no answer", "n/a", "无法推断", "无法回答", "不可回答", "无答案")
 """Reference answers that say that there is none, in any case, with any punctuation around them."""
-NOTHING = ("nan", "none", "null", "<na>", "nat")
-"""What programs write for a value that is missing: no reference answer."""
 SIDE_WORDS: Mapping[str, Side | Literal[""]] = {
     "": "", "validation": "validation", "valid": "validation", "val": "validation", "dev": "validation", "test": "test",
 }  # fmt: skip
@@ -252,7 +250,7 @@ def _side_word(row: Mapping[str, Any]) -> str:
 
 def _answer_column(row: Mapping[str, Any]) -> str:
     """Return the column that holds the reference answer, the first that is filled."""
-    columns, nothing = _references_of(row), ("", *NOTHING)
+    columns, nothing = _references_of(row), ("", *tables_in.NOTHING)
     return next(
         (each for each in columns if str(row[each] or "").strip().casefold() not in nothing),
         next(iter(columns), "answer"),
@@ -515,7 +513,9 @@ def references_in(said: Any) -> list[str]:
     texts = listed if isinstance(listed, list) else [listed]
     if any(isinstance(each, dict | list) for each in texts):
         raise Refused("has an answer that is not text")
-    return [str(each) for each in texts if each is not None and str(each).strip().casefold() not in ("", *NOTHING)]
+    return [
+        str(each) for each in texts if each is not None and str(each).strip().casefold() not in ("", *tables_in.NOTHING)
+    ]
 
 
 def several_references(count: int) -> str:

@@ -176,6 +176,7 @@ def to_json(case: Case, names: Mapping[str, str]) -> dict[str, Any]:
         "hits": [_hit(case, hit, names) | {"text": _text(case, hit)} for hit in case.hits],
         "metrics": case.ranking,
         "scores": {name: asdict(score) | {"reason": case.reason(score)} for name, score in case.scores.items()},
+        "imported_scores": case.evaluated.scores_of_maker if case.evaluated else {},
     }
 
 

@@ -126,6 +126,7 @@ def _stored(
         reason = "" if said.strip() else "the response is empty in the imported file"
         recording = replace(recording, answer=said, status=status, reason=reason)
     evaluated = EvaluatedAnswer(question, recording, replace(matrix, chunks=ids), given=_given(item.matrix))
+    evaluated = replace(evaluated, verdicts={origin: dict(item.scores)} if item.scores else {})
     return question, Retrieved(item.id, ranking, ()), evaluated
 
 

@@ -94,6 +94,8 @@ def _scores(contents: Contents) -> Iterator[Sequence[Any]]:
             of = "judged" if name in ANSWER_METRICS and ANSWER_METRICS[name].judged else "lexical or embedding"
             why = score.reason if score.status != "ok" else case.reason(score)
             yield case.question.id, name, of, score.value, score.status, why or None, score.version
+        for name, given in case.evaluated.scores_of_maker.items() if case.evaluated else ():
+            yield case.question.id, name, "imported", given, "ok", None, None
 
 
 def _claims(contents: Contents) -> Iterator[Sequence[Any]]:
@@ -227,7 +229,7 @@ TABLES: dict[str, Table] = {
         (
             _QUESTION_ID,
             Column("metric", "text", "its name, as in metrics.csv"),
-            Column("group", "text", "ranking, judged, or lexical or embedding"),
+            Column("group", "text", "ranking, judged, lexical or embedding, or imported with the answer"),
             Column("value", "number", "the score"),
             Column("status", "text", "ok, not_applicable, no_answer, judge_error or skipped"),
             Column("reason", "text", "why there is no score, or the judge's reason for it"),

@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import cast
 
+from ragviz.core.errors import InputError
+from ragviz.core.question import LONGEST_ID
 from ragviz.core.verdict import Matrix
 from ragviz.targets.target import Target
+from ragviz.text.untrusted import has_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format: the file of ours whose `read` reads it, the files' extension, and what they hold.
 
-    Our file is loaded when it is needed.
+    Our file is loaded when it is needed. A file is in this format when it has all the keys of one of `shown_by`.
     """
 
     module: str
-    extension: str
+    extensions: tuple[str, ...]
     explanation: str
+    shown_by: tuple[tuple[str, ...], ...]
 
 
 FORMATS: Mapping[str, Format] = {
     "ragchecker": Format(
         "ragviz.targets.ragchecker",
-        "json",
+        ("json",),
         "the input or output of RAGChecker, a JSON object with `results`: question, reference, response, passages, and "
         "of its output the claims of both and the verdicts on them.",
+        (("results", "retrieved_context"),),
+    ),
+    "ragas": Format(
+        "ragviz.targets.ragas_results",
+        ("csv", "json", "jsonl", "parquet", "xlsx"),
+        "results of Ragas, a table of `user_input`, `retrieved_contexts`, `response`, `reference` and Ragas' scores, "
+        "which are kept under its name.",
+        (("retrieved_contexts",), ("question", "answer", "contexts")),
+    ),
+    "inspectorraget": Format(
+        "ragviz.targets.inspectorraget",
+        ("json",),
+        "a file of InspectorRAGet with the answers of one model: tasks, documents, evaluations, whose scores are kept "
+        "under its name.",
+        (("models", "tasks", "evaluations"),),
     ),
 }
 """Format by name: a new one is a file, and its entry here."""
@@ -39,7 +58,7 @@ class LoggedItem:
     """A question that another program answered: its contexts as (name, text), in the order in which they were read.
 
     `answer` is None where the file holds none. The `matrix`, where the file holds verdicts, names its chunks by their
-    place: "0", "1" …
+    place: "0", "1" … `scores` are those of the other program, by its names.
     """
 
     id: str
@@ -48,6 +67,7 @@ class LoggedItem:
     answer: str | None
     contexts: tuple[tuple[str, str], ...]
     matrix: Matrix | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +79,55 @@ class Log:
     origin: str
 
 
-def reader(file_format: str) -> Callable[[bytes, str], Log]:
-    """Return what reads a format's files, given the content, and the name for errors."""
-    return cast(Callable[[bytes, str], Log], import_module(FORMATS[file_format].module).read)
+AUTO = "auto"
+"""In place of a format's name: the one that the file is recognised as."""
+
+
+def read(data: bytes, name: str, file_format: str = AUTO) -> Log:
+    """Read a file; the `name` is for errors, and tells Excel from other archives.
+
+    Raises:
+        InputError: it is in no known format, cannot be read, or holds nothing that can be read.
+
+    """
+    from ragviz.documents import tables_in
+
+    if kind := tables_in.kind_of(data[:4], name):
+        data = tables_in.as_lines(data, kind, name)
+    if file_format == AUTO:
+        text = data.decode("utf-8", "replace")
+        shown = (name for name, each in FORMATS.items() if any(has_keys(text, keys) for keys in each.shown_by))
+        file_format = next(shown, AUTO)
+    if file_format == AUTO:
+        raise InputError(f"'{name}' is no file of {', '.join(FORMATS)}: choose one with --format, or convert it.")
+    return cast(Callable[[bytes, str], Log], import_module(FORMATS[file_format].module).read)(data, name)
+
+
+def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:
+    """Return a log of items, each by what it is called and a function that makes it or says by ValueError why not.
+
+    Raises:
+        InputError: none can be read.
+
+    """
+    items: dict[str, LoggedItem] = {}
+    problems: list[str] = []
+    for called, made in numbered:
+        try:
+            item = made()
+            if len(item.id) > LONGEST_ID:
+                raise ValueError(f"its id has {len(item.id):,} characters: at most {LONGEST_ID} can be kept")
+            if items.setdefault(item.id, item) is not item:
+                raise ValueError(f"there is one with the id '{item.id}' before it")
+        except ValueError as error:
+            problems.append(f"{called}: {error}.")
+            continue
+        lacking = [lack for lack, text in (("answer", item.answer), ("reference", item.reference)) if not text]
+        if lacking := [*lacking, *(["contexts"] if not item.contexts else [])]:
+            problems.append(f"{called} has no {' and no '.join(lacking)}: what needs it is not known.")
+    if not items:
+        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
+    return Log(tuple(items.values()), tuple(problems), origin)
 
 
 TARGET = Target("the passages of an imported file", hands_over=None, live=False)

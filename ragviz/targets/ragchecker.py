@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, ValidationError, model_validator
 
 from ragviz.core.errors import InputError
-from ragviz.core.question import LONGEST_ID
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
-from ragviz.targets.logged_file import Log, LoggedItem
+from ragviz.targets.logged_file import Log, LoggedItem, gathered
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 
@@ -64,8 +64,6 @@ class _Result(BaseModel):
 
     @model_validator(mode="after")
     def _as_many_verdicts_as_claims(self) -> Self:
-        if (size := len(str(self.query_id))) > LONGEST_ID:
-            raise ValueError(f"query_id has {size:,} characters: at most {LONGEST_ID} can be kept")
         passages = [(passage.doc_id, passage.text) for passage in self.retrieved_context]
         if len(set(passages)) < len(passages):
             raise ValueError("retrieved_context holds the same passage twice")
@@ -86,7 +84,6 @@ _VERDICTS_ON = {
     "retrieved2answer": "gt_answer",
 }
 """List of verdicts → the text whose claims they are on."""
-_TEXTS = ("gt_answer", "response", "retrieved_context")
 _OF_RESPONSES = ("response_claims", "answer2response", "response2answer", "retrieved2response")
 
 
@@ -104,29 +101,20 @@ def read(data: bytes, name: str) -> Log:
         raise InputError(
             f"{name} is no file of RAGChecker: a JSON object with a list of 'results' is needed{why}."
         ) from None
-    items: dict[str, LoggedItem] = {}
-    problems: list[str] = []
-    for number, row in enumerate(rows, start=1):
-        if is_deep(row):
-            problems.append(f"Result {number}: its lists or objects are nested more than {NESTED} deep.")
-            continue
-        try:
-            result = _Result.model_validate(storable(row))
-            item = _item(result)
-            if lacking := " and no ".join(name for name in _TEXTS if not getattr(result, name)):
-                problems.append(f"Result {number} ('{item.id}') has no {lacking}: what needs it is not known.")
-            if items.setdefault(item.id, item) is not item:
-                problems.append(f"Result {number}: there is a result with the id '{item.id}' before it.")
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            problems.append(f"Result {number}: {place + ': ' if place else ''}{first['msg']}.")
-    if not items:
-        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
-    return Log(tuple(items.values()), tuple(problems), "ragchecker")
+    made = ((f"Result {number}", partial(_item, row)) for number, row in enumerate(rows, start=1))
+    return gathered(made, name, "ragchecker")
 
 
-def _item(row: _Result) -> LoggedItem:
+def _item(given: object) -> LoggedItem:
+    """Return one result; ValueError says why it cannot be read."""
+    if is_deep(given):
+        raise ValueError(f"its lists or objects are nested more than {NESTED} deep")
+    try:
+        row = _Result.model_validate(storable(given))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ValueError(f"{place + ': ' if place else ''}{first['msg']}") from None
     passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
     judged = any(getattr(row, name) is not None for name in _VERDICTS_ON)
     matrix = _matrix(row) if judged else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -61,3 +62,15 @@ def is_deep(value: Any) -> bool:
         if not nests:
             return False
     return True
+
+
+def has_keys(text: str, keys: Sequence[str]) -> bool:
+    r"""Return whether a file, by its text or the beginning of it, is JSON with all keys, or CSV with these columns.
+
+    >>> has_keys('[{"Input": "a", "n": 1}]', ("input", "n")), has_keys("q;input\na;n", ("input", "n"))
+    (True, False)
+    """
+    text = text.lstrip("\ufeff \t\r\n")
+    if text.startswith(("{", "[")):
+        return all(re.search(rf'"{key}"\s*:', text, re.IGNORECASE) for key in keys)
+    return {*keys} <= {cell.strip(' "\r') for cell in re.split(r"[,;\t|]", text.partition("\n")[0].lower())}

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ragviz.core.progress import Progress
-from ragviz.questions.formats import quoted, tables_in
+from ragviz.documents import tables_in
+from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
 
@@ -24,7 +25,9 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
     asked = next((file for file, rows in tables if any("query" in row for _, row in rows)), files[0])
 
     def of_row(row: quoted.Row) -> quoted.Quoted:
-        texts = [quoted.texts_in(group, "retrieval_gt_contents") for group in _groups(row.get("retrieval_gt_contents"))]
+        texts = [
+            tables_in.texts_in(group, "retrieval_gt_contents") for group in _groups(row.get("retrieval_gt_contents"))
+        ]
         passages = list(filter(None, texts)) or (_passages(row, corpus) if corpus else [])
         return quoted.Quoted(row.get("query"), row.get("generation_gt"), passages, str(row.get("qid") or ""))
 

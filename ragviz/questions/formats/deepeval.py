@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ragviz.core.progress import Progress
+from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
@@ -21,7 +22,7 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
 
 
 def _quoted(row: quoted.Row) -> quoted.Quoted:
-    passages = [(text,) for text in quoted.texts_in(row.get("context"), "context", "|")]
+    passages = [(text,) for text in tables_in.texts_in(row.get("context"), "context", "|")]
     expected = row.get("expected_output", row.get("expectedoutput"))
     return quoted.Quoted(_text_in(row.get("input")), _text_in(expected), passages, str(row.get("id") or ""))
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from ragviz.core.errors import InputError, UnreadableFile
-from ragviz.documents import corpora
-from ragviz.questions.formats import tables_in
+from ragviz.documents import corpora, tables_in
 from ragviz.questions.formats.input_file import InputFile
 
 MOST_UNPACKED = 8 * 2**30

@@ -42,7 +42,7 @@ class InputFile:
         """Return the beginning of its text."""
         with self.opened() as file:
             data = file.read(_HEAD)
-        return data.decode(encoding_by_mark(data), "replace")
+        return data.decode(_encoding(data), "replace")
 
     def data(self) -> bytes:
         """Return its bytes."""
@@ -58,7 +58,7 @@ class InputFile:
         """
         data = self.data()
         try:
-            return data.decode(encoding_by_mark(data))
+            return data.decode(_encoding(data))
         except UnicodeDecodeError:
             raise InputError(
                 f"'{self.name}' is not UTF-8, nor UTF-16 or UTF-32 with a mark: save it in UTF-8."
@@ -77,7 +77,7 @@ class InputFile:
             data = file.read(_HEAD)
         with (
             self.opened() as file,
-            io.TextIOWrapper(cast(Any, file), encoding_by_mark(data), "surrogateescape", "\n") as text,
+            io.TextIOWrapper(cast(Any, file), _encoding(data), "surrogateescape", "\n") as text,
         ):
             number = 0
             while line := text.readline(LONGEST_LINE + 1):
@@ -117,6 +117,6 @@ def readable(line: str) -> bool:
     return line.isascii() or not any("\udc80" <= character <= "\udcff" for character in line)
 
 
-def encoding_by_mark(head: bytes) -> str:
+def _encoding(head: bytes) -> str:
     """Return the encoding of a file by its mark, else UTF-8: a guess could be wrong, and nobody would notice."""
     return next((encoding for mark, encoding in _MARKS.items() if head.startswith(mark)), "utf-8")

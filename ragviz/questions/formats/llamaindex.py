@@ -7,6 +7,7 @@ from typing import Any
 
 from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress
+from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Read
@@ -48,6 +49,6 @@ def _rows(whole: dict[str, Any]) -> Iterator[quoted.Row]:
 
 
 def _quoted(row: quoted.Row) -> quoted.Quoted:
-    contexts = [(text,) for text in quoted.texts_in(row.get("reference_contexts"), "reference_contexts")]
+    contexts = [(text,) for text in tables_in.texts_in(row.get("reference_contexts"), "reference_contexts")]
     passages = [*contexts, *filter(None, row.get("relevant") or ())]
     return quoted.Quoted(row.get("query"), row.get("reference_answer"), passages, str(row.get("id") or ""))

@@ -10,8 +10,8 @@ from ragviz.core.digests import digest
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.span import Span
+from ragviz.documents import tables_in
 from ragviz.questions import interchange
-from ragviz.questions.formats import tables_in
 from ragviz.questions.formats.entries import question_id
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.located import PLACES, located
@@ -102,25 +102,6 @@ def rows_of(file: InputFile, needed: Sequence[str]) -> list[tuple[int, Row]]:
     if not any(row.keys() & {*needed, tables_in.REFUSED} for _, row in rows):
         raise tables_in.without(file.name, needed, dict.fromkeys(column for _, row in rows for column in row))
     return rows
-
-
-def texts_in(value: Any, column: str, separator: str = "") -> list[str]:
-    """Return the texts that a cell holds: a list, one as JSON or as Python prints it, or texts with `separator`.
-
-    >>> texts_in("['a', 'b']", "context"), texts_in("a|b", "context", "|"), texts_in("nan", "context")
-    (['a', 'b'], ['a', 'b'], [])
-
-    Raises:
-        ValueError: it holds something else.
-
-    """
-    if value is None or str(value).strip().casefold() in interchange.NOTHING:
-        return []
-    if isinstance(value, str):
-        value = tables_in.listed(value) or (value.split(separator) if separator else [value])
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"has {column} that are no list of texts: write them as a JSON list")
-    return list(dict.fromkeys(filter(None, map(str.strip, value))))
 
 
 def _question(

@@ -9,6 +9,7 @@ from typing import Any
 
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
+from ragviz.documents import tables_in
 from ragviz.questions.formats import quoted
 from ragviz.questions.formats.input_file import InputFile
 from ragviz.questions.formats.set_formats import Choices, Known, Outgoing, Read, Written
@@ -34,7 +35,7 @@ def read(files: Sequence[InputFile], known: Known, _choices: Choices, progress: 
 
 
 def _quoted(row: quoted.Row) -> quoted.Quoted:
-    contexts = quoted.texts_in(row.get("reference_contexts"), "reference_contexts")
+    contexts = tables_in.texts_in(row.get("reference_contexts"), "reference_contexts")
     passages = [(_HOP.sub("", text, count=1).strip(),) for text in contexts]
     made: QuestionType = ""
     maker = str(row.get("synthesizer_name") or "").lower()

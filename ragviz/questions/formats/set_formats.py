@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -13,6 +12,7 @@ from ragviz.core.errors import InputError, UsageError
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question
 from ragviz.questions.formats.input_file import InputFile, Problem
+from ragviz.text.untrusted import has_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def recognised(files: Sequence[InputFile]) -> str:
         return "beir"
     heads = [file.head().lstrip("\ufeff \t\r\n") for file in files]
     for file, head in zip(files, heads, strict=True):
-        if other := next((each for each in OTHERS if _is_shown(head, each.keys)), None):
+        if other := next((each for each in OTHERS if has_keys(head, each.keys)), None):
             raise InputError(f"'{file.name}' is {other.title}: {other.instead}")
     looks = [_look(name, head) for name, head in zip(names, heads, strict=True)]
     if "topics" in looks or "qrels" in looks:
@@ -275,14 +275,10 @@ class Other:
     instead: str
 
 
-_LOGGED = "it holds what systems answered, and not a question set."
+_LOGGED = "it holds what systems answered. Import it as a run: ragviz runs import."
 OTHERS = (
     Other(("models", "tasks", "evaluations"), "a file of InspectorRAGet", _LOGGED),
-    Other(
-        ("results", "query_id", "retrieved_context"),
-        "a file of RAGChecker",
-        f"{_LOGGED} Import it as a run: ragviz runs import.",
-    ),
+    Other(("results", "query_id", "retrieved_context"), "a file of RAGChecker", _LOGGED),
     Other(
         ("question", "__expected"),
         "a file of tests of promptfoo",
@@ -292,18 +288,11 @@ OTHERS = (
 """What is refused by its name."""
 
 
-def _is_shown(head: str, keys: Sequence[str]) -> bool:
-    """Return whether the beginning of a file has all these keys, or columns in its first row."""
-    if head.startswith(("{", "[")):
-        return all(re.search(rf'"{key}"\s*:', head, re.IGNORECASE) for key in keys)
-    return {*keys} <= {cell.strip(' "\r') for cell in re.split(r"[,;\t|]", head.partition("\n")[0].lower())}
-
-
 def _look(name: str, head: str) -> str:
     """Return what one file looks like: a format of a single file, or "topics" or "qrels"."""
     if head[:4000].lower().startswith(("<top", "<?xml", "<!--")):
         return "topics"
-    if shown := next((n for n, each in FORMATS.items() if any(_is_shown(head, keys) for keys in each.shown_by)), ""):
+    if shown := next((n for n, each in FORMATS.items() if any(has_keys(head, keys) for keys in each.shown_by)), ""):
         return shown
     header = head.partition("\n")[0]
     first = header.split()

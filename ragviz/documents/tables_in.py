@@ -14,7 +14,6 @@ from typing import Any
 
 from ragviz.core.errors import InputError, UnreadableFile
 from ragviz.documents import encoding
-from ragviz.questions.formats.input_file import encoding_by_mark
 from ragviz.text.counts import counted
 from ragviz.text.markup import shortened
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
@@ -23,6 +22,8 @@ EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 REFUSED, SHORT = TOLD = "refused: ", "short: "
 """Columns of a row that cannot be read, and of one with too few cells, that say so; no column of a file has such a
 name, because blanks at its end are taken off."""
+NOTHING = ("nan", "none", "null", "<na>", "nat")
+"""What programs write for a value that is missing."""
 MOST_LINES = 10_000
 """Lines of one row of a CSV file, at most."""
 _BLANK = r"[\s\x00-\x1f\u200b-\u200f\u2060\ufeff]"
@@ -118,10 +119,29 @@ def listed(cell: str) -> list[Any] | None:
     return None
 
 
+def texts_in(value: Any, column: str, separator: str = "") -> list[str]:
+    """Return the texts that a cell holds: a list, one as JSON or as Python prints it, or texts with `separator`.
+
+    >>> texts_in("['a', 'b']", "context"), texts_in("a|b", "context", "|"), texts_in("nan", "context")
+    (['a', 'b'], ['a', 'b'], [])
+
+    Raises:
+        ValueError: it holds something else.
+
+    """
+    if value is None or str(value).strip().casefold() in NOTHING:
+        return []
+    if isinstance(value, str):
+        value = listed(value) or (value.split(separator) if separator else [value])
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"has {column} that are no list of texts: write them as a JSON list")
+    return list(dict.fromkeys(filter(None, map(str.strip, value))))
+
+
 def _decoded(data: bytes, name: str) -> str:
-    """Return the text of a file in UTF-8, in UTF-16 or UTF-32 with a mark, or in the likeliest encoding."""
+    """Return the text of a file in UTF-8, else in the encoding that its mark says, or the likeliest."""
     try:
-        return data.decode(encoding_by_mark(data))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         pass
     try:
