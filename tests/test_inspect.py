@@ -178,8 +178,8 @@ def test_a_claim_lights_up_its_sentence_in_chunk_and_reference_and_has_an_addres
     assert "✓ supports claim 1, sentence 2" in text_of(app)
     again = show("inspect", run="told", question="q7", claim="a0")
     assert without_scripts(again) == without_scripts(app), "the link reopens exactly this"
-    assert "const show" in words(app), "what is lit is scrolled to where the claim was pressed"
-    assert "const show" not in words(again), "and who opens the link sees the question"
+    assert "const panes" in words(app), "what is lit is scrolled to where the claim was pressed"
+    assert "const panes" not in words(again), "and who opens the link sees the question"
     claim(app, "a0")
     assert "claim" not in address(app)
 

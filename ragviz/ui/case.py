@@ -10,7 +10,6 @@ from ragviz.analysis import diagnose, evaluate
 from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.call import Call
-from ragviz.core.digests import digest
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import Recording
@@ -153,7 +152,7 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
             if evaluated is None or not run.knows.answers:
                 st.caption("This run has no answers: make one with an answerer to have answers judged.")
     if claim and pressed(claim):
-        show_what_is_lit(f"{question.id} {claim}")
+        heading.scroll_by(_TO_WHAT_IS_LIT, f"{question.id} {claim}")  # who opens a link sees the question first
 
 
 def texts(
@@ -449,23 +448,7 @@ def step_title(name: str) -> str:
     return STEPS[name].title
 
 
-def show_what_is_lit(subject: str) -> None:
-    """Scroll the page, once for each `subject`, so that the first highlighted sentence is seen, with as many as fit.
-
-    It is for a claim that was pressed on the page: who opens a link sees the question first.
-    """
-    st.html(f"<script>{_TO_WHAT_IS_LIT} // {digest(subject)}</script>", unsafe_allow_javascript=True)
-
-
-_TO_WHAT_IS_LIT = """
-(() => {
-  const main = document.querySelector('[data-testid=stMain]');
-  const app = document.querySelector('[data-testid=stApp]');
-  const ends = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
-  let left = 6;
-  const leave = () => { left = 0; };
-  ends.forEach(name => window.addEventListener(name, leave, { once: true, passive: true }));
-  const show = () => {
+_TO_WHAT_IS_LIT = """(() => {
     const panes = ['answer', 'reference', 'ranking'].map(name => document.querySelector('.st-key-case-' + name));
     const marks = panes.map(pane => pane && pane.querySelector('mark.for, mark.against, mark.own')).filter(Boolean);
     if (!marks.length) return;
@@ -475,13 +458,5 @@ _TO_WHAT_IS_LIT = """
     const bottom = Math.max(...lit.map(box => box.bottom).filter(each => each - top <= high - low));
     if (top < low) main.scrollBy(0, top - low);
     else if (bottom > high) main.scrollBy(0, bottom - high);
-  };
-  const step = () => {
-    if (left <= 0) return ends.forEach(name => window.removeEventListener(name, leave));
-    show();
-    if (app.dataset.testScriptState !== 'running') left -= 1;
-    setTimeout(step, 100);
-  };
-  step();
-})();
-"""
+  })();"""
+"""Scrolls so that the first highlighted sentence is seen, with as many as fit."""

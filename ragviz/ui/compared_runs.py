@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import beside, figure, heading, notices, table
+from ragviz.ui.kit import figure, heading, notices, table
 from ragviz.ui.run_table import MOST_COMPARED
 
 MARKS = {
@@ -392,18 +391,11 @@ def stages_table(shown: Compared) -> None:
 
 
 def metrics_part(shown: Compared, measured: Mapping[str, MetricRow], name: str) -> None:
-    """Draw the differences of a pair in every metric of a kind: as a picture, and as a table beside it."""
+    """Draw the means and differences of a pair in every metric of a kind."""
     kind = "Ranking" if name == "comparison" else "Answer"
     pair = " minus ".join(distinct((shown.other, shown.comparison.runs[0]), 40))
     heading.section(plain(f"{kind} metrics: {pair}"))
-    changes = [_change(title_of(metric), shown.delta(metric)) for metric in measured]
-    drawn = difference_plots.differences(changes, x_title="Difference")
-    beside.draw(
-        name,
-        lambda: figure.draw(drawn, f"{name}-differences"),
-        partial(_metrics_table, shown, measured, name),
-        widths=(3, 5),
-    )
+    _metrics_table(shown, measured, name)
 
 
 def metric_rows(shown: Compared, measured: Mapping[str, MetricRow]) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -39,15 +38,7 @@ FEW_DOCUMENTS = 1_000
 """Documents of a corpus that are read while the page waits; with more of them an import is a job, too."""
 _SHOWN = 5_000  # rows of problems that are drawn; the file has all
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson", "json": "application/json", "zip": "application/zip"}
-_DONE = "imported"  # session state: `_Done`, changed in place: no other run of the page comes between
-
-
-@dataclass(slots=True)
-class _Done:
-    """The outcome of the import that was made while the page waited, and the set to be shown next, "" for none."""
-
-    result: Mapping[str, Any] = field(default_factory=dict)
-    shown_next: str = ""
+_DONE = "imported"  # session state: the outcome of the import that was made while the page waited
 
 
 def show(corpus: Corpus, suggested: str) -> None:
@@ -100,14 +91,14 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     is_small = sum(len(data) for _, data in given) <= AT_ONCE
     if is_small and workspace.store.corpora.holdings(corpus.id)["documents"] <= FEW_DOCUMENTS:
         brought = [file for each, data in given for file in files.from_bytes(each, data)]
-        done = _done()
         with presses.once("import-questions"):
             outcome = exchange.import_files(
                 workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
             )
-            done.result = exchange.as_json(outcome)
-            done.shown_next = name if outcome.imported else ""
-        _show_next(done)
+        st.session_state[_DONE] = exchange.as_json(outcome)
+        st.session_state.pop("import-name-suggested", None)
+        if outcome.imported:
+            address.put(set=name, question=None)
         st.rerun()
     job_panel.submit_files(
         "import-questions",
@@ -116,26 +107,10 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     )
 
 
-def _done() -> _Done:
-    done: _Done = st.session_state.setdefault(_DONE, _Done())
-    return done
-
-
-def _show_next(done: _Done) -> None:
-    """Show the set that was imported; again where another press ended the run of the page that was about to."""
-    if done.shown_next:
-        st.session_state.pop("import-name-suggested", None)
-        address.put(set=done.shown_next, question=None)
-        done.shown_next = ""
-
-
 def outcome(corpus: Corpus) -> None:
     """Draw what the last import did, with every row that was left out and why."""
-    job, done = job_panel.finished_job("import", corpus.id), _done()
-    if done.shown_next:
-        _show_next(done)
-        st.rerun()
-    result = done.result or (job.result if job else None)
+    job = job_panel.finished_job("import", corpus.id)
+    result = st.session_state.get(_DONE) or (job.result if job else None)
     if not result:
         return
     name = result["questions"]
@@ -164,10 +139,7 @@ def _find(corpus: Corpus, name: str, job: Job | None) -> None:
 
 
 def _close(job: Job | None) -> None:
-    done = _done()
-    if done.result:
-        done.result = {}
-    elif job is not None:
+    if st.session_state.pop(_DONE, None) is None and job is not None:
         job_panel.dismiss(job)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis.evaluate import KIND_TITLES, Slice, part_title
+from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.run_info import Run
 from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.extractive_questeval import BLANK
@@ -69,12 +68,6 @@ def _rows(run: Run, variant: questeval.Variant) -> pd.DataFrame:
     return frame_of(questeval.rows_of_run(cache.evaluated(run).values(), cache.documents_of(run), (variant,)))
 
 
-@cache.kept(32, also=lambda run, _: (run.corpus_id,))
-def _counts(run: Run, variant: questeval.Variant) -> dict[str, pd.DataFrame]:
-    frame = _rows(run, variant)
-    return {"kind": counts_by(frame, "kind"), "document": counts_by(frame, "documents")}
-
-
 @cache.kept(64)
 def _variants(run: Run) -> list[questeval.Variant]:
     banks = [questeval.banks_of(evaluated) for evaluated in cache.evaluated(run).values()]
@@ -113,7 +106,7 @@ def frame_of(rows: Sequence[questeval.Row]) -> pd.DataFrame:
 
 
 def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
-    """Draw the tab: sentence, tiles, tables by kind and document, and the questions of the questions `shown_ids`."""
+    """Draw the tab: sentence, tiles, and the questions of the questions `shown_ids`."""
     judgement = cache.judgement(run)
     variants = _variants(run)
     if not variants:
@@ -123,11 +116,10 @@ def draw(run: Run, k: int, shown_ids: Collection[str], key: str) -> None:
     if len(variants) > 1:
         name = address.choose_one("Questions asked", {each: VARIANTS[each] for each in variants}, "bank")
         variant = next(each for each in variants if each == name)
-    frame, counts = _rows(run, variant), _counts(run, variant)
+    frame = _rows(run, variant)
     st.caption(WHAT_IT_IS[variant])
-    st.markdown(plain(sentence(frame, counts["document"])))
+    st.markdown(plain(sentence(frame)))
     _tiles(frame, judgement, variant)
-    _slices(run, k, counts, variant, key)
     _questions(run, k, frame, shown_ids, variant, key)
 
 
@@ -146,10 +138,10 @@ def _nothing(run: Run, judgement: Judgement) -> None:
         address.link("run", "Make a run", index=run.provenance["index"], set=run.provenance["questions"])
 
 
-def sentence(frame: pd.DataFrame, by_document: pd.DataFrame) -> str:
+def sentence(frame: pd.DataFrame) -> str:
     """Return the outcome in words: what is answered of what the references answer, and where most is missed.
 
-    `by_document` are the counts of the rows by document, as `counts_by` returns them.
+    A question with evidence in two documents counts in both.
     """
     counts = frame["by"].value_counts()
     both, missed = int(counts.get("both", 0)), int(counts.get("reference", 0))
@@ -159,28 +151,12 @@ def sentence(frame: pd.DataFrame, by_document: pd.DataFrame) -> str:
     words += f" ({both / (both + missed):.0%})"
     if both and frame["maker"].iloc[0] != "extractive":
         words += f"; where both answer, token F1 is {frame['f1'].mean():.2f} on average"
-    most_missed = by_document[by_document["missed"] == by_document["missed"].max()]
-    if missed and len(by_document) > 1 == len(most_missed):
-        worst = most_missed.iloc[0]
-        words += f". Most is missed of {worst.name}: {int(worst['missed']):,} of {int(worst['answerable']):,}"
+    by_document = frame[["documents", "by"]].explode("documents").dropna()
+    missing = by_document[by_document["by"] == "reference"]["documents"].value_counts()
+    if missed and by_document["documents"].nunique() > 1 and (missing == missing.iloc[0]).sum() == 1:
+        answerable = by_document["by"].isin(["both", "reference"]) & (by_document["documents"] == missing.index[0])
+        words += f". Most is missed of {missing.index[0]}: {missing.iloc[0]:,} of {answerable.sum():,}"
     return f"{words}."
-
-
-def counts_by(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return |Q| `asked`, |A| `answerable`, |B| `both` and `missed` for each kind, or for each document, by name.
-
-    A question with evidence in two documents counts in both.
-    """
-    parts = frame[[column, "by"]].explode(column).dropna()
-    of = parts[column]
-    return pd.DataFrame(
-        {
-            "asked": parts["by"].groupby(of).size(),
-            "answerable": parts["by"].isin(["both", "reference"]).groupby(of).sum(),
-            "both": (parts["by"] == "both").groupby(of).sum(),
-            "missed": (parts["by"] == "reference").groupby(of).sum(),
-        }
-    )
 
 
 def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
@@ -222,39 +198,6 @@ def _tiles(frame: pd.DataFrame, judgement: Judgement, variant: str) -> None:
 
 def _share(part: float, whole: int) -> str:
     return f"{part / whole:.2f}" if whole else "–"
-
-
-def _slices(run: Run, k: int, counts: Mapping[str, pd.DataFrame], variant: str, key: str) -> None:
-    parts = cache.breakdown(run, k, ("kind", "document"), METRICS[variant])
-    parts = [part for part in parts if part.name in counts[part.by].index]
-    if not parts:
-        return
-    missed = counts["document"]["missed"].to_dict()
-    parts.sort(key=lambda part: (1, -missed[part.name]) if part.by == "document" else (0, 0))
-    above = table.row_above("questeval-by")
-    with above:
-        heading.section("By kind and document")
-    table.draw(
-        slice_rows(parts, counts, METRICS[variant]), "questeval-by", alt="RAGQuestEval by kind and document",
-        above=above, file=f"{run.name}-questeval-by-document", most=6, turn=f"{variant}-{key}", among=parts,
-        columns={"Recall": table.bar(), "Precision": table.bar()}, opened=question_table.list_part,
-        closed=lambda: question_table.list_part(None),
-    )  # fmt: skip
-
-
-def slice_rows(parts: Sequence[Slice], counts: Mapping[str, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
-    """Return one row a kind or document: means of the metrics `names` with intervals and n, then the counts."""
-    columns: dict[str, Any] = {"Kind or document": [part_title(part) for part in parts]}
-    cells = [counts[part.by].loc[part.name].to_dict() for part in parts]
-    for title, name in (("Missed", "missed"), ("Answerable", "answerable"), ("Asked", "asked")):
-        columns[title] = [cell[name] for cell in cells]
-    for title, name in zip(("Recall", "Precision"), names, strict=False):
-        if name in parts[0].metrics:
-            estimates = [part.metrics[name].estimate for part in parts]
-            columns[title] = pd.array([each.mean for each in estimates], dtype="Float64")
-            columns[f"{title}, 95 % CI"] = [tiles.interval_words(each) for each in estimates]
-            columns[f"{title}, n"] = [each.n for each in estimates]
-    return pd.DataFrame(columns)
 
 
 def _questions(run: Run, k: int, frame: pd.DataFrame, shown_ids: Collection[str], variant: str, key: str) -> None:

@@ -38,7 +38,6 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
     draft.corpus, draft.question_set = corpus, question_set
     infos = [info for info in cache.workspace().store.documents.all(corpus.id) if info.status == "ok"]
     draft.names = {info.id: info.name for info in infos}
-    shown_set_name, draft.set_name = draft.set_name, set_name
     left, right = st.columns([2, 3], gap="medium")
     with right:
         _documents(corpus, draft, infos, name)
@@ -47,14 +46,12 @@ def edit(corpus: Corpus, question_set: QuestionSet | None, set_name: str, questi
         draft.answer = st.text_area("Answer", draft.answer, key=f"{name}/answer", height=100)
         _type_and_style(draft, name)
         _evidence(corpus, draft, dict(draft.names), name)
-        if draft.refused:
-            _refused(draft, name)
         if question is None:
             created = "" if question_set else ", which will be created"
             st.caption(f"It will be saved into the set “{plain(set_name)}”{created}.")
         with st.container(horizontal=True):
-            if st.button("Save", type="primary", key=f"{name}/save", disabled=draft.refused):
-                _save(draft, shown_set_name, name)
+            if st.button("Save", type="primary", key=f"{name}/save"):
+                _save(draft, set_name, name)
             if st.button("Discard question" if question is None else "Cancel", key=f"{name}/leave"):
                 discard(name)
                 address.put(edit=None)
@@ -215,26 +212,20 @@ def _text_of(draft: Draft, document: Document, target: str, name: str) -> None:
         st.rerun()
 
 
-def _save(draft: Draft, shown_set_name: str, name: str) -> None:
-    """Save the draft; a new question only into the set that was shown when *Save* was pressed."""
+def _save(draft: Draft, set_name: str, name: str) -> None:
+    """Save the draft; a question that somebody else changed meanwhile is replaced when it is saved again."""
     assert draft.corpus is not None
     store = cache.workspace().store
-    if draft.question is None and shown_set_name != draft.set_name:
-        st.warning(plain(
-            f"The set “{shown_set_name}” was to receive the question; now it would be “{draft.set_name}”. Nothing was "
-            "saved: save again if that is right, or choose another set."
-        ))  # fmt: skip
-        return
     try:
         if draft.question is None or draft.question_set is None:
             saved = authoring.written(
                 draft.text, draft.answer, draft.evidence, unanswerable=draft.unanswerable,
                 question_type=draft.type, style=draft.style,
             )  # fmt: skip
-            question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, draft.set_name)
+            question_set = draft.question_set or sets.question_set(cache.workspace(), draft.corpus, set_name)
             authoring.add(store, question_set, saved, person.name())
         else:
-            question_set, before = draft.question_set, draft.current or draft.question
+            question_set, before = draft.question_set, draft.question
             saved = authoring.changed(
                 before,
                 text=draft.text,
@@ -246,7 +237,10 @@ def _save(draft: Draft, shown_set_name: str, name: str) -> None:
             )
             authoring.save(store, question_set, saved, draft.version, Edit(person.name(), "edited a question"))
     except authoring.Conflict as conflict:
-        draft.refused, draft.current = True, conflict.current
+        st.error(plain(f"{conflict} Your version is kept: save again to replace theirs, or cancel."))
+        if conflict.current is not None:
+            draft.question, draft.version = conflict.current, version_of(conflict.current)
+        return
     except RagvizError as error:
         st.error(plain(str(error)))
         return
@@ -255,19 +249,3 @@ def _save(draft: Draft, shown_set_name: str, name: str) -> None:
         address.put(edit=None, set=question_set.name, question=saved.id, tab="Review")
         st.toast("Saved")
     st.rerun()
-
-
-def _refused(draft: Draft, name: str) -> None:
-    """Report that the stored question changed meanwhile, with what can be done; nothing typed is lost."""
-    if draft.current is None:
-        st.error("The question was deleted since it was shown. Your version is kept here: copy it, or cancel.")
-        return
-    st.error("The question was changed by somebody else since it was shown: nothing was saved, your version is kept.")
-    st.caption(f"It is now: **{plain(draft.current.text)}** {plain(draft.current.answer)}")
-    with st.container(horizontal=True):
-        if st.button("Keep mine", key=f"{name}/mine", help="Then save: your version replaces the current one."):
-            draft.version, draft.refused = version_of(draft.current), False
-            st.rerun()
-        if st.button("Take theirs", key=f"{name}/theirs", help="Discards your version."):
-            discard(name)
-            st.rerun()

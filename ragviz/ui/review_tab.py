@@ -76,8 +76,10 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
     verification_button.outcome(question_set)
     filtered_questions = _filtered(question_set, questions)
     address.readable("question", address.one_of({q.id for q in questions}), "a question of this set")
-    place = _place(filtered_questions)
-    on_page = filtered_questions[place - place % PAGE :][:PAGE]
+    requested = st.query_params.get("question")
+    place = next((place for place, q in enumerate(filtered_questions) if q.id == requested), 0)
+    first, end = table.page(len(filtered_questions), PAGE, "rows")
+    on_page = filtered_questions[first:end]
     with table.row_above("questions"):
         active = [st.query_params.get(name, "") for name in ("status", "side", "type", "style", "find")]
         active = [part for part in active if part not in ("", "all")]
@@ -94,36 +96,14 @@ def show(question_set: QuestionSet, questions: Sequence[Question], names: Mappin
         return
     if in_table:
         _edit_table(question_set, on_page, names)
-        _choose_page(filtered_questions, place)
         return
     if editing:
         st.caption(":orange[▲] Your changes in the table are not saved yet: they are kept there.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _pick(question_set, on_page, names)
-        _choose_page(filtered_questions, place)
     with right:
         _detail(question_set, filtered_questions, place)
-
-
-def _place(filtered_questions: Sequence[Question]) -> int:
-    """Return the place of the open question among those that pass the filters: of the first when none of them is."""
-    requested = st.query_params.get("question")
-    return next((place for place, q in enumerate(filtered_questions) if q.id == requested), 0)
-
-
-def _choose_page(filtered_questions: Sequence[Question], place: int) -> None:
-    """Draw the choice of the page of the table, which is that of the open question; nothing where there is only one."""
-    pages = -(-len(filtered_questions) // PAGE)
-    if pages < 2:
-        return
-    key = "questions-page"
-
-    def turn() -> None:
-        address.put(question=filtered_questions[(st.session_state[key] - 1) * PAGE].id)
-
-    st.session_state[key] = place // PAGE + 1
-    st.number_input(f"Page, of {pages:,} with {PAGE:,} questions each", 1, pages, key=key, on_change=turn, width=280)
 
 
 def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[Question]:
@@ -200,7 +180,6 @@ def _pick(question_set: QuestionSet, on_page: Sequence[Question], names: Mapping
 
 def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], place: int) -> None:
     question = filtered_questions[place]
-    _warn_if_replaced(question)
     version = version_of(question)
     following = filtered_questions[min(place + 1, len(filtered_questions) - 1)].id
     with st.container(border=True):
@@ -262,17 +241,6 @@ def _buttons(question_set: QuestionSet, question: Question, version: str, follow
 def _last_edit(question_set: QuestionSet, question_id: str) -> SetVersion | None:
     edits = cache.workspace().store.versions.of_question(question_set.id, question_id)
     return edits[0][0] if edits else None
-
-
-def _warn_if_replaced(question: Question) -> None:
-    """Warn when a decision was pressed for a question that is no longer shown, or has changed."""
-    key = f"{question.id}-{version_of(question)}"
-    before, st.session_state["shown-question"] = st.session_state.get("shown-question", key), key
-    if before == key or not any(st.session_state.get(f"{verb}-{before}") for verb in ("accept", "reject")):
-        return
-    changed = before.startswith(f"{question.id}-")
-    what = "The question was changed by somebody else since it was shown" if changed else "Another question is shown"
-    st.warning(f"{what}: nothing was saved. Review it, and decide again.")
 
 
 def _decide(question_set: QuestionSet, question: Question, following: str, version: str) -> None:

@@ -60,10 +60,9 @@ def is_any() -> bool:
 class Draft:
     """A question as it is being written; `question` is the stored one that is edited, None for a new one.
 
-    `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at; `current` the stored
-    question when saving was refused, None if it was deleted. `corpus` and `question_set` are what it is written for
-    (the set None where there is none yet), `set_name` the name of the set that the screen shows; `names` are the
-    documents' names by id.
+    `version` is that of `question`, "" for a new one; `focus` the span of evidence looked at. `corpus` and
+    `question_set` are what it is written for (the set None where there is none yet); `names` are the documents' names
+    by id.
     """
 
     text: str = ""
@@ -74,12 +73,9 @@ class Draft:
     groups: list[list[Span]] = field(default_factory=list)
     version: str = ""
     focus: Span | None = None
-    refused: bool = False
-    current: Question | None = None
     question: Question | None = None
     corpus: Corpus | None = None
     question_set: QuestionSet | None = None
-    set_name: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -64,13 +64,17 @@ def scroll_to_top(subject: str) -> None:
     The browser scrolls repeatedly until the page is completely drawn, because elements that are drawn late move the
     position again, and stops as soon as the user scrolls, clicks or presses a key.
     """
-    st.html(f"<script>{_TO_THE_TOP} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+    scroll_by("main.scrollTo(0, 0);", subject)
 
 
 def scroll_into_view(anchor: str, subject: str) -> None:
     """Scroll the page to the element with the id `anchor`, once for each `subject`, as `scroll_to_top` does."""
-    script = _TO_THE_TOP.replace("main.scrollTo(0, 0)", _TO_THE_ANCHOR.replace("ANCHOR", anchor))
-    st.html(f"<script>{script} // {digest(subject)}</script>", unsafe_allow_javascript=True)
+    scroll_by(_TO_THE_ANCHOR.replace("ANCHOR", anchor), subject)
+
+
+def scroll_by(script: str, subject: str) -> None:
+    """Execute a script that scrolls `main`, again and again as `scroll_to_top` does, once for each `subject`."""
+    st.html(f"<script>{_SCROLL.replace('SCRIPT', script)} // {digest(subject)}</script>", unsafe_allow_javascript=True)
 
 
 def follow(
@@ -95,17 +99,17 @@ _TO_THE_ANCHOR = """{
       const at = document.getElementById('ANCHOR');
       if (at) main.scrollTo(0, main.scrollTop + at.getBoundingClientRect().top - main.getBoundingClientRect().top - 64);
     }"""
-_TO_THE_TOP = """
+_SCROLL = """
 (() => {
   const main = document.querySelector('[data-testid=stMain]');
   const app = document.querySelector('[data-testid=stApp]');
   const ends = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
-  let left = 5;
+  let left = 6;
   const leave = () => { left = 0; };
   ends.forEach(name => window.addEventListener(name, leave, { once: true, passive: true }));
   const step = () => {
     if (left <= 0) return ends.forEach(name => window.removeEventListener(name, leave));
-    main.scrollTo(0, 0);
+    SCRIPT
     if (app.dataset.testScriptState !== 'running') left -= 1;
     setTimeout(step, 100);
   };
