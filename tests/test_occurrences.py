@@ -10,7 +10,6 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.questions import occurrences
-from ragviz.questions.occurrences import Texts
 from ragviz.workspace import Workspace
 
 PUMPS = """# Pumps
@@ -30,7 +29,6 @@ def document(name, text, language):
 
 
 DOCUMENTS = [document("pumps.md", PUMPS, "en"), document("阀门.txt", VALVES, "zh")]
-TEXTS = Texts(DOCUMENTS)
 
 
 def asked(answer, text="?", language="en", question_id="q"):
@@ -38,7 +36,8 @@ def asked(answer, text="?", language="en", question_id="q"):
 
 
 def found(answer, text="?", language="en"):
-    return TEXTS.find(asked(answer, text, language))
+    [proposal] = occurrences.find([asked(answer, text, language)], DOCUMENTS)
+    return proposal
 
 
 @pytest.mark.parametrize(
@@ -93,8 +92,8 @@ def test_several_places_are_listed_the_one_asked_about_first():
         assert "2 places" in proposal.doubt
     starts = sorted(p.span.start for p in proposal.places)
     assert starts == [PUMPS.index("checked every"), PUMPS.rindex("checked every")]
-    far = Texts([document("a.md", "Anna paid five euros.\n\nIt rained.\n\nIt rained.\n\nBob paid five euros.", "en")])
-    first = far.find(asked("paid five euros", "What did Bob pay?")).places[0]
+    far = document("a.md", "Anna paid five euros.\n\nIt rained.\n\nIt rained.\n\nBob paid five euros.", "en")
+    first = occurrences.find([asked("paid five euros", "What did Bob pay?")], [far])[0].places[0]
     assert first.span.start > 40
     assert first.asked > 0
 
@@ -110,12 +109,12 @@ def test_exact_places_are_those_of_a_slow_search():
     draw = random.Random(7)
     words = ["pump", "valve", "north", "2023", "阀", "门", "red", "of"]
     texts = [" ".join(draw.choices(words, k=60)) + "." for _ in range(5)]
-    index = Texts([document(f"{n}.md", text, "en") for n, text in enumerate(texts)])
-    for _ in range(300):
-        answer = " ".join(draw.choices(words, k=draw.randint(2, 4)))
+    documents = [document(f"{n}.md", text, "en") for n, text in enumerate(texts)]
+    answers = [" ".join(draw.choices(words, k=draw.randint(2, 4))) for _ in range(300)]
+    for answer, proposal in zip(answers, occurrences.find(list(map(asked, answers)), documents), strict=True):
         spaced = [f" {text.rstrip('.')} " for text in texts]
         slow = sum(f" {answer} " in text for text in spaced)  # a text is one sentence, which is one place
-        assert index.find(asked(answer)).count == slow or not slow
+        assert proposal.count == slow or not slow
 
 
 # On the command line

@@ -25,7 +25,6 @@ _HEAD = "rv-evidence-question"
 _DECISIONS = (
     "evidence-decisions"  # session state: how many were made; after each, the next question is brought into view
 )
-_ENOUGH = 200  # questions from which the search has a bar
 
 
 def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
@@ -66,25 +65,15 @@ def _pressed(pending: Sequence[Question], names: dict[str, str]) -> bool:
     return st.button("Look up the answers", type="primary", key="look-up")
 
 
-@cache.kept(2, "Reading the documents")
-def _texts(corpus: Corpus) -> occurrences.Texts:
-    return occurrences.texts_of(cache.workspace(), corpus.id)
-
-
 def _proposals(corpus: Corpus, of: cache.State, pending: Sequence[Question]) -> list[Proposal]:
     """Return what was found for each question; those that were looked up before are not looked up again."""
     st.session_state["looked-up"] = {of: st.session_state["looked-up"].get(of, {})}  # of changed documents: forgotten
     known: dict[Question, Proposal] = st.session_state["looked-up"][of]
     fresh = [question for question in pending if question not in known]
-    texts = _texts(corpus) if fresh else None
-    bar = st.progress(0.0, "Looking up the answers") if len(fresh) >= _ENOUGH else None
-    for done, question in enumerate(fresh):
-        assert texts is not None
-        known[question] = texts.find(question)
-        if bar is not None and done % 20 == 0:
-            bar.progress(done / len(fresh), f"Looking up the answers: {done:,} of {len(fresh):,}")
-    if bar is not None:
-        bar.empty()
+    if fresh:
+        with st.spinner("Looking up the answers"):
+            documents = occurrences.texts_of(cache.workspace(), corpus.id)
+            known |= {found.question: found for found in occurrences.find(fresh, documents)}
     return occurrences.undeclined(cache.workspace().store, [known[question] for question in pending])
 
 
