@@ -9,6 +9,8 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -19,6 +21,7 @@ from unittest import mock
 
 import pytest
 import sqlalchemy as sa
+from filelock import FileLock
 
 from ragviz import cli
 from ragviz.core.settings import Settings
@@ -84,9 +87,14 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return sqlite_url(tmp_path / "store" / "ragviz.db")
     if not (url := os.environ.get(POSTGRESQL)):
         pytest.skip(f"{POSTGRESQL} is not set")
-    engine, everything = sa.create_engine(url), sa.MetaData()
-    everything.reflect(engine)
-    everything.drop_all(engine)
+    return emptied(url)
+
+
+def emptied(url: str) -> str:
+    """The address of a PostgreSQL database, of which every table has been dropped."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     engine.dispose()
     return url
 
@@ -146,12 +154,37 @@ def environment() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def loaded_sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Copies a home with the sample to a path, and returns what `ragviz sample --json` printed when it was loaded.
+
+    It is loaded once for all processes, by the person "tester", which takes half a minute.
+    """
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "sample"
+    printed = home.with_suffix(".json")
+    ours = {str(field.alias) for field in Settings.model_fields.values()}
+    env = {name: value for name, value in os.environ.items() if name not in ours}
+    env |= {"RAGVIZ_HOME": str(home), "RAGVIZ_PERSON": "tester", "PYTHONPATH": str(ROOT)}
+    with FileLock(home.with_suffix(".lock")):
+        if not printed.exists():
+            command = [sys.executable, "-m", "ragviz", "sample", "--json"]
+            printed.write_bytes(subprocess.run(command, env=env, cwd=base, stdout=subprocess.PIPE, check=True).stdout)
+
+    def copied(to: Path) -> str:
+        shutil.copytree(home, to)
+        return printed.read_text(encoding="utf-8")
+
+    return copied
+
+
+@pytest.fixture(scope="session")
+def sample_server(loaded_sample: Callable[[Path], str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """The app with the sample, which has an answered and judged run; its tests change nothing."""
     from tests.test_browser import serving
 
-    with serving(tmp_path_factory.mktemp("sample")) as started:
-        assert started.process("sample").returncode == 0
+    folder = tmp_path_factory.mktemp("sample_server")
+    loaded_sample(folder / "home")
+    with serving(folder) as started:
         yield started
 
 

@@ -15,7 +15,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,8 +36,6 @@ from ragviz.metrics import answers as answer_metrics
 from ragviz.store import codecs
 from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
-from ragviz.ui import frame
-from tests.model_server import ModelServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 
@@ -50,7 +47,6 @@ FLAGS = [
 ]
 PATIENCE = 90_000  # milliseconds for what takes two seconds on a quiet machine
 LONG = 240_000  # for what loads the embedder
-TITLES = {page: title for section in frame.NAVIGATION.values() for page, (title, _) in section.items()}
 GRID_ROW = 35  # pixels of a table's row, its header too
 NOTES = {"阀门.txt": "北阀门于2021年更换。检修周期为三十天。负责人是王芳。".encode(), "empty.txt": b""}
 
@@ -334,22 +330,6 @@ def cell(table: Locator, column: str, row: int) -> str:
 # The story
 
 
-@pytest.mark.parametrize("name", TITLES)
-def test_every_page_says_what_an_empty_home_lacks(server, page, name):
-    page.goto(server.address(name))
-    drawn(page)
-    main = page.get_by_test_id("stMain")
-    if name == "home":
-        expect(main.get_by_role("button", name="Load the sample")).to_be_visible()
-    elif name == "documents":
-        expect(main.get_by_label("Name of the new corpus")).to_be_visible()
-    elif name == "settings":
-        expect(main.get_by_text("Embedder", exact=True)).to_be_visible()
-    else:
-        expect(main.get_by_text("There is no corpus yet")).to_be_visible()
-        expect(main.get_by_role("link", name="Load the sample")).to_be_visible()
-
-
 def test_the_sample_is_loaded_while_the_visitor_looks_elsewhere(server, page):
     page.goto(server.address("home"))
     drawn(page)
@@ -426,31 +406,13 @@ def test_from_the_histogram_to_a_missed_question(server, page, measured):
     expect(page.get_by_text(f"{total} of {total} questions", exact=True)).to_be_visible()
 
 
-@pytest.fixture(scope="module")
-def judged(server: Server, measured: dict[str, Any]) -> dict[str, Any]:
-    """Two runs that answer: without a model, and by the loopback one, which judges too. What the latter measured."""
-    options = ["run", "--index", "sample-tokens-200", "--questions", "sample-questions", "--retriever", "bm25"]
-    server.ragviz(
-        *(*options, "--name", "words", "--answerer", "extractive"),
-        *("--metrics", "extractive_questeval_recall,token_f1"),
-    )
-    names = "faithfulness,context_recall,completeness,conciseness_direct,equivalence,questeval_recall,token_f1"
-    with ModelServer() as model:
-        results: dict[str, Any] = server.ragviz(
-            *(*options, "--name", "judged", "--answerer", "model", "--metrics", names),
-            OPENAI_BASE_URL=model.url,
-            RAGVIZ_MODEL="loopback",
-        )
-    return results
-
-
-def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
+def test_a_tab_stays_open_where_the_tabs_are_others(server, page, measured):
     """A run without answer metrics has no tab Scores."""
-    page.goto(server.address("results", run="judged"))
+    page.goto(server.address("results", run="sample-answered"))
     drawn(page)
     page.get_by_role("tab", name="All metrics").click()
     page.wait_for_url(has_param("tab", "All metrics"))
-    for run, tabs in (("sample-knn", 4), ("judged", 5)):
+    for run, tabs in (("sample-knn", 4), ("sample-answered", 5)):
         drawn(page)
         choose(page, "Run", run)
         page.wait_for_url(has_param("run", run))
@@ -460,10 +422,10 @@ def test_a_tab_stays_open_where_the_tabs_are_others(server, page, judged):
 
 
 @pytest.fixture
-def rich(server: Server, judged: dict[str, Any]) -> str:
+def rich(server: Server, measured: dict[str, Any]) -> str:
     """A question with a long reference, whose second claim the last passage and the reference's end support."""
     store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    run = store.runs.get("judged")
+    run = store.runs.get("sample-answered")
     stored = store.judgements.all(run.id)
     question = max((q for q in store.rankings.questions(run.id) if q.language == "en"), key=lambda q: len(q.answer))
     evaluated = stored[question.id]
@@ -495,7 +457,7 @@ def rich(server: Server, judged: dict[str, Any]) -> str:
 @pytest.mark.parametrize("width", [1440, 1024])
 def test_a_pressed_claim_brings_its_sentence_into_view_in_passage_and_reference(server, page, rich, width):
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(server.address("inspect", run="judged", question=rich))
+    page.goto(server.address("inspect", run="sample-answered", question=rich))
     drawn(page)
     for name in ("Generated answer", "Reference answer"):
         if width == 1440:
@@ -597,59 +559,6 @@ class Line:
                 browser_end.send(message)
 
         server_end.on_message(deliver)
-
-
-# Every page as it looks
-
-
-def views(server: Server) -> list[tuple[str, str, str]]:
-    """Name and link of every page and of the cases that open within them, and a tab to open there."""
-    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
-    several = next(q.id for q in store.rankings.questions(store.runs.get("sample-knn").id) if q.kind == "multi")
-    here = {"corpus": sample.NAME}
-    run, runs = here | {"run": "sample-knn"}, here | {"runs": "sample-knn,sample-hybrid"}
-    return [
-        *((page, server.address(page, **here), "") for page in TITLES),
-        ("documents-one", server.address("documents", **here, document="visiting-observers-zh.docx"), ""),
-        ("index-search", server.address("index", **here, query="How often is the mirror washed?"), ""),
-        ("index-new", server.address("index", **here), "New index"),
-        ("questions-generate", server.address("questions", **here), "Generate"),
-        ("results-misses", server.address("results", **run, rank="miss"), ""),
-        ("inspect-ranking", server.address("inspect", **run, question=several), ""),
-        ("results-judged", server.address("results", **here, run="judged"), ""),
-        ("inspect-judged", server.address("inspect", **here, run="judged", question=several, claim="r0"), ""),
-        ("compare-judged", server.address("compare", **here, runs="words,judged"), ""),
-        ("inspect-both", server.address("inspect", **runs, question=several), ""),
-        ("inspect-both-judged", server.address("inspect", **here, runs="words,judged", question=several), ""),
-        ("inspect-questeval", server.address("inspect", **here, run="judged", tab="RAGQuestEval"), ""),
-        ("inspect-calls", server.address("inspect", **here, run="judged", tab="Judge calls"), ""),
-    ]
-
-
-def test_every_page_fits_wide_and_narrow_light_and_dark(server, browser, judged):
-    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-    context = browser.new_context()
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    for name, link, tab in views(server):
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.goto(link)
-        drawn(page)
-        if tab:
-            page.get_by_role("tab", name=tab).click()
-            drawn(page)
-        for width, scheme in ((1440, "light"), (1024, "dark")):
-            show_all(page, width)
-            page.emulate_media(color_scheme=scheme)
-            expect(page.get_by_test_id("stApp")).to_have_css("background-color", rgb(config["theme"][scheme]))
-            settled(page)
-            picture(page, f"{name}-{width}-{scheme}")
-    context.close()
-
-
-def rgb(theme: dict[str, Any]) -> str:
-    """Background of a theme as the browser names it."""
-    return f"rgb({', '.join(str(part) for part in bytes.fromhex(theme['backgroundColor'].removeprefix('#')))})"
 
 
 def test_the_server_told_of_no_defect(server, measured):

@@ -18,7 +18,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from html.parser import HTMLParser
 from pathlib import Path
@@ -182,7 +182,7 @@ def plain(value: Any, names: Names, key: str = "") -> Any:
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def said(tmp_path_factory: pytest.TempPathFactory, loaded_sample: Callable[[Path], str]) -> dict[str, Any]:
     """What all commands and reports say, in one order whatever tests run: sample, sweep, reports, a judged run."""
     folder = tmp_path_factory.mktemp("goldens")
     few = folder / "few.jsonl"
@@ -193,7 +193,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         patch.chdir(folder)
         patch.setenv("RAGVIZ_HOME", str(folder / "home"))
         patch.setenv("RAGVIZ_PERSON", "tester")
-        told = {"sample": printed("sample")}
+        told = {"sample": json.loads(loaded_sample(folder / "home"))}
         told |= {name: printed(*words) for name, words in (SAMPLE | LATER).items()}
         for name, words in REPORTS.items():
             printed("report", *words, "--out", f"{name}.html")

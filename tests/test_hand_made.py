@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,12 +62,10 @@ def test_the_verdicts_on_an_answer_are_complete_and_agree(question: WrittenQuest
 
 
 @pytest.fixture(scope="module")
-def loaded(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    settings = Settings(home=tmp_path_factory.mktemp("home"), _env_file=None)  # type: ignore[call-arg]
-    workspace = Workspace(settings)
-    assert not settings.model_configured
-    assert sample_experiment.load_sample(workspace)["runs"] == ["sample-knn", "sample-hybrid", "sample-answered"]
-    return workspace
+def loaded(tmp_path_factory: pytest.TempPathFactory, loaded_sample: Callable[[Path], str]) -> Workspace:
+    home = tmp_path_factory.mktemp("hand_made") / "home"
+    loaded_sample(home)
+    return Workspace(Settings(home=home, _env_file=None))  # type: ignore[call-arg]
 
 
 @pytest.fixture

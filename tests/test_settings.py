@@ -16,7 +16,7 @@ from platformdirs import user_data_dir
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
 from ragviz.store.opening import open_store, sqlite_url
-from tests.conftest import ROOT
+from tests.conftest import ROOT, emptied
 
 POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
 DOCUMENTED = {
@@ -171,9 +171,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return sqlite_url(tmp_path / "theirs.db")
     assert POSTGRESQL
-    with sa.create_engine(POSTGRESQL).begin() as connection:
-        connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    return POSTGRESQL
+    return emptied(POSTGRESQL)
 
 
 @pytest.mark.parametrize("theirs", [["users"], ["runs", "documents", "jobs"], ["alembic_version"]])

@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.question import Question
@@ -23,6 +22,7 @@ from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
 from tests.attack import seeds
+from tests.conftest import emptied
 from tests.model_server import ModelServer
 
 POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")
@@ -63,12 +63,7 @@ class Killing(ModelServer):
 def database(request) -> str | None:
     if request.param == "sqlite":
         return None
-    engine = sa.create_engine(POSTGRESQL)
-    everything = sa.MetaData()
-    everything.reflect(engine)
-    everything.drop_all(engine)
-    engine.dispose()
-    return POSTGRESQL
+    return emptied(POSTGRESQL)
 
 
 def prepared(home: Path, url: str, database: str | None) -> Workspace:

@@ -40,7 +40,7 @@ from ragviz.index import deletion, indexing
 from ragviz.jobs import worker
 from ragviz.questions import authoring, exchange
 from ragviz.runs import imports, running
-from ragviz.store import codecs
+from ragviz.store import codecs, schema
 from ragviz.targets import ragchecker
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
@@ -337,18 +337,16 @@ CHANCE = {"pace", "rate", "controls", "breaker"}
 def canonical(workspace: Workspace) -> dict[str, list[str]]:
     """Return every row of the store, sorted, random ids replaced by names, without times and counts."""
     engine, names = workspace.store._engine, {}
-    tables = sa.MetaData()
-    tables.reflect(engine)
     rows: dict[str, list[dict[str, Any]]] = {}
     with engine.connect() as connection:
-        for table in tables.sorted_tables:
+        for table in schema.metadata.sorted_tables:
             rows[table.name] = [row._asdict() for row in connection.execute(sa.select(table))]
     for table in ("corpora", "indexes", "question_sets", "runs"):
         names |= {row["id"]: f"{table}:{row['name']}" for row in rows[table]}
     names |= {row["build"]: f"build:{row['name']}" for row in rows["indexes"] if row["build"]}
     names |= {row["id"]: f"question {row['position']}" for row in rows["questions"] if len(row["id"]) > 4}
     lines = {"jobs": [f"{row['kind']} {row['status']} {row['error']}" for row in rows["jobs"] if row["title"] == JOB]}
-    derived = {"revisions", "payments", "alembic_version", "receipts", "jobs", "summaries"}  # summaries: by revision
+    derived = {"revisions", "payments", "receipts", "jobs", "summaries"}  # summaries: by revision
     for table in rows.keys() - derived:
         stable = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
         texts = [str({key: value for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]

@@ -26,7 +26,7 @@ from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.generation import model_questions
 from ragviz.generation.plan import Cell
-from ragviz.judging import claims, comparison, context, quest_prompts, step, work
+from ragviz.judging import asker, claims, comparison, context, quest_prompts, step, work
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
 from ragviz.runs import choices
@@ -413,6 +413,7 @@ def cases() -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("kind", "seed"), cases())
 def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed, truth, monkeypatch, caplog):
     monkeypatch.setattr(repair, "SECONDS", 0.5)
+    monkeypatch.setattr(asker, "PAUSES", (0.05,))
     cache, started = Memory(), time.monotonic()
     with OddServer(kind, seed) as server:
         results, error = judged_by(server, cache)

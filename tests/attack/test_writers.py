@@ -6,12 +6,10 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.document import Document, Page
@@ -27,6 +25,7 @@ from ragviz.store.opening import open_store, sqlite_url
 from ragviz.store.store import Store
 from ragviz.store.stored_questions import StoredQuestions
 from tests.attack import seeds
+from tests.conftest import emptied
 
 WRITERS, ROUNDS = 8, 20
 URLS = ["sqlite", *filter(None, [os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")])]
@@ -34,20 +33,9 @@ Work = Callable[[Store, int, int], Any]
 """What one writer does in one round: (its store, its number, the round)."""
 
 
-@pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])
-def url(request, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return sqlite_url(tmp_path / "store" / "ragviz.db")
-    empty(request.param)
-    return str(request.param)
-
-
-def empty(url: str) -> None:
-    """Drop every table of a PostgreSQL database."""
-    engine, everything = sa.create_engine(url), sa.MetaData()
-    everything.reflect(engine)
-    everything.drop_all(engine)
-    engine.dispose()
+@pytest.fixture
+def url(database_url: str) -> str:
+    return database_url
 
 
 def side_by_side(url: str, work: Work) -> list[Any]:
@@ -194,7 +182,7 @@ def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
         if url == "sqlite":
             address = sqlite_url(tmp_path / str(seed) / "ragviz.db")
         else:
-            empty(address := url)
+            address = emptied(url)
         start = Barrier(WRITERS)
 
         def first(_: int, address: str = address, start: Barrier = start) -> None:
