@@ -17,7 +17,6 @@ __all__ = ["browser"]  # the fixture
 pytestmark = pytest.mark.browser
 
 RUN, RUNS = {"run": "sample-answered"}, {"runs": "sample-hybrid,sample-answered"}
-TABS = ("Scores", "RAGQuestEval", "All metrics", "What if")
 SEVERAL = {"question": "5b78b3206f2abb8d"}  # needs several passages
 VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     **{page: (page, {}) for section in frame.NAVIGATION.values() for page in section},

@@ -19,8 +19,6 @@ from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.stats.corrections import benjamini_hochberg, holm
-from ragviz.stats.differences import corrected, paired_difference
-from ragviz.stats.intervals import estimate
 
 GOLD = Chunk.make_id("d", 0, 5)
 
@@ -223,30 +221,6 @@ def test_what_cannot_be_compared_is_refused():
         compare([side("a", [1]), side("b", [None])])
     with pytest.raises(UsageError, match="k = 11"):
         compare([side("a", [1]), side("b", [1])], k=11)
-
-
-def with_scores(name, values, *, version="1", metric="completeness", **config):
-    """A run with a score of its answer to q0, q1 …; None where there is no score."""
-    plain = side(name, [1] * len(values), **config)
-    scores = {
-        f"q{n}": Score(metric, v, "ok" if v is not None else "judge_error", "", version) for n, v in enumerate(values)
-    }
-    return RunSide(plain.name, plain.config, plain.fingerprint, plain.results, {metric: scores})
-
-
-def test_answers_are_paired_over_the_questions_that_every_run_has_a_score_for():
-    first = [0.5, 1.0, None, 0.0, 0.25, 1.0]
-    second = [1.0, 1.0, 1.0, None, 0.5, 0.5]
-    comparison = compare([with_scores("a", first), with_scores("b", second)])
-    row = comparison.answers["completeness"]
-    shared_first, shared_second = [0.5, 1.0, 0.25, 1.0], [1.0, 1.0, 0.5, 0.5]
-    assert row.estimates == (estimate(shared_first), estimate(shared_second))
-    (delta,) = row.deltas
-    alone = paired_difference(shared_first, shared_second)
-    assert corrected(delta.difference, alone.p_value, 1) == alone
-    assert (delta.difference.wins, delta.difference.ties, delta.difference.losses) == (2, 1, 1)
-    assert to_json(comparison)["answers"]["completeness"]["deltas"][0]["difference"]["n"] == 4
-    assert "completeness" not in comparison.metrics
 
 
 def test_exploratory_metrics_of_rankings_and_answers_are_corrected_together():

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import BudgetReached, Cancelled, ModelError
+from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
@@ -207,7 +207,7 @@ class Killed(BaseException):
     """What ends a generation at once, as a kill does."""
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 5])
+@pytest.mark.parametrize("after", [1, 5])
 @pytest.mark.parametrize("before", [True, False])
 def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch, after, before):
     """Killed before or after the nth time that something is stored; made in one go into another set as comparison."""
@@ -245,19 +245,6 @@ def test_a_killed_generation_goes_on_where_it_was(workspace, server, monkeypatch
     assert {n: (y.made, y.kept, y.rejected) for n, y in record.yields.items()} == {
         n: (y.made, y.kept, y.rejected) for n, y in whole.items()
     }, "nothing is counted twice or lost"
-
-
-def test_a_cancelled_generation_is_continued_and_nothing_is_paid_twice(workspace, server):
-    def stop(done, total, unit, message=""):
-        if done >= 5:
-            raise Cancelled("Stopped; what was finished is kept.")
-
-    with pytest.raises(Cancelled):
-        facts(workspace, 12, progress=stop)
-    assert 5 <= len(questions_of(workspace)) < 12
-    made = facts(workspace)
-    assert made.total == 12
-    assert len(set(requests_to(server))) == len(requests_to(server)) <= made.calls, "questions are embedded, too"
 
 
 def test_a_failed_verification_loses_no_question_and_is_tried_again(workspace, server, monkeypatch):

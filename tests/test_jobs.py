@@ -5,7 +5,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from ragviz.core.settings import Settings
 from ragviz.documents import corpora
 from ragviz.jobs import queue, state, tasks, worker
 from ragviz.workspace import Workspace
+from tests.conftest import emptied
+from tests.model_server import ModelServer
 
 
 def wait(workspace: Workspace, job: Job, until=("done", "failed", "cancelled", "interrupted"), seconds=120) -> Job:
@@ -98,33 +101,29 @@ def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
     assert "Resume it" in listed.error
 
 
-def long_text(paragraphs: int) -> bytes:
-    """Paragraphs that differ, so that each has to be embedded."""
-    words = ["pump", "valve", "filter", "tank", "meter", "gauge", "pipe", "motor", "panel", "alarm", "switch", "cable"]
-    lines = [
-        " ".join(f"{words[(n * 7 + i * i) % len(words)]} {n * i % 97}" for i in range(1, 60)) for n in range(paragraphs)
-    ]
-    return "\n\n".join(lines).encode()
-
-
 @pytest.fixture
-def building(workspace) -> Job:
-    """A build that takes long enough to be stopped in the middle."""
-    corpus = workspace.store.corpora.add("notes")
-    corpora.add_file(workspace, corpus, "long.txt", long_text(300))
-    config = {"chunk_size": 100}
-    arguments = {"corpus": corpus.id, "name": "i", "config": config}
-    job = queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0]
-    end = time.time() + 200
-    while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
-        assert job.status in ("queued", "running"), job
-        assert time.time() < end
-        time.sleep(0.05)
-        job = workspace.store.jobs.get(job.id)
-    return job
+def building(workspace, monkeypatch) -> Iterator[Job]:
+    """A build whose endpoint embeds a batch in a quarter of a second: it can be stopped in the middle."""
+    with ModelServer(latency=0.25) as server:
+        monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        corpus = workspace.store.corpora.add("notes")
+        lines = "\n\n".join(f"The pump of room {number} is checked every week." for number in range(2000))
+        corpora.add_file(workspace, corpus, "long.txt", lines.encode())
+        arguments = {"corpus": corpus.id, "name": "i", "config": asdict(CONFIG)}
+        job = queue.submit_once(workspace, NewJob("index", "Build i", corpus.id, arguments))[0]
+        end = time.time() + 200
+        while not (0 < job.done < (job.total or 0) and job.unit == "chunks"):
+            assert job.status in ("queued", "running"), job
+            assert time.time() < end
+            time.sleep(0.05)
+            job = workspace.store.jobs.get(job.id)
+        yield job
 
 
-@pytest.mark.model
+CONFIG = IndexConfig("sentences", 12, embedder="openai:bags")
+
+
 def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building):
     os.kill(building.pid, signal.SIGKILL)
     killed = wait(workspace, building, until=("interrupted",))
@@ -136,7 +135,6 @@ def test_a_killed_build_is_resumed_and_embeds_only_the_rest(workspace, building)
     assert (info.status, workspace.index(info).count()) == ("ready", done.result["chunks"])
 
 
-@pytest.mark.model
 def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, building):
     queue.cancel(workspace, building)
     cancelled = wait(workspace, building, until=("cancelled",))
@@ -144,7 +142,7 @@ def test_a_cancelled_build_leaves_no_half_index_and_can_be_resumed(workspace, bu
     assert (info.status, workspace.index(info).exists()) == ("failed", False)
     done = wait(workspace, queue.start(workspace, cancelled))
     assert done.status == "done", done.error
-    assert workspace.store.indexes.get("i").config == IndexConfig(chunk_size=100)
+    assert workspace.store.indexes.get("i").config == CONFIG
 
 
 def uploads(workspace) -> list[Path]:
@@ -167,34 +165,20 @@ def test_a_killed_upload_is_resumed_from_its_copies(workspace):
 
 
 SUBMIT = """
-import sys, time
+import sys
 from ragviz.core.job import NewJob
 from ragviz.jobs import queue
 from ragviz.core.settings import Settings
 from ragviz.workspace import Workspace
 
 workspace = Workspace(Settings(_env_file=None, home=sys.argv[1]))
-corpus, name = workspace.store.corpora.all()[0], sys.argv[2]
+corpus = workspace.store.corpora.all()[0]
 print("ready", flush=True)
-sys.stdin.readline()  # both have loaded everything: they submit at the same time
-arguments = {"corpus": corpus.name, "name": name, "config": {"chunk_size": 100}}
-job, is_new = queue.submit_once(workspace, NewJob("index", f"Build {name}", corpus.id, arguments))
-print(job.id, is_new)
+for name in map(str.strip, sys.stdin):  # all have loaded everything: they submit at the same time
+    arguments = {"corpus": corpus.name, "name": name, "config": {"chunk_size": 100}}
+    job, is_new = queue.submit_once(workspace, NewJob("index", f"Build {name}", corpus.id, arguments))
+    print(job.id, is_new, flush=True)
 """
-
-
-def submitted_at_once(home: Path, name: str, count: int = 4) -> list[tuple[str, bool]]:
-    """What `count` processes that submit the same job at the same time get: its id, and whether it is new."""
-    command = [sys.executable, "-c", SUBMIT, str(home), name]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    processes = [subprocess.Popen(command, **pipes) for _ in range(count)]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    outcomes = [process.communicate(timeout=60)[0].split() for process in processes]
-    return [(job_id, is_new == "True") for job_id, is_new in outcomes]
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
@@ -202,18 +186,24 @@ def test_processes_that_submit_the_same_job_at_once_start_one(workspace, databas
     if database == "postgresql":
         if not (url := os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")):
             pytest.skip("RAGVIZ_TEST_POSTGRESQL_URL is not set")
-        monkeypatch.setenv("RAGVIZ_DATABASE_URL", url)
+        monkeypatch.setenv("RAGVIZ_DATABASE_URL", emptied(url))
         workspace = Workspace(Settings(_env_file=None, home=workspace.settings.home))
-    for corpus in workspace.store.corpora.all():
-        workspace.store.corpora.delete(corpus.id)
-    corpus = workspace.store.corpora.add("notes")
+    workspace.store.corpora.add("notes")
+    command = [sys.executable, "-c", SUBMIT, str(workspace.settings.home)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "bufsize": 1}
+    processes = [subprocess.Popen(command, **pipes) for _ in range(4)]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * 4
     for number in range(3):
-        outcomes = submitted_at_once(workspace.settings.home, f"i{number}")
+        for process in processes:
+            process.stdin.write(f"i{number}\n")
+        outcomes = [process.stdout.readline().split() for process in processes]
         assert len({job_id for job_id, _ in outcomes}) == 1
-        assert [is_new for _, is_new in outcomes].count(True) == 1
-    of_corpus = [job for job in workspace.store.jobs.all() if job.corpus_id == corpus.id]
-    assert len(of_corpus) == 3
-    assert all(wait(workspace, job).status == "failed" for job in of_corpus)  # the corpus has no text
+        assert [is_new for _, is_new in outcomes].count("True") == 1
+    for process in processes:
+        process.communicate(timeout=60)
+    jobs = workspace.store.jobs.all()
+    assert len(jobs) == 3
+    assert all(wait(workspace, job).status == "failed" for job in jobs)  # the corpus has no text
 
 
 def test_a_second_press_gets_the_active_job_and_a_later_one_a_new_job(workspace, monkeypatch):

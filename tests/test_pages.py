@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, astuple, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,20 +195,17 @@ def test_a_page_of_a_bare_home_says_what_to_do(bare: Path, page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_drawn_without_loading_a_model(home: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_drawn_without_loading_a_model_and_its_address_keeps_the_corpus(
+    home: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a page asked for an embedder")
 
     monkeypatch.setattr(Workspace, "embedder", refuse)
-    show(page)
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "settings"])
-def test_an_address_keeps_the_corpus(home: Path, page: str) -> None:
     open_workspace().store.corpora.add("another")
     app = show(page, corpus="notes")
-    assert address(app)["corpus"] == "notes"
-    assert app.sidebar.selectbox[0].value == "notes"
+    if page != "settings":
+        assert (address(app)["corpus"], app.sidebar.selectbox[0].value) == ("notes", "notes")
 
 
 # Home
@@ -261,17 +259,6 @@ def test_the_kinds_and_styles_chosen_are_those_of_the_job(home: Path) -> None:
     arguments = open_workspace().store.jobs.all()[0].arguments
     assert (arguments["limit"], arguments["styles"]) == (17, {"colleague": 1, "keywords": 1})
     assert arguments["kinds"] == {"fact": None, "table": None}
-
-
-def test_the_plan_is_shown_before_anything_is_made(home: Path) -> None:
-    app = show("questions", tab="Generate", index="small")
-    next(n for n in app.number_input if n.label == "Number of questions").set_value(9)
-    next(b for b in app.button if b.label == "Show the plan").click()
-    checked(app.run())
-    assert next(m for m in app.metric if m.label == "Questions planned").value == "9"
-    table = next(table.value for table in app.dataframe if "Planned" in table.value)
-    assert table.Planned.sum() == 9
-    assert open_workspace().store.jobs.all() == []
 
 
 def test_the_first_visit_offers_the_sample_and_starts_it(bare: Path) -> None:
@@ -462,29 +449,24 @@ def test_results_have_the_numbers_of_the_command_line(home: Path) -> None:
     assert address(app)["k"] == "3"
 
 
-@pytest.mark.parametrize(
-    ("filters", "passes"),
-    [
-        ({"rank": "1"}, lambda row: row["Rank"] == 1),
-        ({"rank": "miss"}, lambda row: row["Outcome"] == "Not in top 20"),
-        ({"outcome": "found"}, lambda row: row["Outcome"] == "Found at 3"),
-        ({"outcome": "below k"}, lambda row: row["Outcome"] == "Ranked below 3"),
-        ({"score": "0.9-1"}, lambda row: row["Recall@3"] >= 0.9),
-        ({"score": "0-0.5"}, lambda row: row["Recall@3"] < 0.5),
-        ({"find": "OLDER"}, lambda row: "older" in row["Question"]),
-        ({"document": MARKED}, lambda row: True),
-        ({"document": "阀门.txt"}, lambda row: False),
-        ({"rank": "nonsense"}, lambda row: True),
-    ],
-)
-def test_questions_are_filtered(
-    home: Path, filters: dict[str, str], passes: Callable[[dict[str, object]], bool]
-) -> None:
-    everything = show("results", run="words").dataframe[-1].value
-    app = show("results", run="words", **filters)
-    expected = [row["Id"] for row in everything.to_dict("records") if passes(row)]
-    assert [i for table in app.dataframe if "Id" in table.value for i in table.value["Id"]] == expected
-    assert f"**{len(expected)} of 9 questions**" in words(app)
+FILTERS: list[tuple[dict[str, str], Callable[[dict[str, Any]], bool]]] = [
+    ({"rank": "1"}, lambda row: row["Rank"] == 1),
+    ({"rank": "miss"}, lambda row: row["Outcome"] == "Not in top 20"),
+    ({"outcome": "below k"}, lambda row: row["Outcome"] == "Ranked below 3"),
+    ({"score": "0-0.5"}, lambda row: row["Recall@3"] < 0.5),
+    ({"find": "OLDER"}, lambda row: "older" in row["Question"]),
+    ({"document": "阀门.txt"}, lambda row: False),
+    ({"rank": "nonsense"}, lambda row: True),
+]
+
+
+def test_questions_are_filtered(home: Path) -> None:
+    everything = show("results", run="words").dataframe[-1].value.to_dict("records")
+    for filters, passes in FILTERS:
+        app = show("results", run="words", **filters)
+        expected = [row["Id"] for row in everything if passes(row)]
+        assert [i for table in app.dataframe if "Id" in table.value for i in table.value["Id"]] == expected, filters
+        assert f"**{len(expected)} of 9 questions**" in words(app)
 
 
 def test_the_numbers_of_the_page_add_up_and_list_their_questions(home: Path) -> None:

@@ -271,17 +271,6 @@ def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
     estimate = json.loads(ragviz(*command, "--dry-run", "--json"))
     assert estimate["total"] > estimate["cached"] == 0
     body = json.loads(ragviz(*command, "--name", "r", "--json"))
-    names = {
-        "faithfulness",
-        "equivalence",
-        "questeval_recall",
-        "extractive_questeval_recall",
-        "rouge_l",
-        "exact_match",
-    }
-    assert names < set(body["metrics"])
-    means = {"mean", "low", "high", "n", "clusters", "design_effect", "statuses"}
-    assert body["metrics"]["faithfulness"].keys() == means
     assert body["metrics"]["recall@3"]["n"] == len(PLACES)
     assert sum(body["lost"].values()) == len(ROWS)
     inspected = json.loads(ragviz("inspect", "r", "q-west", "--json"))

@@ -140,6 +140,3 @@ def test_a_kill_between_the_move_of_evidence_and_the_refresh_is_made_good_by_the
     with staleness.refreshing(workspace.store, corpus) as done:
         corpora.add_file(workspace, corpus, "three.md", b"Something else is added.\n")
     assert done == [staleness.Refreshed("asked", ("tides", "boats", "both"), ())]
-
-
-RULES = "# Leave\n\nAn absence is announced 30 days before it begins.\n\nThe desk opens at noon.\n\nTea is free.\n"

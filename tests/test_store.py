@@ -1,6 +1,5 @@
 """The store: records come back whole, names are unique, deletions take what depends on them."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -102,33 +101,6 @@ def test_results_come_back_in_order_with_the_question_as_it_was_asked(store):
     assert store.rankings.all(run.id) == results
     assert store.rankings.questions(run.id) == [make_question(1), make_question(2)]
     assert store.rankings.question_ids(run.id) == {"q1", "q2"}
-
-
-def test_a_job_is_claimed_by_one_process_only(store):
-    job = store.jobs.add("build", "Build i", "c", {})
-    assert store.jobs.claim(job.id, pid=1)
-    assert not store.jobs.claim(job.id, pid=2)
-    assert (store.jobs.get(job.id).status, store.jobs.get(job.id).pid) == ("running", 1)
-
-
-def test_writers_wait_for_one_another(store):
-    corpus = store.corpora.add("one")
-    errors: list[Exception] = []
-
-    def work(number: int) -> None:
-        try:
-            for n in range(20):
-                store.documents.add(corpus.id, make_document(f"{number}-{n}.txt"))
-        except Exception as error:  # the test's whole point
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert len(store.documents.all(corpus.id)) == 80
 
 
 def test_a_split_is_kept_with_its_set_whatever_becomes_of_the_questions(store):

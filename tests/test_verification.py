@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.errors import BudgetReached, Cancelled
+from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
@@ -418,18 +418,6 @@ def test_a_killed_verification_goes_on_and_pays_nothing_twice(workspace, server)
     rows = [json.loads(body)[-1]["content"] for body in chats(server)]
     alone = [json.loads(row.splitlines()[1])["questions"] for row in rows if '"questions"' in row]
     assert sum(map(len, alone)) == 61, "each question was asked about alone once"
-
-
-def test_a_budget_holds_and_a_larger_one_goes_on(workspace, server):
-    pump_set(workspace)
-    workspace.store.prices.put({"loopback": (10.0, 20.0), "bags": (0.0, 0.0)})
-    whole = verifying.foresee_verification(workspace, "q", "pumps").cost
-    with pytest.raises(BudgetReached, match=r"The budget of \$"):
-        verifying.verify_questions(workspace, "q", "pumps", budget=whole / 2)
-    paid = workspace.store.payments.of(workspace.store.sets.get("q").id)[1]
-    assert 0 < paid <= whole / 2
-    assert verifying.verify_questions(workspace, "q", "pumps", budget=3 * whole).unverified == 0
-    assert len(set(chats(server))) == len(chats(server))
 
 
 # Written and verified

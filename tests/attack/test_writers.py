@@ -179,10 +179,7 @@ def test_a_job_goes_to_one(url, corpus_id):
 @pytest.mark.parametrize("seed", seeds(3, 20))
 def test_a_new_database_is_opened_by_many_at_once(seed, tmp_path):
     for url in URLS:
-        if url == "sqlite":
-            address = sqlite_url(tmp_path / str(seed) / "ragviz.db")
-        else:
-            address = emptied(url)
+        address = sqlite_url(tmp_path / str(seed) / "ragviz.db") if url == "sqlite" else emptied(url)
         start = Barrier(WRITERS)
 
         def first(_: int, address: str = address, start: Barrier = start) -> None:
