@@ -158,10 +158,11 @@ def relationships(**targets: str) -> str:
     return f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{"".join(rows)}</Relationships>'
 
 
-def docx(body: str) -> bytes:
+def docx(body: str, **parts: str) -> bytes:
+    """A Word document; of a part the name is kind and number ("header1"), and the value its paragraphs."""
     spaces = (
         'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
-        'xmlns:v="urn:schemas-microsoft-com:vml" '
+        f'xmlns:v="urn:schemas-microsoft-com:vml" xmlns:r="{RELATIONS}" '
         'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
         'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
     )
@@ -171,7 +172,9 @@ def docx(body: str) -> bytes:
         {
             "[Content_Types].xml": f'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{types}</Types>',
             "_rels/.rels": relationships(r1="officeDocument=>word/document.xml"),
+            "word/_rels/document.xml.rels": relationships(**{p: f"{p[:-1]}=>{p}.xml" for p in parts}),
             "word/document.xml": f"<w:document {spaces}><w:body>{body}</w:body></w:document>",
+            **{f"word/{p}.xml": f"<w:hdr {spaces}>{text}</w:hdr>" for p, text in parts.items()},
         }
     )
 
@@ -252,6 +255,53 @@ def test_web_page():
         "```\ndef f(x):\n    return x < 2\n```\n\n| A | B |\n| --- | --- |\n| x\\|y | 1 2 |\n\n"
         "layout\n\n|  |  |\n| --- | --- |\n| in | ner |\n\nseen\n\n> said"
     )
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "characters"),
+    [
+        ('<p>a<p style="display:none">gone<p>b', "a\n\nb", 4),
+        ("<ul><li>a<li hidden>gone<ul><li>too</ul><li>b</ul>", "- a\n- b", 7),
+        ('<table><tr><td>a<td style="visibility: hidden">gone<td>b<tr hidden><td>row</table>c',
+         "|  |  |\n| --- | --- |\n| a | b |\n\nc", 7),
+        ("<dl><dt hidden>gone<dd>b</dl>", "b", 4),
+        ("<h2 hidden>gone</h2>a <em hidden>too</em>", "a", 7),
+        ("<div><p hidden>gone</div>a", "a", 4),
+    ],
+)  # fmt: skip
+def test_hidden_elements_are_left_out_and_counted(page, text, characters):
+    document = parse("a.html", page.encode())
+    assert document.text == text
+    assert [w.rpartition(", ")[2] for w in document.warnings] == [f"with {characters} characters"]
+
+
+def test_what_a_style_sheet_hides_is_kept_and_said():
+    sheet = "/* tabs */ .tab, #more { color: red; display: none } @media print { .seen { display: none } }"
+    page = f'<style>{sheet}</style><div class="a tab">one</div><p id=more>two</p><p class=seen>three'
+    document = parse("a.html", page.encode())
+    assert document.text == "one\n\ntwo\n\nthree"
+    assert document.warnings == (
+        "elements that its style sheet hides until something shows them are kept: .tab (1), #more (1)",
+    )
+
+
+def test_headers_footers_and_hidden_text_of_a_word_document():
+    def paragraph(text, look=""):
+        return f"<w:p><w:r><w:rPr>{look}</w:rPr><w:t>{text}</w:t></w:r></w:p>"
+
+    shown_on = (("header", "default", 1), ("header", "first", 2), ("header", "even", 3), ("footer", "default", 4))
+    section = "".join(f'<w:{kind}Reference w:type="{on}" r:id="{kind}{n}"/>' for kind, on, n in shown_on)
+    body = paragraph("Body.") + paragraph("gone", "<w:vanish/>") + paragraph("seen", '<w:vanish w:val="0"/>')
+    data = docx(
+        f"{body}<w:sectPr>{section}<w:titlePg/></w:sectPr><w:sectPr>{section}</w:sectPr>",
+        header1=paragraph("Policy 3.2"),
+        header2=paragraph("First page"),
+        header3=paragraph("Even pages, which are no others here"),
+        footer4=paragraph("- 1 -") + paragraph("Owner: Ada Quill"),
+    )
+    document = parse("a.docx", data)
+    assert document.text == "Policy 3.2\n\nFirst page\n\nBody.\n\nseen\n\nOwner: Ada Quill"
+    assert document.warnings == ("hidden text is left out: 4 characters; show it to have it read",)
 
 
 # Bad files

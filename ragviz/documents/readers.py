@@ -19,7 +19,8 @@ from ragviz.core.errors import PasswordNeeded
 from ragviz.documents import html, workbooks
 from ragviz.documents.encoding import decode
 from ragviz.documents.kinds import KINDS, damaged, kind_of
-from ragviz.documents.office_xml import local, relations, xml
+from ragviz.documents.office_xml import attributes, local, relations, xml
+from ragviz.documents.text_files import counted, listed
 
 Parts = str | list[str]
 """A text, or the texts of pages in order (empty for an empty page)."""
@@ -153,19 +154,52 @@ _BACK_LINK = re.compile(r'<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')
 
 
 def _docx(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
-    """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes."""
+    """Read a Word document with mammoth: kreuzberg 4.10 drops "&", "<", ">" and tabs, and repeats text boxes.
+
+    The headers that some page shows stand before the text, the footers behind it, each once.
+    """
     import mammoth
 
-    page = mammoth.convert_to_html(_simplified(data), style_map=_STYLES, convert_image=lambda image: []).value
-    return html.markdown(_BACK_LINK.sub("", page), marks_titles=False), []  # few authors mark a row as titles
+    document, hidden = _simplified(data)
+    page = mammoth.convert_to_html(document, style_map=_STYLES, convert_image=lambda image: []).value
+    text = html.markdown(_BACK_LINK.sub("", page), marks_titles=False)  # few authors mark a row as titles
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        headers, footers = (_running(archive, kind) for kind in ("header", "footer"))
+    warnings = [f"hidden text is left out: {hidden:,} characters; show it to have it read"] if hidden else []
+    return "\n\n".join(filter(None, (*headers, text.strip("\n"), *footers))), warnings
 
 
-def _simplified(data: bytes) -> io.BytesIO:
+def _running(archive: zipfile.ZipFile, kind: str) -> list[str]:
+    """Return the headers or footers of a Word document that some page shows, each once, without bare page numbers."""
+    part = next((name for name in archive.namelist() if re.fullmatch(r"word/document\d*\.xml", name)), "")
+    parts = relations(archive, part)
+    if not any(name.endswith(f"/{kind}") for name, _ in parts.values()):
+        return []
+    settings = next((target for name, target in parts.values() if name.endswith("/settings")), "")
+    is_on = settings in archive.namelist() and _has(xml(archive, settings), "evenAndOddHeaders")
+    texts = list[str]()
+    for section in (node for node in xml(archive, part).iter() if local(node) == "sectPr"):
+        shown = {"default": True, "first": _has(section, "titlePg"), "even": is_on}
+        for node in section:
+            known = attributes(node)
+            if local(node) == f"{kind}Reference" and shown.get(known.get("type", "default")):
+                lines = _shapes(xml(archive, parts[known["id"]][1]))
+                texts.append("\n\n".join(line for line in lines if not re.fullmatch(r"\W*\d*\W*", line)))
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+def _has(node: ET.Element, switch: str) -> bool:
+    """Return whether a switch of Word's stands in an element, and is not off."""
+    return any(local(n) == switch and attributes(n).get("val", "1") not in ("0", "false", "off") for n in node)
+
+
+def _simplified(data: bytes) -> tuple[io.BytesIO, int]:
     """Return the document without pictures, and with simple fields and formulas, which mammoth skips, as text.
 
-    Word's table styles, a third of a megabyte, take mammoth longer than the text.
+    Without hidden text, too, whose characters are counted. Word's table styles, a third of a megabyte, take mammoth
+    longer than the text.
     """
-    simpler = io.BytesIO()
+    simpler, hidden = io.BytesIO(), 0
     with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(simpler, "w") as copy:
         for name in archive.namelist():
             if name.startswith(("word/media/", "word/embeddings/")):
@@ -174,10 +208,26 @@ def _simplified(data: bytes) -> io.BytesIO:
             if re.fullmatch(r"word/(document|footnotes|endnotes)\d*\.xml", name):
                 part = re.sub(rb"<(/?)m:([rt])\b", rb"<\1w:\2", part.replace(b"<w:cr/>", b"<w:br/>"))
                 part = re.sub(rb"</?(?:m:|w:fldSimple\b)[^<>]*>", b"", part)
+                part, characters = _without_hidden(part)
+                hidden += characters
             elif name == "word/styles.xml":
                 part = _LOOKS.sub(b"", part)
             copy.writestr(name, part)
-    return simpler
+    return simpler, hidden
+
+
+def _without_hidden(part: bytes) -> tuple[bytes, int]:
+    """Return a part of a Word document without hidden runs and rows of tables, and how many characters they have."""
+    if b"<w:vanish" not in part and b"<w:hidden" not in part:
+        return part, 0
+    root, hidden = ET.fromstring(part), 0  # noqa: S314
+    for parent in list(root.iter()):
+        for child in list(parent):
+            switch = {"r": ("rPr", "vanish"), "tr": ("trPr", "hidden")}.get(local(child))
+            if switch and any(local(n) == switch[0] and _has(n, switch[1]) for n in child):
+                hidden += len(_text(child).strip())
+                parent.remove(child)
+    return ET.tostring(root), hidden
 
 
 def _epub(key: str, data: bytes, password: str | None) -> tuple[str, list[str]]:
@@ -202,13 +252,17 @@ def _pptx(key: str, data: bytes, password: str | None) -> tuple[list[str], list[
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         targets = relations(archive, "ppt/presentation.xml")
-        slides = [node for node in xml(archive, "ppt/presentation.xml").iter() if local(node) == "sldId"]
-        ids = [value for node in slides for name, value in node.attrib.items() if name.endswith("relationships}id")]
-        return [_slide(archive, targets[slide][1]) for slide in ids], []
+        nodes = [node for node in xml(archive, "ppt/presentation.xml").iter() if local(node) == "sldId"]
+        ids = [value for node in nodes for name, value in node.attrib.items() if name.endswith("relationships}id")]
+        slides = [(targets[slide][1], xml(archive, targets[slide][1])) for slide in ids]
+        hidden = [number for number, (_, slide) in enumerate(slides, start=1) if slide.get("show") in ("0", "false")]
+        told = [f"{counted(len(hidden), 'hidden slide is', 'hidden slides are')} left out: {listed(hidden)}"]
+        pages = ["" if n in hidden else _slide(archive, *each) for n, each in enumerate(slides, start=1)]
+        return pages, told * bool(hidden)
 
 
-def _slide(archive: zipfile.ZipFile, part: str) -> str:
-    blocks = list(_shapes(xml(archive, part)))
+def _slide(archive: zipfile.ZipFile, part: str, slide: ET.Element) -> str:
+    blocks = list(_shapes(slide))
     for kind, target in relations(archive, part).values():
         if kind.endswith("/notesSlide"):
             notes = "\n\n".join(_shapes(xml(archive, target)))
@@ -239,8 +293,15 @@ def _shapes(node: ET.Element) -> Iterator[str]:
 
 def _text(node: ET.Element) -> str:
     """Join the runs of a paragraph, or of the paragraphs of a cell."""
-    ends = {"br": "\n", "p": "\n"}
-    return "".join((n.text or "") if local(n) == "t" else ends.get(local(n), "") for n in node.iter()).strip("\n")
+    return "".join(_runs(node)).strip("\n")
+
+
+def _runs(node: ET.Element) -> Iterator[str]:
+    for child in node:
+        tag = local(child)
+        if tag not in ("pPr", "rPr", "Fallback"):  # the same text for older programs
+            yield {"br": "\n", "p": "\n", "tab": "\t"}.get(tag, child.text or "" if tag == "t" else "")
+            yield from _runs(child)
 
 
 def _decrypted(key: str, data: bytes, password: str | None) -> bytes:

@@ -28,7 +28,8 @@ def plain(name: str, data: bytes) -> tuple[str, list[str]]:
 def web_page(_name: str, data: bytes) -> tuple[str, list[str]]:
     """Return the text of a web page as Markdown, and warnings."""
     page, warnings = decode(data, html.charset(data))
-    return clean(html.markdown(page))[0], warnings
+    text, more = html.read(page)
+    return clean(text)[0], [*warnings, *more]
 
 
 def counted(n: int, one: str, many: str) -> str:
