@@ -56,17 +56,19 @@ def metrics(shown: Compared) -> None:
                 compared_runs.metrics_part(shown, measured, name)
 
 
-SECTIONS = (
-    answer,
-    expenses,
-    losses,
-    compared_questions.flow,
-    compared_questions.in_slices,
-    compared_questions.each_question,
-    over_k,
-    metrics,
-)
-"""The parts of the page, from the top."""
+def questions(shown: Compared) -> None:
+    for part in (compared_questions.flow, compared_questions.in_slices, compared_questions.each_question):
+        with notices.errors_shown():
+            part(shown)
+
+
+def takes(shown: Compared) -> None:
+    for part in (expenses, losses):
+        with notices.errors_shown():
+            part(shown)
+
+
+TABS = {"What it takes": takes, "Questions": questions, "Over k": over_k, "All metrics": metrics}
 
 corpus = frame.need_corpus()
 done = [run for run in workspace.store.runs.all(corpus.id) if run.status == "done"]
@@ -105,6 +107,7 @@ with notices.errors_shown():
         downloads.report_button(runs, k, comparison.rule)
     if note := synthetic.banner([run.config for run in runs], list(cache.questions(runs[0]).values())):
         st.warning(plain(note))
-    for section in SECTIONS:
-        with notices.errors_shown():
-            section(shown)
+    with notices.errors_shown():
+        answer(shown)
+    tabs = {name: partial(part, shown) for name, part in TABS.items() if name != "Over k" or comparison.metrics}
+    notices.tabs(tabs, "compare-tab")

@@ -579,10 +579,12 @@ def test_a_comparison_has_every_metric_of_the_runs_and_always_an_interval(home: 
     warned = " ".join(box.value for box in odd.warning)
     assert "“beauty” cannot be primary here" in warned
     assert "“2” cannot be effect here, which is a share from 0.001 to 0.5" in warned
-    rows = next(d.value for d in app.dataframe if "Token F1" in list(d.value.get("Metric", []))).set_index("Metric")
+    drawn = show("compare", runs="first,second", tab="All metrics").dataframe
+    rows = next(d.value for d in drawn if "Token F1" in list(d.value.get("Metric", []))).set_index("Metric")
     assert set(rows.index) == {"ROUGE-L", "Token F1"}
     assert rows.loc["Token F1", "Won · tied · lost"] == f"1 · {n - 1} · 0"
-    listed = next(d.value for d in app.dataframe if "Question" in d.value)
+    listing = show("compare", runs="first,second", metric="token_f1", primary="recall@3", tab="Questions")
+    listed = next(d.value for d in listing.dataframe if "Question" in d.value)
     assert list(listed["Id"]) == ["q7"]
     assert list(listed.loc[0, ["first", "second"]]) == [0.2, 0.6]
 

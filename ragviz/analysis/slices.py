@@ -29,7 +29,7 @@ GROUPS = 4
 """Parts by length: as many questions in each, as far as equal lengths allow."""
 DIMENSIONS = {
     "document": "Document",
-    "kind": "Kind",
+    "kind": "Evidence",
     "type": "Question type",
     "style": "Style",
     "language": "Language",

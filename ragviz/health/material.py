@@ -318,7 +318,7 @@ def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBo
 
 def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str, bool]]:
     """Return by run whether a judge found all claims of its answers in their passages; of the newest judged runs."""
-    judged = [run for run in runs if "faithfulness" in run.config.metrics and run.knows.contexts][:MOST_RUNS]
+    judged = [run for run in runs if run.knows.answers and run.knows.contexts][:MOST_RUNS]
     values = {run.name: judgements.judgement_of(workspace, run).scores.get("faithfulness", {}) for run in judged}
     return {
         name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}

@@ -73,7 +73,7 @@ _ALL = (
     ),
     Check(
         "too-much",
-        "Gold asks for more than the question does",
+        "Evidence asks for more than the question does",
         "All passages must be found, and one of them is not needed: the question is lost in vain.",
         "A passage, of several, that holds no word of question and answer that the others lack, and no number that the "
         "answer is computed with, in what is quoted of it and in its gold chunks; where a judge judged it, one that is "

@@ -188,7 +188,7 @@ class WholeJudgement(Judgement):
 
 DECIDED_BY = {
     "reference_in_answer": "the reference's words in the answer",
-    "refusal": "whether an abstention was expected",
+    "refusal": "abstentions",
     "failed": "a failed answer",
     "judge_failed": "a failed judge",
 }

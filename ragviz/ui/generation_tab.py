@@ -206,7 +206,7 @@ def _by_document(found: Mapping[str, Mapping[str, tuple[int, int]]], key: str) -
         rows,
         key,
         alt="Questions by document and kind",
-        above=f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'kind')}",
+        above=f"{wording.counted(len(rows), 'document')} × {wording.counted(len(kinds), 'type')}",
         file=key,
         columns={"Document": table.text(210, pinned=True), "Planned": planned},
         most=DOCUMENTS,
@@ -217,7 +217,7 @@ def _yields(yields: Sequence[Mapping[str, Any]]) -> None:
     paid, priced = any(row["calls"] for row in yields), any(row["dollars"] for row in yields)
     rows = pd.DataFrame(
         {
-            "Kind": [TYPE_TITLES[row["type"]] for row in yields],
+            "Type": [TYPE_TITLES[row["type"]] for row in yields],
             **{title: [row[title.lower()] for row in yields] for title in ("Planned", "Missing")},
             **{title: [row[name] for row in yields] for title, name in (("Written", "made"), ("Kept", "kept"))},
             "Rejected": [row["rejected"] for row in yields],

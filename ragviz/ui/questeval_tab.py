@@ -249,7 +249,7 @@ def table_of(frame: pd.DataFrame) -> pd.DataFrame:
             "F1": frame["f1"].astype("Float64"),
             "Question": frame["question"],
             "Document": frame["documents"].map(", ".join),
-            "Kind": frame["kind"].map(KIND_TITLES),
+            "Evidence in": frame["kind"].map(KIND_TITLES),
             "Id": frame["id"],
         }
     )

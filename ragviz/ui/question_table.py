@@ -127,7 +127,7 @@ def _question_rows(run: Run, k: int, metric: str) -> pd.DataFrame:
     rows["Cause"] = [meanings[causes[i]] if i in causes else "" for i in ids]
     rows["Document"] = [", ".join(documents[i]) for i in ids]
     rows[f"Recall@{k}"] = [float(recall[places[i]]) if recall is not None and i in places else None for i in ids]
-    rows["Kind"] = [questions[i].kind for i in ids]
+    rows["Evidence in"] = [questions[i].kind for i in ids]
     rows["Id"] = ids
     if metric:
         title, statuses = ANSWER_METRICS[metric].title, cache.judgement(run).statuses
@@ -365,7 +365,7 @@ def _table(run: Run, rows: pd.DataFrame, shown: pd.DataFrame, k: int, above: Any
         columns[ANSWER_METRICS[metric].title] = table.bar(125)
     table.draw(
         shown, "asked", alt="Questions, the worst first", above=above, file=f"{run.name}-questions",
-        saved=lambda: whole, columns=columns, among=ids, turn=key, opened=opened, most=12, empty="–",
+        saved=lambda: whole, columns=columns, among=ids, turn=key, opened=opened, most=8, empty="–",
     )  # fmt: skip
 
 
@@ -407,7 +407,7 @@ def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     Columns that repeat another one are not shown until they are chosen.
     """
     offered = {name.partition("@")[0]: name for name in rows.columns if name != "Id"}
-    hidden = ("Kind", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
+    hidden = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
     default = [name for name in offered if name not in hidden]
 
     def read(text: str) -> list[str] | None:

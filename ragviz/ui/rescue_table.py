@@ -201,7 +201,7 @@ def _table(run: Run, columns: Columns, rescue: Rescue) -> None:
         },
         among=rows,
         opened=opened,
-        most=8,
+        most=5,
         empty="–",
     )
     chosen = next((row for row in rows if row.replay.key == st.session_state.get(state)), rows[0])

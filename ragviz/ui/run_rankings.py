@@ -105,7 +105,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
     labels = {label.split("@")[0]: label for label in (*summary.scores, *cache.judgement(run).metrics)}
     above = table.row_above("by-document")
     with above:
-        heading.section("By kind and document" if len(offered) == 1 else "By part of the questions")
+        heading.section("By evidence and document" if len(offered) == 1 else "By part of the questions")
         by = address.choose_one("Divided by", {key: title for key, (title, _) in offered.items()}, "by")
         with st.container(width=210):
             name = address.choose(
@@ -114,7 +114,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
             )  # fmt: skip
     label = labels[name or "recall"]
     parts = cache.breakdown(run, summary.k, offered[by][1], (label,))
-    column = "Kind or document" if by == "document" else offered[by][0]
+    column = "Evidence or document" if by == "document" else offered[by][0]
     rows = slice_rows(parts, label, summary.depth, column)
     table.draw(
         rows.assign(**{column: [without_middle(name, 32) for name in rows[column]]}), "by-document",
@@ -126,7 +126,7 @@ def slices_table(run: Run, summary: Summary, key: str) -> None:
 
 def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part, ...]]]:
     """Return by what a run's questions can be divided: title and parts by key; type and style where they are said."""
-    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Kind and document", ("kind", "document"))}
+    offered: dict[str, tuple[str, tuple[Part, ...]]] = {"document": ("Evidence and document", ("kind", "document"))}
     asked = list(questions)
     if any(question.type for question in asked):
         offered["type"] = ("Type", ("type",))
@@ -135,7 +135,7 @@ def divisions(questions: Iterable[Question]) -> dict[str, tuple[str, tuple[Part,
     return offered
 
 
-def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "Kind or document") -> pd.DataFrame:
+def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "Evidence or document") -> pd.DataFrame:
     """Return one row a part, named in `column`: its questions and misses, and the mean of a metric with its n."""
     scored = [part.metrics[label] for part in slices]
     rows = pd.DataFrame(
@@ -157,7 +157,7 @@ def slice_rows(slices: Sequence[Slice], label: str, depth: int, column: str = "K
 
 def judged_misses(run: Run, k: int) -> None:
     """Draw what the verdicts on the first k chunks say, once it is opened: it reads every ranking of the run."""
-    part = st.expander(f"Did the misses deserve it? Judged at k = {k}", key="judged-misses-part", on_change="rerun")
+    part = st.expander(f"Misses as the judge sees them, at k = {k}", key="judged-misses-part", on_change="rerun")
     if part.open:
         with part, notices.errors_shown():
             _verdicts(run, k)
