@@ -66,17 +66,9 @@ def upload(corpus: Corpus) -> None:
 
 def outcomes(corpus: Corpus) -> None:
     """Draw the outcome of the newest upload, and of earlier ones with files that still need a decision."""
-    newest = job_panel.finished_job("documents", corpus.id)
-    for job in job_panel.finished_jobs("documents", corpus.id):
-        if (job == newest and not opened(job)) or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
+    for place, job in enumerate(job_panel.finished_jobs("documents", corpus.id)):
+        if not place or any(waits(path, outcome) for path, outcome in tasks.files_of(job)):
             outcomes_of(corpus, job)
-
-
-def opened(job: Job) -> bool:
-    """Return whether the files that waited for a decision when an upload ended have all become documents since."""
-    waited = {outcome["name"] for _, outcome in tasks.files_of(job) if outcome["status"] in tasks.WAITING}
-    still = any(waits(path, outcome) for path, outcome in tasks.files_of(job))
-    return bool(waited) and not still and waited <= {document.name for document in documents if document.status == "ok"}
 
 
 def waits(path: str, outcome: dict[str, Any]) -> bool:

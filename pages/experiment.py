@@ -1,3 +1,5 @@
+from itertools import count
+
 import streamlit as st
 
 from ragviz.core.errors import RagvizError
@@ -23,13 +25,6 @@ with pickers:
         "Experiment", names, "experiment", label_visibility="collapsed", width=320,
         format_func=lambda name: "New experiment" if name == NEW else name,
     )  # fmt: skip
-
-
-def free_name() -> str:
-    number = 1
-    while f"experiment-{number}" in names:
-        number += 1
-    return f"experiment-{number}"
 
 
 def start(chosen: experiment_form.Chosen, name: str, dollars: float | None) -> None:
@@ -63,7 +58,8 @@ def new_experiment() -> None:
         if chosen is None:
             st.caption("What it takes is shown when the choices can be used.")
             return
-        name = inputs.suggested_name("Name", "experiment-name", free_name(), used_by=presses.key("start-sweep"))
+        free = next(name for n in count(1) if (name := f"experiment-{n}") not in names)
+        name = inputs.suggested_name("Name", "experiment-name", free, used_by=presses.key("start-sweep"))
         if len(chosen.planned.cells) < 2:
             st.caption("Choose a second value for one of the choices: there is one cell.")
         dollars = None

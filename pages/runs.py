@@ -6,7 +6,6 @@ from ragviz.core.digests import digest
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
 from ragviz.runs import summaries
-from ragviz.runs.summaries import RunSummary
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, experiment_view, frame, run_table, wording
@@ -30,18 +29,6 @@ def chosen_filter(runs: Sequence[Run]) -> run_table.Filter:
         of_sets = address.choose_several("Question sets", sets, "sets", noun="question set", placeholder="all")
         by = address.choose_several("Retrievers", retrievers, "retrievers", noun="retriever", placeholder="all")
     return run_table.Filter(words, with_tags, of_sets, by)
-
-
-def measured(runs: Sequence[Run]) -> dict[str, RunSummary]:
-    bar = st.empty()
-
-    def watch(done: int, total: int) -> None:
-        if total > 3:
-            bar.progress(done / total, f"Measuring {done + 1} of {wording.counted(total, 'run')}")
-
-    found = summaries.summaries(workspace, runs, watch)
-    bar.empty()
-    return found
 
 
 # What can be done with the runs that are ticked
@@ -92,7 +79,8 @@ if name := st.session_state.pop("open-run", None):
     address.go_to("results", run=name, k=None)
 with notices.errors_shown():
     chosen = chosen_filter(runs)
-    measured_runs = measured(runs)
+    with st.spinner("Measuring"):
+        measured_runs = summaries.summaries(workspace, runs)
     status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
     options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]

@@ -83,7 +83,12 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         rank = rank_line(run, question, retrieved, k)
         if name == "cut_by_budget" and evaluated:
             rank = f"Evidence: found, but {truncated_words(run, evaluated.recording)}"
-        words = [rank, ruling_words(judgement, question), plain(context_words(run, evaluated))]
+        config = run.config
+        given = first(config.k, "chunk") if run.knows.first_k else TARGETS[config.context].basis
+        given = f"what fitted of {given}" if run.knows.first_k and evaluated and evaluated.recording.cut else given
+        by = f"{judgements.answered_words(config)} from {given}" if run.knows.answers else ""
+        judge = f"judged by {config.judge}" if config.judge else ""
+        words = [rank, ruling_words(judgement, question), plain(by), plain(judge)]
         st.caption(" · ".join(filter(None, words)))
         if chosen_here := measurements.chosen_words(run):
             st.caption(f":orange[▲] {plain(chosen_here)}")
@@ -125,16 +130,6 @@ def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
     by = judgements.decided_by(ruling)
     verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
     return f"{verdict}, by {by}" if by else ""
-
-
-def context_words(run: Run, evaluated: EvaluatedAnswer | None = None) -> str:
-    """Return who answered from what, and who judged."""
-    config = run.config
-    given = first(config.k, "chunk") if run.knows.first_k else TARGETS[config.context].basis
-    if run.knows.first_k and evaluated and evaluated.recording.cut:
-        given = f"what fitted of {given}"
-    by = f"{judgements.answered_words(config)} from {given}" if run.knows.answers else ""
-    return " · ".join(filter(None, [by, f"judged by {config.judge}" if config.judge else ""]))
 
 
 def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chosen | None) -> None:
@@ -395,13 +390,20 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
         st.caption("No model was asked about this question: the run did not answer or judge it.")
         return
     for step, why in evaluated.failures.items():
-        st.warning(f"{step_title(step)}: {plain(why)}")
+        st.warning(f"{STEPS[step].title}: {plain(why)}")
     found = exchanges.exchanges_of(cache.workspace(), run, retrieved, evaluated)
     if not found:
         st.caption("No model was asked about this question: its answer and its scores were made without one.")
         return
     heading.section("Judge calls")
-    st.markdown(total_words([exchange.call for exchange in found]))
+    calls = [exchange.call for exchange in found]
+    priced = [call.cost for call in calls if call.cost is not None]
+    cost = f"\\${sum(priced):.4f}" if priced else "no price known"
+    unpriced = f" ({len(calls) - len(priced)} without a price)" if priced and len(priced) < len(calls) else ""
+    tokens = f"{sum(c.prompt_tokens for c in calls):,} input + {sum(c.completion_tokens for c in calls):,} output"
+    seconds = sum(call.seconds for call in calls)
+    counted = wording.counted(len(calls), "call")
+    st.markdown(f"**{counted}** · {tokens} tokens · {seconds:.1f} s · {cost}{unpriced}")
     st.caption(
         "Prompts are built again from what the run stored. A line opens to the prompt by role and the reply; JSON is "
         "indented."
@@ -418,22 +420,12 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
                 st.html(f'<h3 class="rv-role">Reply</h3>{code(exchange.call.raw)}')
 
 
-def total_words(calls: list[Call]) -> str:
-    """Return what the calls took together; those whose model has no price are counted apart."""
-    priced = [call.cost for call in calls if call.cost is not None]
-    cost = f"\\${sum(priced):.4f}" if priced else "no price known"
-    unpriced = f" ({len(calls) - len(priced)} without a price)" if priced and len(priced) < len(calls) else ""
-    tokens = f"{sum(c.prompt_tokens for c in calls):,} input + {sum(c.completion_tokens for c in calls):,} output"
-    seconds = sum(call.seconds for call in calls)
-    return f"**{wording.counted(len(calls), 'call')}** · {tokens} tokens · {seconds:.1f} s · {cost}{unpriced}"
-
-
 def call_words(call: Call) -> str:
     """Return the step of a call, who was asked by which version of the prompt, and what it took."""
     cost = "no price known" if call.cost is None else f"${call.cost:.4f}"
     return " · ".join(
         [
-            f"**{step_title(call.step)}**",
+            f"**{STEPS[call.step].title}**",
             plain(call.model),
             f"prompt version {plain(call.prompt)}",
             f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens{', estimated' if call.estimated else ''}",
@@ -441,11 +433,6 @@ def call_words(call: Call) -> str:
             f"{plain(cost)}{', cached: not paid again' if call.cached else ''}",
         ]
     )
-
-
-def step_title(name: str) -> str:
-    """Return what a step is called."""
-    return STEPS[name].title
 
 
 _TO_WHAT_IS_LIT = """(() => {

@@ -22,9 +22,7 @@ FOUND = {"exact": "exact", "near": "near", "ambiguous": "ambiguous", "none": "no
 """What was found → its name on the page."""
 _SHOWN = 5  # places of a question at first
 _HEAD = "rv-evidence-question"
-_DECISIONS = (
-    "evidence-decisions"  # session state: how many were made; after each, the next question is brought into view
-)
+_DECISIONS = "evidence-decisions"  # session state: how many; after each, the next question is brought into view
 
 
 def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question], names: dict[str, str]) -> None:
@@ -46,23 +44,18 @@ def show(corpus: Corpus, question_set: QuestionSet, questions: Sequence[Question
     texts_key = cache.state(corpus.id)
     known = st.session_state.setdefault("looked-up", {}).get(texts_key)
     if known is None:
-        if _pressed(pending, names):
+        are = "question is" if len(pending) == 1 else "questions are"
+        st.markdown(
+            f"**{len(pending):,} {are} reference only**: no evidence is known. Their answers can be looked up in "
+            f"{wording.counted(len(names), 'document')}: word for word, else in sentences with nearly the same words. "
+            "You accept each place, or all that are certain."
+        )
+        if st.button("Look up the answers", type="primary", key="look-up"):
             st.session_state["looked-up"] = {texts_key: {}}
             st.rerun()
         return
     proposals = _proposals(corpus, texts_key, pending)
     _head(question_set, proposals, _rows(proposals, names))
-
-
-def _pressed(pending: Sequence[Question], names: dict[str, str]) -> bool:
-    """Say what will be done, and return whether it was asked for."""
-    are = "question is" if len(pending) == 1 else "questions are"
-    st.markdown(
-        f"**{len(pending):,} {are} reference only**: no evidence is known. Their answers can be looked up in "
-        f"{wording.counted(len(names), 'document')}: word for word, else in sentences with nearly the same words. "
-        "You accept each place, or all that are certain."
-    )
-    return st.button("Look up the answers", type="primary", key="look-up")
 
 
 def _proposals(corpus: Corpus, of: cache.State, pending: Sequence[Question]) -> list[Proposal]:

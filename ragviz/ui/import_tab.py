@@ -121,21 +121,17 @@ def outcome(corpus: Corpus) -> None:
         title = set_formats.FORMATS[result["format"]].title
         words = f"{wording.counted(result['imported'], 'question')}{documents} imported into {plain(name)}"
         st.markdown(f"**{words}**, from {title}")
-        if result["reference_only"]:
-            _find(corpus, name, job)
+        find = "Find their evidence in the documents"
+        if result["reference_only"] and st.button(find, type="primary", key="find-imported"):
+            st.session_state["looked-up"] = {cache.state(corpus.id): {}}  # it was asked for
+            address.put(set=name, tab="Find evidence", question=None)
+            _close(job)
+            st.rerun()
         for note in result["notes"]:
             st.caption(plain(note))
         _problems(result)
         if job and result["imported"] and st.query_params.get("set") != name:
             address.link("questions", "Review the questions", set=name, tab="Review")
-
-
-def _find(corpus: Corpus, name: str, job: Job | None) -> None:
-    if st.button("Find their evidence in the documents", type="primary", key="find-imported"):
-        st.session_state["looked-up"] = {cache.state(corpus.id): {}}  # it was asked for
-        address.put(set=name, tab="Find evidence", question=None)
-        _close(job)
-        st.rerun()
 
 
 def _close(job: Job | None) -> None:
@@ -181,20 +177,20 @@ def _rows(key: str) -> pd.DataFrame:
 
 def export(question_set: QuestionSet) -> None:
     """Draw the popover that exports a set in every format, and says what each cannot carry."""
+
+    def exported(name: str) -> bytes:
+        return exchange.export_set(cache.workspace(), question_set, name).data
+
     with st.popover("Export…"):
         for name, each in set_formats.WRITTEN.items():
-            lacks = "importing the file restores the same questions" if _is_whole(each) else f"lacks {each.lacks}"
+            lacks = (
+                "importing the file restores the same questions"
+                if each.lacks.startswith("nothing")
+                else f"lacks {each.lacks}"
+            )
             one, two = st.columns([1, 4], vertical_alignment="center")
             one.download_button(
-                each.title, partial(_exported, question_set, name), set_formats.file_name(question_set.name, name),
+                each.title, partial(exported, name), set_formats.file_name(question_set.name, name),
                 _MEDIA[each.extension], key=f"export-{name}", on_click="ignore", width="stretch",
             )  # fmt: skip
             two.caption(plain(lacks.rstrip(".")))
-
-
-def _is_whole(each: set_formats.Format) -> bool:
-    return each.lacks.startswith("nothing")
-
-
-def _exported(question_set: QuestionSet, name: str) -> bytes:
-    return exchange.export_set(cache.workspace(), question_set, name).data

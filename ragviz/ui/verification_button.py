@@ -52,7 +52,8 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         with st.container(horizontal=True):
             pressed = st.button(
                 "Verifying…" if going else "Verify", type="primary", key=presses.key("verify-questions"),
-                disabled=going, on_click=_close,
+                disabled=going,
+                on_click=lambda: st.session_state.update({"verify-choices": False}),  # it would lie over the questions
             )  # fmt: skip
             estimated = verifier == "model" and st.button("Estimate calls and cost", key="verify-estimate")
         if estimated:
@@ -62,11 +63,6 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         if pressed:
             job_panel.submit("verify-questions", question_verbs.verify(workspace, arguments, dollars))
             st.rerun()
-
-
-def _close() -> None:
-    """Close the popover, which would lie over the questions while they are verified."""
-    st.session_state["verify-choices"] = False
 
 
 def outcome(question_set: QuestionSet) -> None:

@@ -86,32 +86,30 @@ def version_rows(listed: Sequence[SetVersion], asked_by: dict[int, list[str]]) -
 def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
     heading.section("What differs")
     last = question_set.version
-    usual = {"older": max(0, last - 1), "newer": last}  # not in the address: it follows new versions
-    numbers = address.number_within(0, last)
-    chosen = {name: address.readable(name, numbers, f"a version from 0 to {last}") for name in usual}
-    older, newer = (usual[name] if number is None else number for name, number in chosen.items())
+    numbers, what = address.number_within(0, last), f"a version from 0 to {last}"
 
     def label(number: int) -> str:
         ran = f" · {asked_by[number][0]}" if number in asked_by else ""
         return f"{number}{' (before the first edit)' if number == 0 else ' (now)' if number == last else ''}{ran}"
 
     one, two, three = st.columns([2, 2, 1], vertical_alignment="bottom")
-    for column, title, name, value in ((one, "Older version", "older", older), (two, "Newer version", "newer", newer)):
-        key = f"version-{name}"
-        st.session_state[key] = value
-
-        def put(name: str = name, key: str = key) -> None:
-            number = st.session_state[key]
-            address.put(**{name: None if number == usual[name] else number})
-
-        column.selectbox(title, range(last, -1, -1), key=key, format_func=label, on_change=put)
+    versions_offered = range(last, -1, -1)
+    of_older = address.bound("older", max(0, last - 1), numbers, what)
+    older = one.selectbox("Older version", versions_offered, format_func=label, **of_older)
+    of_newer = address.bound("newer", last, numbers, what)
+    newer = two.selectbox("Newer version", versions_offered, format_func=label, **of_newer)
     if older > newer:
         st.caption("The older version has the smaller number: choose the other way round.")
         return
     found = versions.differences(cache.workspace().store, question_set, older, newer)
     with three:
         if older < last and st.button(f"Restore {older}…", key="restore-version"):
-            _confirm_restore(question_set, older)
+            notices.confirm(
+                f"All questions of “{question_set.name}” become as they were in version {older}, as a new version: "
+                "this can be undone. Earlier runs keep the questions as they were asked.",
+                "Restore",
+                lambda: versions.restore(cache.workspace().store, question_set, older, person.name()),
+            )
     if not found:
         st.caption("No question differs.")
         return
@@ -136,16 +134,6 @@ def _compare(question_set: QuestionSet, asked_by: dict[int, list[str]]) -> None:
         _both(difference)
     if len(changed) > SHOWN:
         st.caption(f"The first {SHOWN} of {len(changed):,} changed questions are drawn; the table has them all.")
-
-
-def _confirm_restore(question_set: QuestionSet, number: int) -> None:
-    store = cache.workspace().store
-    notices.confirm(
-        f"All questions of “{question_set.name}” become as they were in version {number}, as a new version: this can "
-        "be undone. Earlier runs keep the questions as they were asked.",
-        "Restore",
-        lambda: versions.restore(store, question_set, number, person.name()),
-    )
 
 
 def _both(difference: Difference) -> None:

@@ -77,7 +77,9 @@ def _choices(run: Run, stored: StoredRankings) -> int:
     """Draw the sliders and what they would give; return the k that is chosen."""
     heading.section("Other choices, on the stored rankings")
     with st.grid(4, min_column_width=190):
-        k = _k_slider(run)
+        depth = run.config.depth
+        of_k = address.bound("if-k", run.config.k, address.number_within(1, depth), f"1 to {depth}")
+        k: int = st.slider("k", 1, depth, help="Chunks kept of each ranking.", **of_k)
         constant = _constant_slider(run, stored)
         read = _reading(run, _searched(run), constant)
         threshold = _threshold_slider(run, read)
@@ -86,18 +88,15 @@ def _choices(run: Run, stored: StoredRankings) -> int:
     effects = _effects(run, _searched(run), choices, constant)
     with st.grid(5, min_column_width=130):
         for name, effect in effects.items():
-            _tile(name, effect)
+            digits = 0 if name == "tokens" else 2
+            own, other = effect.own.mean, effect.other.mean
+            note = "as the run"
+            if own is not None and own != other:
+                note = f"{what_if_of_run.difference_words(effect, digits)} from {own:,.{digits}f}"
+            value = "–" if other is None else f"{other:,.{digits}f}"
+            tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
     _below(run, stored, read, choices, constant)
     return k
-
-
-def _k_slider(run: Run) -> int:
-    with st.container():
-        bound = address.bound(
-            "if-k", run.config.k, address.number_within(1, run.config.depth), f"1 to {run.config.depth}"
-        )
-        value: int = st.slider("k", 1, run.config.depth, help="Chunks kept of each ranking.", **bound)
-    return value
 
 
 def _constant_slider(run: Run, stored: StoredRankings) -> int:
@@ -160,16 +159,6 @@ def _budget_slider(run: Run, stored: StoredRankings) -> int | None:
             "Context budget, tokens", options, help="Chunks are handed over, best first, as long as they fit.", **bound
         )
     return None if value == NO_BUDGET else int(value)
-
-
-def _tile(name: str, effect: Effect) -> None:
-    digits = 0 if name == "tokens" else 2
-    own, other = effect.own.mean, effect.other.mean
-    note = "as the run"
-    if own is not None and own != other:
-        note = f"{what_if_of_run.difference_words(effect, digits)} from {own:,.{digits}f}"
-    value = "–" if other is None else f"{other:,.{digits}f}"
-    tiles.tile(TITLES[name], value, note, explained=EXPLAINED[name])
 
 
 def _below(run: Run, stored: StoredRankings, read: Reading, choices: Choices, constant: int) -> None:
