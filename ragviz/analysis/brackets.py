@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ragviz.analysis.compare import Pair
-from ragviz.text.counts import agreed, enumerated
+from ragviz.text.counts import enumerated
 
 
 def brackets(runs: Sequence[str], pairs: Sequence[Pair]) -> list[tuple[str, ...]]:
@@ -62,10 +62,8 @@ def apart_words(runs: Sequence[str], pairs: Sequence[Pair]) -> str:
         return ""
     beaten = beats(runs, pairs)
     if not beaten:
-        return f"None of the {len(pairs):,} pairs is apart."
-    count = sum(map(len, beaten.values()))
-    clauses = "; ".join(f"{run} is better than {enumerated(others)}" for run, others in beaten.items())
-    return f"{count:,} of the {len(pairs):,} pairs {agreed(count, 'is')} apart: {clauses}."
+        return "No two can be told apart."
+    return "; ".join(f"{run} is better than {enumerated(others)}" for run, others in beaten.items()) + "."
 
 
 def _is_apart(pair: Pair) -> bool:
