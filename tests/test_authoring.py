@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ragviz.core.document import Document
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.questions import authoring
+from ragviz.questions import authoring, occurrences
 from ragviz.store import codecs
 from ragviz.text import quotes
 from ragviz.workspace import Workspace
@@ -62,7 +62,7 @@ def test_a_quote_is_found_whatever_its_marks_look_like(quote, text, found):
     one = document(text)
     span = authoring.quoted(one, quote)
     assert (span.text, text[span.start : span.end]) == (found, found)
-    assert [(each.how, each.span.text) for each in authoring.proposals(one, quote)] == [("exact", found)]
+    assert [(each.how, each.span.text) for each in occurrences.proposals(one, quote)] == [("exact", found)]
 
 
 @given(st.text("a'’\"“「-—–，,１1 \n好", max_size=12), st.text("ab'’\"“「-—–，,１1 \n好", max_size=40))

@@ -430,19 +430,19 @@ def _evidence(
 
 def _proposals(
     workspace: console.Workspace, question_set: QuestionSet, pieces: Sequence[authoring.Stale], documents: Sequence[str]
-) -> list[list[authoring.Proposal]]:
+) -> list[list[occurrences.Place]]:
     """Return the proposals for each piece: in its own document, in all where that is deleted, or in the named ones."""
     store, corpus_id = workspace.store, question_set.corpus_id
     named = [authoring.document_of(store, corpus_id, name).id for name in documents]
     known = {info.id for info in store.documents.all(corpus_id)}
     deleted = set() if named else {each.span.text for each in pieces if each.span.document_id not in known}
-    anywhere = authoring.proposals_anywhere(store, corpus_id, deleted)
+    anywhere = occurrences.proposals_anywhere(store, corpus_id, deleted)
 
-    def of(piece: authoring.Stale) -> list[authoring.Proposal]:
+    def of(piece: authoring.Stale) -> list[occurrences.Place]:
         if not named and piece.span.document_id not in known:
             return anywhere[piece.span.text]
         texts = store.documents.texts(corpus_id, named or [piece.span.document_id])
-        return [proposal for document in texts for proposal in authoring.proposals(document, piece.span.text)]
+        return [proposal for document in texts for proposal in occurrences.proposals(document, piece.span.text)]
 
     return [of(piece) for piece in pieces]
 

@@ -7,11 +7,9 @@ a document are proposed; a person chooses one of them, or marks another place.
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Literal
 
 from ragviz.core.digests import new_id
 from ragviz.core.document import Document, DocumentInfo
@@ -20,15 +18,10 @@ from ragviz.core.question import Question, QuestionStatus, QuestionStyle, Questi
 from ragviz.core.question_set import EDITED, Edit, QuestionSet
 from ragviz.core.span import Evidence, Span
 from ragviz.questions import interchange, staleness
-from ragviz.questions.formats.located import located
 from ragviz.store.store import Store
-from ragviz.text import language, quotes, segmentation
+from ragviz.text import language, quotes
 from ragviz.text.markup import shortened
-from ragviz.text.normal_form import normal_form
-from ragviz.text.words import tokens
 
-NEAR = 0.5
-"""Token F1 with the old text from which a place is proposed: half of both texts' words are the same."""
 PROPOSED = 3
 """Similar places that are proposed, at most."""
 LISTED = 20
@@ -140,72 +133,6 @@ def quoted(document: Document, quote: str) -> Span:
         raise InputError(f"“{beginning}” does not occur in '{document.name}': {interchange.COPY_IT}.")
     at = ", ".join(str(span.start) for span in spans[:3])
     raise InputError(f"“{beginning}” occurs {len(spans)} times in '{document.name}' (at {at}): quote more of it.")
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """A proposed place for a stale piece of evidence; `alike` is the token F1 with its text, 1 when exact."""
-
-    span: Span
-    how: Literal["exact", "near"]
-    alike: float
-
-
-def proposals(document: Document, text: str) -> list[Proposal]:
-    """Return where `text` may be in a document: each exact place, else the most similar runs of sentences, best first.
-
-    A run is as many sentences as have about as many words as `text`; the time grows with the document's length only.
-    Similar places do not overlap.
-    """
-    exact = [Proposal(span, "exact", 1.0) for span in places(document, text)]
-    return (
-        exact or sorted(_near(document, text), key=lambda proposal: (-proposal.alike, proposal.span.start))[:PROPOSED]
-    )
-
-
-def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> dict[str, list[Proposal]]:
-    """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
-    if not texts:
-        return {}
-    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
-    found = located(texts, store.documents.texts(corpus_id, ids))
-    return {text: [Proposal(span, "exact", 1.0) for span in spans] for text, spans in found.items()}
-
-
-def _near(document: Document, text: str) -> Iterator[Proposal]:
-    """Yield the best of each group of overlapping runs that are similar enough."""
-    lang = language.detect(text)
-    lang = document.language if lang == "und" else lang
-    text_words = Counter(tokens(normal_form(text), lang))
-    runs = [(alike, start, end) for alike, start, end in _runs(document.text, text_words, lang) if alike >= NEAR]
-    best: tuple[float, int, int] | None = None
-    for run in runs:
-        if best is not None and run[1] >= best[2]:
-            yield Proposal(marked(document, best[1], best[2]), "near", round(best[0], 3))
-            best = None
-        if best is None or run[0] > best[0]:
-            best = run
-    if best is not None:
-        yield Proposal(marked(document, best[1], best[2]), "near", round(best[0], 3))
-
-
-def _runs(text: str, target_words: Counter[str], lang: str) -> Iterator[tuple[float, int, int]]:
-    """Yield token F1, start and end of every run of sentences with about as many words as `target_words`, in order."""
-    run: deque[tuple[int, int, Counter[str]]] = deque()
-    run_words, size, goal = Counter[str](), 0, target_words.total()
-    for start, end in segmentation.sentences(text, lang):
-        words = Counter(tokens(normal_form(text[start:end]), lang))
-        run.append((start, end, words))
-        run_words.update(words)
-        size += words.total()
-        while run:
-            same = sum(min(count, run_words[word]) for word, count in target_words.items())
-            yield 2 * same / (size + goal) if size else 0.0, run[0][0], run[-1][1]
-            if size < goal:
-                break
-            _, _, dropped = run.popleft()
-            run_words.subtract(dropped)
-            size -= dropped.total()
 
 
 def written(

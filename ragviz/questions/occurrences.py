@@ -175,6 +175,18 @@ def find(questions: Sequence[Question], documents: Iterable[Document]) -> list[P
     return proposals
 
 
+def proposals(document: Document, text: str) -> list[Place]:
+    """Return where a text may be in a document: each exact place, else the most similar sentences, best first."""
+    exact = [Place(span, "exact", 1.0, 0.0) for span in authoring.places(document, text)]
+    return exact or _Sentences([document]).near(Question("", "", text, (), "", language=document.language))
+
+
+def proposals_anywhere(store: Store, corpus_id: str, texts: Collection[str]) -> dict[str, list[Place]]:
+    """Return where each text stands word for word in the readable documents of a corpus, each of which is read once."""
+    found = located(texts, texts_of(store, corpus_id)) if texts else {}
+    return {text: [Place(span, "exact", 1.0, 0.0) for span in spans] for text, spans in found.items()}
+
+
 def _terms(text: str) -> Iterator[str]:
     """Yield words and pairs of neighbouring Chinese characters: single characters say little."""
     before, end = "", -1
@@ -245,13 +257,13 @@ def search(workspace: Workspace, question_set: QuestionSet, question_id: str = "
     pending = [q for q in reference_only(workspace.store.questions.all(question_set.id)) if question_id in ("", q.id)]
     if not pending:
         return []
-    return undeclined(workspace.store, find(pending, texts_of(workspace, question_set.corpus_id)))
+    return undeclined(workspace.store, find(pending, texts_of(workspace.store, question_set.corpus_id)))
 
 
-def texts_of(workspace: Workspace, corpus_id: str) -> Iterator[Document]:
+def texts_of(store: Store, corpus_id: str) -> Iterator[Document]:
     """Yield the readable documents of a corpus."""
-    ids = [info.id for info in workspace.store.documents.all(corpus_id) if info.status == "ok"]
-    yield from workspace.store.documents.texts(corpus_id, ids)
+    ids = [info.id for info in store.documents.all(corpus_id) if info.status == "ok"]
+    yield from store.documents.texts(corpus_id, ids)
 
 
 def reference_only(questions: Iterable[Question]) -> list[Question]:

@@ -65,7 +65,7 @@ def _proposals(corpus: Corpus, of: cache.State, pending: Sequence[Question]) -> 
     fresh = [question for question in pending if question not in known]
     if fresh:
         with st.spinner("Looking up the answers"):
-            documents = occurrences.texts_of(cache.workspace(), corpus.id)
+            documents = occurrences.texts_of(cache.workspace().store, corpus.id)
             known |= {found.question: found for found in occurrences.find(fresh, documents)}
     return occurrences.undeclined(cache.workspace().store, [known[question] for question in pending])
 

@@ -12,7 +12,7 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.span import Span
-from ragviz.questions import authoring, sets
+from ragviz.questions import authoring, occurrences, sets
 from ragviz.questions.question_types import STYLE_TITLES, TYPE_TITLES
 from ragviz.store.codecs import version_of
 from ragviz.text import markup
@@ -108,19 +108,19 @@ def _piece(corpus: Corpus, draft: Draft, names: dict[str, str], name: str, place
     st.html(markup.highlighted(span.text, [] if span.stale else [(0, len(span.text))], fold=200))
     if span.stale and span.document_id in names:
         [document] = store.documents.texts(corpus.id, [span.document_id])
-        _offer(draft, authoring.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
+        _offer(draft, occurrences.proposals(document, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}")
     elif span.stale:
         _offer(draft, _anywhere(corpus, span.text), f"for {g}.{m}", f"{name}/offer-{g}-{m}", names)
 
 
 @cache.kept(64, "Searching the documents")
-def _anywhere(corpus: Corpus, text: str) -> list[authoring.Proposal]:
+def _anywhere(corpus: Corpus, text: str) -> list[occurrences.Place]:
     """Return where the text of a deleted document stands in the others, word for word."""
-    return authoring.proposals_anywhere(cache.workspace().store, corpus.id, [text])[text]
+    return occurrences.proposals_anywhere(cache.workspace().store, corpus.id, [text])[text]
 
 
 def _offer(
-    draft: Draft, proposals: Sequence[authoring.Proposal], target: str, key: str, names: Mapping[str, str] | None = None
+    draft: Draft, proposals: Sequence[occurrences.Place], target: str, key: str, names: Mapping[str, str] | None = None
 ) -> None:
     """Draw the places that can be used as evidence, each with its button; with `names`, of which document each is."""
     for number, proposal in enumerate(proposals):
@@ -180,7 +180,7 @@ def _quote(draft: Draft, document: Document, target: str, name: str) -> None:
         find = two.form_submit_button("Find")
     if not quote.strip():
         return
-    proposals = authoring.proposals(document, quote)
+    proposals = occurrences.proposals(document, quote)
     if find and len(proposals) == 1 and proposals[0].how == "exact":
         put_in(draft, proposals[0].span, target)
         st.rerun()
