@@ -197,7 +197,7 @@ def test_gaps_are_filled_nowhere_else(workspace, command_line, replace_first):
     assert len(fresh) == made.usable == made.proposed > 0
     assert "Terms of the house" in sections_of(workspace, fresh, "guide")
     assert sections_of(workspace, fresh, "guide").isdisjoint(asked)
-    assert pipeline.shortfall(asdict(made)).startswith(f"{made.usable} usable of 20: ")
+    assert pipeline.notes(asdict(made))[0].startswith(f"{made.usable} usable of 20: ")
     told = f"{2 + made.usable} of 22 planned questions exist: 2 of 2, and {made.usable} of 20 that fill"
     assert told in " ".join(command_line("questions", "plan", "q")[1].split())
     assert pipeline.generate_questions(workspace, "guide", "q", limit=20, fill=True).proposed == 0

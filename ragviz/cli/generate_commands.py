@@ -79,11 +79,9 @@ def questions_generate(
         _draw_yields(shown)
 
     console.show(result, as_json, draw)
-    if missing := pipeline.shortfall(result):
-        missing += f" By document: ragviz questions plan {set_name}"
-        console.warn(missing)
-    console.warn(*(pipeline.unverified_words(result) if verify else ()))
-    console.warn(*pipeline.unasked_words(result))
+    console.warn(*pipeline.notes(result))
+    if result["usable"] < result["limit"]:
+        console.warn(f"By document: ragviz questions plan {set_name}")
 
 
 def _by_generator(made: Mapping[str, Sequence[str]]) -> str:
@@ -112,7 +110,7 @@ def questions_plan(set_name: str, as_json: Json = False) -> None:
             made.documents, f"{question_set.name}: made/planned", lambda planned, done: f"{done}/{planned}"
         )
         _draw_yields(made)
-        console.say(*pipeline.unasked_words({"nothing": made.nothing}))
+        console.say(*pipeline.unasked_words(made.nothing))
 
     body = {"questions": question_set.name, "cells": made.cells, "kinds": made.yields, "nothing": made.nothing}
     console.show(body, as_json, draw)

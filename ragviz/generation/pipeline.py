@@ -107,8 +107,8 @@ class Generated:
     `usable` of the `limit` questions that are planned exist now, with those of earlier generations by the same
     generator and seed; `short` is how many are missing by type. `nothing` says of each document that a question was
     planned for and that has none, by name, why; `unplanned` more have none because the limit does not reach for all
-    documents; `barren` counts those of which nothing can be made without a model. `unverified` of the usable ones are
-    verified by nothing.
+    documents; `barren` counts those of which nothing can be made without a model. The verification of `unverified` of
+    the usable ones failed.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
     whose model has a price. With `fill`, what is planned and usable is of this generation alone.
     """
@@ -132,73 +132,55 @@ class Generated:
     generator: str = ""
 
 
-def unverified_words(result: Mapping[str, Any]) -> list[str]:
-    """Say how many usable questions nothing has verified and what is next; `result` holds `Generated`'s fields.
+def unasked_words(nothing: Mapping[str, str], most: int = NAMED) -> list[str]:
+    """Say which documents have no question though some were planned for them, a line each, and why.
 
-    >>> unverified_words({"unverified": 1})
-    ['1 question could not be verified: generating again tries it again.']
+    >>> unasked_words({"a.md": "it is empty", "b.md": "it is empty"}, 1)
+    ['No question is about a.md: it is empty.', 'No question is about 1 more document for which some were planned.']
     """
-    if not (failed := result["unverified"]):
-        return []
-    them = "them" if failed > 1 else "it"
-    return [f"{counted(failed, 'question')} could not be verified: generating again tries {them} again."]
-
-
-def unasked_words(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
-    """Say which documents have no question, a line each, and why; `result` holds `Generated`'s fields.
-
-    >>> unasked_words({"nothing": {"menu.md": "it is empty"}, "unplanned": 2, "limit": 9})
-    ['No question is about menu.md: it is empty.', 'No question is planned about 2 more \
-documents: the limit of 9 does not reach for all.']
-    >>> unasked_words({"nothing": {"a.md": "it is empty", "b.md": "it is empty"}}, 1)[1]
-    'No question is about 1 more document for which some were planned.'
-    """
-    nothing, unplanned = result.get("nothing", {}), result.get("unplanned", 0)
     lines = [f"No question is about {name}: {reason}." for name, reason in list(nothing.items())[:most]]
-    if len(nothing) > most:
-        more = len(nothing) - most
-        noun = "document" if more == 1 else "documents"
-        lines.append(f"No question is about {more:,} more {noun} for which some were planned.")
-    if unplanned:
-        noun = "document" if unplanned == 1 else "documents"
-        too = " more" if nothing else ""
-        lines.append(
-            f"No question is planned about {unplanned:,}{too} {noun}: the limit of {result['limit']:,} does not reach "
-            "for all."
-        )
+    if (more := len(nothing) - most) > 0:
+        lines.append(f"No question is about {counted(more, 'more document')} for which some were planned.")
     return lines
 
 
-def shortfall(result: Mapping[str, Any]) -> str:
-    """Say why fewer questions exist than were asked for, "" when none is missing; `result` holds `Generated`'s fields.
+def notes(result: Mapping[str, Any], most: int = NAMED) -> list[str]:
+    """Say what is missing of a generation, why, and what is next; `result` holds `Generated`'s fields, as a job's does.
 
-    >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}}
-    >>> print(shortfall(result))
+    >>> result = {"usable": 4, "limit": 9, "short": {"bridge": 5}, "reasons": {"asked already": 2}, "unverified": 1}
+    >>> for line in notes(result | {"unplanned": 2}):
+    ...     print(line)
     4 usable of 9: missing are 5 bridge. Tries failed because: asked already (2). For more, add documents or ask for \
 other kinds.
-    >>> print(shortfall({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
+    No question is planned about 2 documents: the limit of 9 does not reach for all.
+    1 question could not be verified: generating again tries it again.
+    >>> print(*notes({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
     31 usable of 50: 2 documents hold nothing that can be asked about alone, and the others no more that can be \
 asked without repeating a template. Write some, import some, or connect a model.
-    >>> shortfall(result | {"usable": 9}), shortfall({})
-    ('', '')
     """
-    usable, limit = result.get("usable", 0), result.get("limit", 0)
-    if usable >= limit:
-        return ""
-    if result.get("generator") == "extractive":
+    usable, limit, lines = result.get("usable", 0), result.get("limit", 0), list[str]()
+    if usable < limit and result.get("generator") == "extractive":
         barren = result.get("barren", 0)
         none = f"{counted(barren, 'document', 'holds')} nothing that can be asked about alone, and " if barren else ""
         rest = "the others" if barren else "the documents hold"
-        return (
+        lines.append(
             f"{usable:,} usable of {limit:,}: {none}{rest} no more that can be asked without repeating a template. "
             "Write some, import some, or connect a model."
         )
-    missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
-    why = plan_record.reason_words(result["reasons"], REASONS)
-    return (
-        f"{usable:,} usable of {limit:,}: missing are {missing}. "
-        f"{f'Tries failed because: {why}. ' if why else ''}For more, add documents or ask for other kinds."
-    )
+    elif usable < limit:
+        missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
+        why = plan_record.reason_words(result["reasons"], REASONS)
+        tries = f"Tries failed because: {why}. " if why else ""
+        more = "For more, add documents or ask for other kinds."
+        lines.append(f"{usable:,} usable of {limit:,}: missing are {missing}. {tries}{more}")
+    lines += unasked_words(result.get("nothing", {}), most)
+    if unplanned := result.get("unplanned", 0):
+        planned = f"No question is planned about {counted(unplanned, 'document')}"
+        lines.append(f"{planned}: the limit of {limit:,} does not reach for all.")
+    if failed := result.get("unverified", 0):
+        them = "them" if failed > 1 else "it"
+        lines.append(f"{counted(failed, 'question')} could not be verified: generating again tries {them} again.")
+    return lines
 
 
 def generate_questions(
@@ -256,7 +238,7 @@ def generate_questions(
             work.store(at_end=True)
     spending.settle()
     workspace.store.evidence.settle_all()  # the index may hold documents that were replaced
-    return _result(workspace, question_set, record, made, documents, extractive)
+    return _result(workspace, question_set, record, made, documents, extractive, verify=verify)
 
 
 def _result(
@@ -266,6 +248,8 @@ def _result(
     made: Sequence[Question],
     documents: IndexedDocuments,
     extractive: ExtractiveMaker | None,
+    *,
+    verify: bool,
 ) -> Generated:
     rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
     short, reasons = Counter[str](), Counter[str]()
@@ -276,24 +260,18 @@ def _result(
     total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
     questions = workspace.store.questions.all(question_set.id)
     names = {i: document.name for i, document in documents.by_id.items()}
+    kept = (question for question in questions if question.status != "rejected")
+    reached = {document_id for question in kept for document_id in plan_record.documents_of(question)}
+    reached |= {row.cell.document_id for row in record.rows} | record.nothing.keys()
     return Generated(
         question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
         record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
-        plan_record.unverified(record, {question.id: question for question in questions}).total(),
+        plan_record.unverified(record, {question.id: question for question in questions}).total() if verify else 0,
         plan_record.nothing_of([record], names, questions),
-        0 if record.fill else _unplanned(record, documents, questions),
+        0 if record.fill else sum(o.document_id not in reached for o in documents.outlines if o.characters),
         len(extractive.unable) if extractive else 0,
         record.fill, "extractive" if extractive else "model",
     )  # fmt: skip
-
-
-def _unplanned(record: PlanRecord, documents: IndexedDocuments, questions: Iterable[Question]) -> int:
-    """Count the documents with text that the plan has no question for, and that no question is about."""
-    reached = {row.cell.document_id for row in record.rows} | record.nothing.keys()
-    reached |= {
-        i for question in questions if question.status != "rejected" for i in plan_record.documents_of(question)
-    }
-    return sum(outline.document_id not in reached for outline in documents.outlines if outline.characters)
 
 
 # What is asked for

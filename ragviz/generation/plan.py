@@ -100,8 +100,7 @@ def kinds_of(
         UsageError: the counts contradict the limit; there is no such type; nothing is asked for.
 
     """
-    _known("kind", kinds, TYPES)
-    _no_less_than_zero("kinds", kinds)
+    _check("kind", kinds, TYPES)
     if limit is not None and limit < 1:
         raise UsageError(f"Give a limit of 1 or more, not {limit}.")
     counted = {name: count for name, count in kinds.items() if count is not None}
@@ -132,8 +131,7 @@ def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[
         UsageError: there is no such style; a share is below 0; all are 0.
 
     """
-    _known("style", styles, STYLES)
-    _no_less_than_zero("styles", styles)
+    _check("style", styles, STYLES)
     weights: dict[QuestionStyle, float] = {name: 1.0 if share is None else share for name, share in styles.items()}
     if styles and not sum(weights.values()):
         raise UsageError("No style has a share above 0.")
@@ -142,16 +140,13 @@ def styles_of(styles: Mapping[QuestionStyle, float | None], total: int) -> dict[
     return {name: count for name, count in counts.items() if count}
 
 
-def _known(noun: str, given: Iterable[str], known: Collection[str]) -> None:
-    for name in given:
+def _check(noun: str, given: Mapping[Key, float | None], known: Collection[str]) -> None:
+    """Refuse names that are not known, and numbers below 0."""
+    for name, number in given.items():
         if name not in known:
             raise UsageError(f"There is no {noun} '{name}'; there are {', '.join(known)}.")
-
-
-def _no_less_than_zero(noun: str, given: Mapping[Key, float | None]) -> None:
-    for name, number in given.items():
         if number is not None and not 0 <= number < math.inf:
-            raise UsageError(f"The {noun} say {name}={number}: give a number of 0 or more.")
+            raise UsageError(f"The {noun}s say {name}={number}: give a number of 0 or more.")
 
 
 def read_quotas(text: str, noun: str) -> dict[str, float | None]:

@@ -177,7 +177,7 @@ def planned_and_made(question_set: QuestionSet) -> None:
         have = "has" if len(made.nothing) == 1 else "have"
         count = wording.counted(len(made.nothing), "document")
         with st.expander(f":orange[▲] {count} that questions were planned for {have} none: why"):
-            st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words({"nothing": made.nothing})))
+            st.markdown("\n".join(f"- {plain(line)}" for line in pipeline.unasked_words(made.nothing)))
     _yields(made.yields)
     _by_document(made.documents, "plan-made")
 
@@ -274,8 +274,7 @@ def outcome(corpus: Corpus, set_name: str | None) -> None:
     result = job.result
     made = f"**{wording.counted(result['proposed'], 'question')} generated into {plain(result['questions'])}**"
     rejected = f", {result['rejected']:,} rejected" if result["rejected"] else ""
-    unverified = pipeline.unverified_words(result) if job.arguments.get("verify", True) else []
-    notes = [*filter(None, [pipeline.shortfall(result)]), *pipeline.unasked_words(result, 3), *unverified]
+    notes = pipeline.notes(result, 3)
     with notices.closable("close-generated", lambda: job_panel.dismiss(job)):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"{made}{rejected}. They can be reviewed, or run as they are.", width="stretch")
