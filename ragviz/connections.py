@@ -41,7 +41,8 @@ def index(workspace: Workspace) -> str:
     if settings.elasticsearch_url is None:
         return "local files, exact search: set ELASTICSEARCH_URL to use Elasticsearch"
     key = settings.elasticsearch_api_key
-    server = elastic_server.health(settings.elasticsearch_url, key.get_secret_value() if key else None)
+    secret = key.get_secret_value() if key else None
+    server = elastic_server.health(settings.elasticsearch_url, secret, settings.ca_file)
     states = {"green": "all replicas are available", "yellow": "replicas are missing", "red": "shards are missing"}
     return f"Elasticsearch {server['version']} answers; {states.get(server['status'], server['status'])}"
 

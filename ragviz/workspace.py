@@ -85,6 +85,7 @@ class Workspace:
             folder=self.settings.home / "indexes",
             url=self.settings.elasticsearch_url,
             api_key=key.get_secret_value() if key else None,
+            ca_file=self.settings.ca_file,
             similarity=config.similarity,
             options=dict(config.options),
         )
@@ -165,6 +166,7 @@ class Workspace:
                 prices=prices,
                 concurrency=settings.model_concurrency,
                 timeout=settings.model_timeout,
+                ca_file=settings.ca_file,
             )
         return self._clients[model]
 
@@ -188,7 +190,7 @@ class Workspace:
         def detail() -> str:
             from ragviz.backends import elastic_server
 
-            server = elastic_server.health(url, secret)
+            server = elastic_server.health(url, secret, self.settings.ca_file)
             return f"Elasticsearch {server['version']} at {server['address']}, {server['status']}"
 
         return _check("Index", detail, "Start the server, or correct ELASTICSEARCH_URL.")

@@ -134,10 +134,14 @@ class Answer(BaseHTTPRequestHandler):
         sent = self.rfile.read(int(self.headers.get("content-length", 0)))
         self.server.requests.append((self.path, sent))
         status, body = self.server.replies.pop(0) if len(self.server.replies) > 1 else self.server.replies[0]
-        data = json.dumps(body).encode()
+        page = isinstance(body, str)
+        data = body.encode() if page else json.dumps(body).encode()
         self.send_response(status)
-        self.send_header("x-elastic-product", self.server.product)
-        self.send_header("content-type", "application/json")
+        if status == 302:
+            self.send_header("location", "https://login.example/start?secret=1")
+        if not page:
+            self.send_header("x-elastic-product", self.server.product)
+        self.send_header("content-type", "text/html; charset=utf-8" if page else "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -182,6 +186,42 @@ def test_only_what_was_rejected_is_sent_again(answering: Callable[..., Answers],
     action, source = first.splitlines()[2:4]
     assert second.splitlines() == [action, source]
     assert json.loads(action)["index"]["_id"].startswith("c0001")
+
+
+LOGIN = "<html><head><title>Sign in</title></head><body>ACME</body></html>"
+FLOOD = {
+    "error": {
+        "type": "cluster_block_exception",
+        "reason": "index [ragviz-a.1] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark, "
+        "index has read-only-allow-delete block];",
+    },
+    "status": 429,
+}
+DENIED = {
+    "error": {
+        "type": "security_exception",
+        "reason": "action [indices:admin/create] is unauthorized for user [me] on indices [ragviz-a.1]",
+    }
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (200, LOGIN, "answers with a web page (Sign in: ACME), such as that of a login"),
+        (401, LOGIN, "answers with a web page (Sign in: ACME), such as that of a login"),
+        (302, "", "redirects to https://login.example/start, such as a login page"),
+        (429, FLOOD, "its disk is too full. Free space on it, or raise cluster.routing.allocation.disk.watermark"),
+        (403, DENIED, "on indices that begin with 'ragviz-': read, view_index_metadata and monitor to search"),
+    ],
+    ids=["login at 200", "login at 401", "redirect", "full disk", "prefix"],
+)
+def test_the_cause_is_named_at_once(answering: Callable[..., Answers], status: int, body: Any, told: str):
+    server = answering((status, body))
+    with pytest.raises(SearchError) as caught:
+        elastic_server.Server(server.url, None).ask(lambda client: client.info())
+    assert told in str(caught.value)
+    assert len(server.requests) == 1
 
 
 def test_nothing_secret_is_in_a_message(answering: Callable[..., Answers], no_pauses: None):

@@ -31,6 +31,7 @@ DOCUMENTED = {
     "RAGVIZ_EMBEDDER": ("embedder", "e", "e"),
     "RAGVIZ_MODEL_CONCURRENCY": ("model_concurrency", "3", 3),
     "RAGVIZ_MODEL_TIMEOUT": ("model_timeout", "2.5", 2.5),
+    "RAGVIZ_CA_FILE": ("ca_file", "/ca.pem", Path("/ca.pem")),
     "RAGVIZ_OUTAGE_MINUTES": ("outage_minutes", "1", 1.0),
     "RAGVIZ_PERSON": ("person", "Ann", "Ann"),
     "RAGVIZ_MAX_FILE_MB": ("max_file_mb", "7", 7),

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ragviz.backends import elastic_requests
@@ -57,6 +58,7 @@ class ElasticIndex:
         api_key: str | None = None,
         similarity: str = "cosine",
         options: Mapping[str, Any] | None = None,
+        ca_file: Path | None = None,
     ) -> None:
         """Name the index; nothing is sent yet.
 
@@ -68,7 +70,7 @@ class ElasticIndex:
         self.alias = elastic_requests.alias_of(name)
         self.similarity = similarity
         self.options = elastic_requests.checked_options(options or {})
-        self.server = Server(url, api_key)
+        self.server = Server(url, api_key, ca_file=ca_file)
 
     def exists(self) -> bool:
         """True once something was published under the name."""

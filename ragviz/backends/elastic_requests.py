@@ -17,6 +17,8 @@ from ragviz.text.untrusted import storable
 
 Body = dict[str, Any]
 
+PREFIX = "ragviz-"
+"""How the names of all indices and aliases begin."""
 TYPES = ("hnsw", "int8_hnsw", "flat")
 OPTIONS: Mapping[str, Any] = {
     "type": "hnsw",
@@ -50,7 +52,7 @@ def alias_of(name: str) -> str:
     'ragviz-my-handbook.23f8e621d5b9'
     """
     readable = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "index"
-    return f"ragviz-{readable}.{digest(name, length=12)}"
+    return f"{PREFIX}{readable}.{digest(name, length=12)}"
 
 
 def writer_alias(concrete: str) -> str:

@@ -18,12 +18,14 @@ def open_index(
     folder: Path,
     url: str | None = None,
     api_key: str | None = None,
+    ca_file: Path | None = None,
     similarity: str = "cosine",
     options: dict[str, Any] | None = None,
 ) -> Index:
     """Open the index called `name` (it need not exist yet) on `backend`, "local" or "elasticsearch".
 
-    `folder` is where the local backend keeps its files, `url` and `api_key` are the Elasticsearch server's;
+    `folder` is where the local backend keeps its files, `url` and `api_key` are the Elasticsearch server's,
+    `ca_file` holds certificates that are trusted beside the system's;
     `options` are the backend's own: for Elasticsearch `type` ("hnsw", "int8_hnsw", "flat"), `m`, `ef_construction`,
     `num_candidates`, `shards`; the local backend has none.
 
@@ -37,7 +39,7 @@ def open_index(
         raise UsageError(f"There is no backend {backend!r}; use one of {', '.join(BACKENDS)}.")
     if similarity not in SIMILARITIES:
         raise UsageError(f"Similarity is {similarity!r}; use one of {', '.join(SIMILARITIES)}.")
-    return BACKENDS[backend](Place(folder, url, api_key), name, similarity, options or {})
+    return BACKENDS[backend](Place(folder, url, api_key, ca_file), name, similarity, options or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Place:
     folder: Path
     url: str | None
     api_key: str | None = field(repr=False)
+    ca_file: Path | None = None
 
 
 def _open_local(place: Place, name: str, similarity: str, options: Mapping[str, Any]) -> Index:
@@ -62,7 +65,7 @@ def _open_elasticsearch(place: Place, name: str, similarity: str, options: Mappi
 
     if not place.url:
         raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
-    return ElasticIndex(name, place.url, place.api_key, similarity, options)
+    return ElasticIndex(name, place.url, place.api_key, similarity, options, place.ca_file)
 
 
 BACKENDS: Mapping[str, Callable[[Place, str, str, Mapping[str, Any]], Index]] = {

@@ -43,6 +43,7 @@ class Settings(BaseSettings):
     embedder: str = Field(default="all-MiniLM-L6-v2", alias="RAGVIZ_EMBEDDER")
     model_concurrency: int = Field(default=8, ge=1, le=256, alias="RAGVIZ_MODEL_CONCURRENCY")
     model_timeout: float = Field(default=60.0, gt=0, alias="RAGVIZ_MODEL_TIMEOUT")
+    ca_file: Path | None = Field(default=None, alias="RAGVIZ_CA_FILE")
     outage_minutes: float = Field(default=10.0, ge=0, alias="RAGVIZ_OUTAGE_MINUTES")
     person: str = Field(default_factory=_login, alias="RAGVIZ_PERSON")
     max_file_mb: int = Field(default=200, ge=1, alias="RAGVIZ_MAX_FILE_MB")

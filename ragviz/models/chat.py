@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -89,12 +90,13 @@ class ModelClient:
         prices: Prices | None = None,
         concurrency: int = 8,
         timeout: float = 60.0,
+        ca_file: Path | None = None,
         attempts: int = 8,
         backoff: float = 0.5,
     ) -> None:
         """Open nothing yet. `base_url` None is OpenAI's; `timeout` and `backoff` (the first pause) are in seconds.
 
-        `cache` stores replies, `paces` how long calls last.
+        `cache` stores replies, `paces` how long calls last. Certificates in `ca_file` are trusted beside the system's.
         """
         self.base_url, self.model = (base_url or OPENAI).rstrip("/"), model
         self.concurrency, self.usage = concurrency, Usage()
@@ -103,7 +105,7 @@ class ModelClient:
         self._key = api_key
         self._paces, self._pace, self._timed = paces, Pace(), 0
         self._cache, self._prices, self._gate = cache, prices or {}, Gate(concurrency)
-        self._timeout, self._attempts, self._backoff = timeout, attempts, backoff
+        self._timeout, self._attempts, self._backoff, self._ca_file = timeout, attempts, backoff, ca_file
         self._mode: Mode = MODES[0]
         self._refused: set[str] = set()
         self._batches: dict[str, int] = {}  # texts per embeddings call that a model takes
@@ -583,7 +585,7 @@ class ModelClient:
                     import httpx  # noqa: F401
                 # A server without a key gets a placeholder, never the key that happens to be in the environment.
                 key = self._key.get_secret_value() if self._key else "none"
-                http = transport.bounded_client(self._timeout)
+                http = transport.bounded_client(self._timeout, self._ca_file)
                 self._client = openai.OpenAI(base_url=self.base_url, api_key=key, http_client=http, max_retries=0)
             return self._client
 

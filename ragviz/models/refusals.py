@@ -9,6 +9,7 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from ragviz.core import addresses, certificates
 from ragviz.core.errors import ModelError
 from ragviz.text.untrusted import is_deep, parsed
 
@@ -159,7 +160,7 @@ def parts_refused(error: openai.APIStatusError) -> set[str]:
 def worth_retrying(error: Any) -> bool:
     """Return whether a call that ended in this error may succeed when it is retried."""
     status = getattr(error, "status_code", None)
-    if getattr(error, "code", None) == "insufficient_quota":
+    if getattr(error, "code", None) == "insufficient_quota" or certificates.trouble(str(error.__cause__), ""):
         return False
     return status is None or status in RETRIED or status >= 500
 
@@ -188,20 +189,36 @@ def retry_after(error: openai.APIError) -> float:
         return 0.0
 
 
+def _unreachable(error: openai.APIError, where: str, timeout: float, shown: Callable[[str], str]) -> ModelError:
+    """Return why there was no answer at all."""
+    cause, text = type(error.__cause__).__name__, str(error.__cause__ or "")
+    if wrong := certificates.trouble(text, "OPENAI_BASE_URL"):
+        return ModelError(f"{where} {wrong[0]}. {wrong[1]}", outage=True)
+    reason = f" ({shown(text)[:SHOWN]})" if text else ""
+    what, step = f"cannot be reached{reason}", "Check OPENAI_BASE_URL and that the server runs."
+    if cause == "ConnectTimeout":
+        what = f"took no connection within {timeout / 2:g} s"
+    elif cause in NEVER_ANSWERED and cause != "ConnectError":
+        what = f"ended the connection without an answer{reason}"
+    elif type(error).__name__ == "APITimeoutError":
+        what = f"did not answer within {timeout:g} s"
+        step = f"{step[:-1]}, or raise RAGVIZ_MODEL_TIMEOUT."
+    return ModelError(f"{where} {what}. {step}", outage=True, temporary=True)
+
+
 def explained(error: openai.APIError, where: str, timeout: float, shown: Callable[[str], str]) -> ModelError:
     """Return what went wrong `where`, and the next step; `shown` returns the server's words as they may be shown."""
     status = getattr(error, "status_code", None)
     if status is None:
-        slow = type(error).__name__ == "APITimeoutError"
-        what = f"did not answer within {timeout:g} s" if slow else "cannot be reached"
-        step = "Check OPENAI_BASE_URL and that the server runs" + (", or raise RAGVIZ_MODEL_TIMEOUT." if slow else ".")
-        return ModelError(f"{where} {what}. {step}", outage=True, temporary=True)
+        return _unreachable(error, where, timeout, shown)
     response: Any = getattr(error, "response", None)
     body = response.text
     answered, kind = response.headers.get(ANSWERED, ""), what_is(body)
     what = f" with {kind or 'an error'}" if kind or answered else ""
     reason = "" if status in (401, 403) and not kind else shown(words(body))[:SHOWN]
     step = NEXT_STEP.get(status, "Try again later." if status >= 500 else "Shorten or change what is asked.")
+    location = addresses.shown(response.headers.get("location", "").partition("?")[0])
+    reason = f"to {shown(location)}" if location and step == REDIRECT else reason
     step = STEP_OF[kind] if kind and status in (200, 401, 403, 404) else step
     temporary = status in (408, 502, 503, 504) or (status == 429 and worth_retrying(error))
     told = f"{where} answered HTTP {answered or status}{what}{f' ({reason})' if reason else ''}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 import zlib
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from ragviz.core import certificates
 from ragviz.models import refusals
 from ragviz.models.replies import Malformed
 
@@ -16,8 +18,15 @@ MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
 _FRAMING = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def bounded_client(timeout: float) -> Any:
-    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads."""
+def bounded_client(timeout: float, ca_file: Path | None) -> Any:
+    """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads.
+
+    Certificates in `ca_file` are trusted too.
+
+    Raises:
+        UsageError: `ca_file` cannot be used.
+
+    """
     import openai
 
     library: Any = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])  # httpx, httpx2
@@ -48,7 +57,10 @@ def bounded_client(timeout: float) -> Any:
 
     # No redirect is followed: the prompt and the key go to the configured address only. A server that takes no
     # connection within half of the time is known to have done nothing.
-    return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False)
+    trusted: dict[str, Any] = (
+        {"verify": certificates.context(ca_file)} if ca_file else {}
+    )  # by itself it reads SSL_CERT_FILE
+    return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False, **trusted)
 
 
 def _body_of(response: Any, most: int, ends: float) -> bytes:
