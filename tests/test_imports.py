@@ -126,6 +126,12 @@ def test_results_of_ragas_are_a_run_with_its_scores_under_its_name(workspace):
     rows = tables.rows("scores", exports.contents_of(workspace, run))
     assert ("2", "ragas: faithfulness", "imported", 0.75, "ok", None, None) in rows
     assert "faithfulness" not in {row[1] for row in rows}
+    files = exports.export_run(workspace, replace(run, config=replace(run.config, limit=2)))
+    assert files["qa_dataset_limit=2_answers.csv"].decode("utf-8-sig").splitlines() == [
+        "question,ground_truth_answer,chunk_id,document,answer,answer_status,answer_reason",
+        "When was it replaced?,In 1998 by Harlow.,,,In 1998.,answered,",
+        "Who?,Harlow,,,,,",
+    ]
 
 
 def test_tasks_of_inspectorraget_are_a_run_with_the_means_of_its_annotators():

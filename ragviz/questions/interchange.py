@@ -134,18 +134,10 @@ class Imported:
     @property
     def warning(self) -> str:
         """Say how many questions name no evidence, and what that means; "" when none."""
-        count = len(self.reference_only)
-        if not count:
+        if not (count := len(self.reference_only)):
             return ""
-        if count == 1:
-            return (
-                f"1 of {self._total} names no evidence: it is reference only, not unanswerable. Its answer can be "
-                "judged, but its ranking cannot be measured."
-            )
-        return (
-            f"{count:,} of {self._total} name no evidence: they are reference only, not unanswerable. Their answers "
-            "can be judged, but their rankings cannot be measured."
-        )
+        said = f"{count:,} of {self._total} {'names' if count == 1 else 'name'} no evidence"
+        return f"{said}: reference only, not unanswerable. Answers can be judged, rankings cannot be measured."
 
     @property
     def unanswerable(self) -> str:
@@ -366,8 +358,8 @@ def _question(
         source_chunks=tuple(_string(row, "source_chunks").split() if "source_chunks" in row else made_from),
         unanswerable=is_marked and bool(answer.strip()),  # without an answer it needs no mark
         split=SIDE_WORDS.get(_side_word(row), ""),
-        type=_type(row),
-        style=_style(row),
+        type=_word(row, get_args(QuestionType), "type", "question_type"),
+        style=_word(row, get_args(QuestionStyle), "style"),
         parts=_parts(row, len(evidence)),
         history=_history(row),
         weight=_weight(row),
@@ -380,11 +372,10 @@ def _question(
     return question
 
 
-def _type(row: Mapping[str, Any]) -> QuestionType:
-    """Return what a row says that its question asks for; "" where it says nothing that is a type."""
-    words = {_string(row, column).strip().lower() for column in ("type", "question_type") if row.get(column)}
-    types: tuple[QuestionType, ...] = get_args(QuestionType)
-    return next((each for each in types if each and each in words), "")
+def _word(row: Mapping[str, Any], words: Sequence[str], *columns: str) -> Any:
+    """Return which of `words` a row says in one of these columns; "" where it says none of them."""
+    said = {_string(row, column).strip().lower() for column in columns if row.get(column)}
+    return next((each for each in words if each and each in said), "")
 
 
 def _otherwise(row: Mapping[str, Any], question: Question, there: Mapping[str, Sequence[Span]]) -> Iterator[str]:
@@ -415,12 +406,6 @@ def _unknown_words(row: Mapping[str, Any], kinds: Collection[str]) -> Iterator[s
         if said.lower() not in words and not (column == "type" and said.lower() in kinds):
             listed = ", ".join(filter(None, words))
             yield f"was imported without its {column} '{said[:60]}', which is none of {listed}"
-
-
-def _style(row: Mapping[str, Any]) -> QuestionStyle:
-    """Return how a row says that its question is put; "" where it says nothing that is a style."""
-    word, styles = _string(row, "style").strip().lower(), get_args(QuestionStyle)
-    return next((each for each in styles if each == word), "")
 
 
 def _parts(row: Mapping[str, Any], groups: int) -> tuple[str, ...]:

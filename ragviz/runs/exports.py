@@ -60,11 +60,17 @@ def export_run(
     *,
     files: Sequence[str] = cases.FILES,
 ) -> dict[str, bytes]:
-    """Write `files` (see `cases`) and tables `names` (as `export_tables` does) of a run, by file name."""
+    """Write `files` (see `cases`) and tables `names` (as `export_tables` does) of a run, by file name.
+
+    Of a run that asked N questions at most the names say so: `qa_dataset_limit=N.csv`.
+    """
     check_tables(names, file_format)
     held = contents_of(workspace, current, means=cases.MEANS in files or "means" in names)
     written = cases.files(held.cases, held.slices, held.names, held.controls, files, held.chosen_by)
-    return written | _tables(held, names, file_format)
+    limit = f"qa_dataset_limit={current.config.limit}" if current.config.limit else "qa_dataset"
+    return {name.replace("qa_dataset", limit): data for name, data in written.items()} | _tables(
+        held, names, file_format
+    )
 
 
 def contents_of(workspace: Workspace, current: Run, *, means: bool = True) -> tables.Contents:

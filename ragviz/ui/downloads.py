@@ -26,7 +26,8 @@ def popover(run: Run) -> None:
     """Draw the button whose popover offers a run's files; a file is made when its button is pressed."""
 
     def one(name: str) -> bytes:
-        return exports.export_run(cache.workspace(), run, files=[name])[name]
+        [data] = exports.export_run(cache.workspace(), run, files=[name]).values()
+        return data
 
     def everything() -> bytes:
         files = exports.export_run(cache.workspace(), run, list(tables.TABLES), str(ending))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.progress import Progress
@@ -50,9 +51,9 @@ def qa_row(question: Question, names: Mapping[str, str]) -> list[str]:
     its own; of alternatives the first.
     """
     answer = question.answer if question.kind != "unanswerable" else "unanswerable"
-    ids = [_chunk_of(group[0], question.source_chunks) for group in question.evidence if not group[0].stale]
-    documents = ", ".join(interchange.documents_of(question, names))
-    return [question.query, answer, ", ".join(dict.fromkeys(ids)), documents]
+    found = replace(question, evidence=tuple(group[:1] for group in question.evidence if not group[0].stale))
+    ids = dict.fromkeys(_chunk_of(span, question.source_chunks) for [span] in found.evidence)
+    return [question.query, answer, ", ".join(ids), ", ".join(interchange.documents_of(found, names))]
 
 
 def _chunk_of(span: Span, made_from: Sequence[str]) -> str:
