@@ -53,23 +53,12 @@ PIECES = [
     *("连接池的默认大小是十个。", "数据库", "他说：“你好！”", "，", "ＡＢＣ１２３", "日本語のカタカナ", "한국어", "각"),
     *("👨‍👩‍👧‍👦", "🇩🇪🇫🇷🇨🇳", "👍🏽", "❤️", "e\u0301", "Z\u0351\u036b\u0343\u036a", "నమస్తే", "สวัสดีครับ", "ﬁ", "İ"),
     *(
-        "שלום עולם",
-        "مرحبا بالعالم",
-        "\u202eabc\u202c",
-        "\u200b",
-        "\u200b\u200b",
-        "\ufeff",
-        "\ufffd",
-        "\x00",
-        "\x1c",
+        "שלום עולם", "مرحبا بالعالم", "\u202eabc\u202c", "\u200b", "\u200b\u200b", "\ufeff", "\ufffd", "\x00", "\x1c",
         "\xad",
     ),
     *(" ", "  ", "\t", "\n", "\n\n", "\r\n", "\r\n\r\n", "\u3000", "\xa0", "\u2028", "\x0c", "\x0b", "\x85", "\u2003"),
     *(
-        "# Title\n",
-        "\n- item one\n- item two\n",
-        "1. first\n",
-        "```py\nx = 1\n```\n",
+        "# Title\n", "\n- item one\n- item two\n", "1. first\n", "```py\nx = 1\n```\n",
         "| a | b |\n|---|---|\n| 1 | 2 |\n",
     ),
     *(
@@ -81,7 +70,7 @@ PIECES = [
         "https://example.org/a/b?c=d&e=f#g",
         "\ud800",
     ),
-]
+]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=12), max_size=40).map("".join) | st.text(max_size=200)
 sizes = st.integers(1, 60)
 choices = {
@@ -142,11 +131,9 @@ def test_every_chunking(text, chunker, tokenizer, size, share, media_type):
 
 ENGLISH = ["The pump was replaced in 2023.", "It cost $1,250.50 (3.5%).", "See https://example.org/a?b=c#d!", "Don't."]
 CHINESE = [
-    "连接池默认为10个连接。",
-    "望远镜在2,168米的山顶，使用WICK系统。",
-    "请在9:30前到达！",
+    "连接池默认为10个连接。", "望远镜在2,168米的山顶，使用WICK系统。", "请在9:30前到达！",
     "费用3.5万元；见GPT-4o说明。",
-]
+]  # fmt: skip
 TITLES = ["# Rates", "## 收费标准", "### Travel and lodging 2.1", "#### A", "Leave\n-----", "天气\n===="]
 blocks = st.sampled_from(
     [*TITLES, *ENGLISH, *CHINESE, "- Emil said it.\n- 他来了。", "```\n# a comment\n```", "| a | b |\n|---|---|"]

@@ -175,16 +175,10 @@ def test_a_query_without_words_finds_nothing(opened: Open, query: str):
 @pytest.mark.parametrize(
     "query",
     [
-        "laptop AND",
-        'text:laptop "',
-        "laptop*~^[ TO }",
-        "-laptop",
-        "NOT laptop",
-        "(laptop OR",
-        "lap\\top laptop",
+        "laptop AND", 'text:laptop "', "laptop*~^[ TO }", "-laptop", "NOT laptop", "(laptop OR", "lap\\top laptop",
         "laptop\x00",
     ],
-)
+)  # fmt: skip
 def test_a_query_is_words_never_a_syntax(opened: Open, query: str):
     index = opened()
     fill_texts(index, ENGLISH)

@@ -225,44 +225,15 @@ def test_chinese_sentences(expected):
 
 PIECES = [
     *(
-        "One. ",
-        "two, ",
-        "Dr. Li ",
-        "3.5",
-        "U.S. ",
-        "etc. ",
-        "?! ",
-        "... ",
-        '"',
-        "”",
-        "[1]",
-        "。",
-        "！",
-        "；",
-        "你好",
+        "One. ", "two, ", "Dr. Li ", "3.5", "U.S. ", "etc. ", "?! ", "... ", '"', "”", "[1]", "。", "！", "；", "你好",
         "“",
     ),
     *(
-        "\n",
-        "\r\n",
-        "\n\n",
-        "\u2028",
-        "\x0c",
-        " ",
-        "\u3000",
-        "# ",
-        "- ",
-        "1. ",
-        "> ",
-        "|",
-        "---",
-        "```",
-        "👨‍👩‍👧",
-        "e\u0301",
-        "\ud800",
+        "\n", "\r\n", "\n\n", "\u2028", "\x0c", " ", "\u3000", "# ", "- ", "1. ", "> ", "|", "---", "```", "👨‍👩‍👧",
+        "e\u0301", "\ud800",
     ),
     *("שלום", "\u200b", "A long enough line that looks as if it had been wrapped by a program"),
-]
+]  # fmt: skip
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=40).map("".join)
 
 
@@ -310,13 +281,8 @@ def test_chinese_key_phrases():
     assert kinds["1898年7月3日"] == "date"
     assert kinds["数据库连接池"] == "noun"  # three words of jieba in one
     assert [p.text for p in phrases if p.kind == "number"] == [
-        "274万平方米",
-        "10个",
-        "30秒",
-        "99.9%",
-        "三百人",
-        "第十二届",
-    ]
+        "274万平方米", "10个", "30秒", "99.9%", "三百人", "第十二届",
+    ]  # fmt: skip
     check_phrases(text, phrases)
 
 

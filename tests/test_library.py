@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,11 @@ def quick_start() -> str:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """The names that the quick start leaves, in a folder with the sample's documents and a home of its own."""
+def made(tmp_path_factory: pytest.TempPathFactory, loaded_sample: Callable[[Path], str]) -> Iterator[dict[str, Any]]:
+    """The names that the quick start leaves, on the sample's documents in a home that has embedded them before."""
     folder = tmp_path_factory.mktemp("quick_start")
     shutil.copytree(Path(sample.__file__).parent / "documents", folder / "documents")
+    loaded_sample(folder / "home")
     names: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -154,22 +155,12 @@ def test_question_sets_of_other_formats_are_imported_with_their_documents(tmp_pa
     questions = project.import_questions("pumps", "judged", folder)
     assert list(questions.to_pandas().loc[["1"], ["question", "document"]].iloc[0]) == ["When is it locked?", "a"]
     assert all(row.partition(", row ")[0].endswith(("corpus.jsonl", "test.tsv")) for row in questions.problems)
-    squad = {"data": [{"title": "Valves", "paragraphs": [{"context": "阀门于2021年更换。", "qas": [
-        {"id": "v", "question": "阀门何时更换？", "answers": [{"text": "2021年", "answer_start": 3}]}]}]}]}  # fmt: skip
-    (tmp_path / "squad.json").write_text(json.dumps(squad), encoding="utf-8")
-    assert list(project.import_questions("pumps", "read", tmp_path / "squad.json").to_pandas()["answer"]) == ["2021年"]
-    ragas = {"user_input": "When is the room locked?", "reference": "at night"}
-    ragas["reference_contexts"] = ["The pump room is locked at night."]
-    (tmp_path / "ragas.jsonl").write_text(json.dumps(ragas), encoding="utf-8")
-    assert list(project.import_questions("pumps", "made", tmp_path / "ragas.jsonl").to_pandas()["kind"]) == ["single"]
     (tmp_path / "topics.tsv").write_text("7\tWhen is it locked?\n", encoding="utf-8")
     (tmp_path / "qrels.txt").write_text("7 0 a 1\n", encoding="utf-8")
     trec = project.import_questions("pumps", "topics", tmp_path / "topics.tsv", tmp_path / "qrels.txt")
     assert list(trec.to_pandas()["document"]) == ["a"]
     with pytest.raises(ragviz.RagvizError, match="no corpus 'valves': add its documents first"):
-        project.import_questions("valves", "made", tmp_path / "ragas.jsonl")
-    with pytest.raises(ragviz.RagvizError, match="no format 'xml'"):
-        project.import_questions("pumps", "made", tmp_path / "ragas.jsonl", file_format="xml")
+        project.import_questions("valves", "made", tmp_path / "topics.tsv", tmp_path / "qrels.txt")
     (folder / "corpus.jsonl").write_text(json.dumps(entries[1]), encoding="utf-8")
     with pytest.raises(ragviz.RagvizError):
         project.import_questions("empty", "none", folder)

@@ -166,13 +166,8 @@ WEAVERS = "The guild of weavers was founded in 1412."
         ("number", "", TEXT, WEAVERS, "When was the guild of weavers founded?", "in 1412", ""),
         ("number", "", TEXT, "It was built again of stone.", "What was the hall built of again?", "stone", "no number"),
         (
-            "number",
-            "",
-            "It opens on Monday at the quay.",
-            "It opens on Monday",
-            "When does the quay open?",
-            "Monday",
-            "",
+            "number", "", "It opens on Monday at the quay.", "It opens on Monday", "When does the quay open?",
+            "Monday", "",
         ),
         ("number", "", CHINESE[0], CHINESE[0][:12], "织工行会是哪一年成立的？", "1412年", ""),
         ("number", "", CHINESE[0], CHINESE[0], "织工行会的会馆在什么地方？", "下城区", "no number"),
@@ -188,7 +183,7 @@ WEAVERS = "The guild of weavers was founded in 1412."
         ("fact", "other-words", CHINESE[0], CHINESE[0], "织工行会成立于哪年，会馆位于哪里？", "1412年", "of its own"),
         ("fact", "colleague", TEXT, WEAVERS, "When was the guild of weavers founded?", "1412", ""),
     ],
-)
+)  # fmt: skip
 def test_a_question_is_of_the_type_and_style_that_was_asked_for(kind, style, text, quote, asked, answer, reason):
     of = document(text)
     one = Task(Cell("d", "", kind, style), [chunk(of, text)])

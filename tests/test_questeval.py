@@ -296,25 +296,14 @@ def test_extractive_bank_in_chinese():
 
 FACTS = {
     "en": [
-        TOWER,
-        "The U.S. Army paid $3.5 million.",
-        "Dr. Li's well-known [study](http://a.b/c)",
-        "Use `c++` in **5%** of it.",
-        "Mr. O’Brien",
-        "\n\n",
-        "# Rates in 2019",
+        TOWER, "The U.S. Army paid $3.5 million.", "Dr. Li's well-known [study](http://a.b/c)",
+        "Use `c++` in **5%** of it.", "Mr. O’Brien", "\n\n", "# Rates in 2019",
     ],
     "zh": [
-        BRIDGE,
-        "中国人民银行2023年5月12日宣布",
-        "张伟东参加会议。",
-        "增长3.5%，",
-        "研究生命起源",
-        "大学生",
-        "（１，０００人）",
-        "\n\n",
+        BRIDGE, "中国人民银行2023年5月12日宣布", "张伟东参加会议。", "增长3.5%，",
+        "研究生命起源", "大学生", "（１，０００人）", "\n\n",
     ],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -256,18 +256,8 @@ def ragviz(workspace, command_line):
 
 def test_the_command_line_estimates_runs_and_opens_a_question(ragviz):
     command = (
-        "run",
-        "--index",
-        "i",
-        "--questions",
-        "q",
-        "--retriever",
-        "bm25",
-        "--answerer",
-        "model",
-        "--metrics",
-        "all",
-    )
+        "run", "--index", "i", "--questions", "q", "--retriever", "bm25", "--answerer", "model", "--metrics", "all",
+    )  # fmt: skip
     estimate = json.loads(ragviz(*command, "--dry-run", "--json"))
     assert estimate["total"] > estimate["cached"] == 0
     body = json.loads(ragviz(*command, "--name", "r", "--json"))

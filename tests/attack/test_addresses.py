@@ -202,17 +202,9 @@ def strings_of(message: Message) -> list[str]:
 
 
 MARKDOWN = {
-    "Markdown",
-    "Alert",
-    "Heading",
-    "Button",
-    "Metric",
-    "PageLink",
-    "Progress",
-    "Toast",
-    "Expandable",
+    "Markdown", "Alert", "Heading", "Button", "Metric", "PageLink", "Progress", "Toast", "Expandable",
     "DownloadButton",
-}
+}  # fmt: skip
 """Elements whose texts Streamlit reads as markdown."""
 
 

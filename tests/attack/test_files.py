@@ -221,18 +221,9 @@ def repeated(*units: str) -> Draw:
 
 def hostile_html(draw: random.Random) -> bytes:
     units = (
-        "<b> </b>",
-        "<div>",
-        "<!--",
-        "<a '",
-        "<table><tr><td>",
-        "&#",
-        "&lt",
-        "<p style='",
-        "<ol start=9>",
-        "</",
+        "<b> </b>", "<div>", "<!--", "<a '", "<table><tr><td>", "&#", "&lt", "<p style='", "<ol start=9>", "</",
         "<svg>",
-    )
+    )  # fmt: skip
     numbers = ("&#" + "9" * 5000, "&#x" + "f" * 9000 + ";", "&#" + "0" * 9000 + "65;", "&" + "a" * 9000 + ";")
     page = draw.choice(units) * draw.choice((1, 30_000)) + draw.choice(numbers) + draw.choice(units)
     charset = draw.choice(("utf-7", "utf-16", "hex", "mac-nothing", "cp0", "gb" + "8" * 30, "idna", "shift_jis"))
@@ -248,15 +239,8 @@ def hostile_rtf(draw: random.Random) -> bytes:
 
 def odd_bytes(draw: random.Random) -> bytes:
     starts = (
-        b"",
-        b"\xff\xfe",
-        b"\xfe\xff",
-        b"\xef\xbb\xbf",
-        b"\xff\xfe\0\0",
-        b"\x84\x31\x95\x33",
-        b"{\\rtf",
-        b"PK\3\4",
-    )
+        b"", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\xff\xfe\0\0", b"\x84\x31\x95\x33", b"{\\rtf", b"PK\3\4",
+    )  # fmt: skip
     bodies = (
         draw.randbytes(draw.choice((1, 2, 3, 5000))),
         b"\0" * draw.choice((1, 4097)),
