@@ -9,7 +9,7 @@ import pytest
 from ragviz.analysis import diagnose
 from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
-from ragviz.runs import exchanges, exports, imports, judgements, measurements, running, tables
+from ragviz.runs import exports, imports, judgements, measurements, running, tables
 from ragviz.targets import logged_file, ragchecker
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -248,7 +248,7 @@ def test_what_was_recorded_elsewhere_is_judged_here(judging):
     assert any("Dogs stay outside." in prompt for prompt in prompts)
     [question, _] = workspace.store.rankings.questions(run.id)
     [retrieved, _] = workspace.store.rankings.all(run.id)
-    told = exchanges.exchanges_of(workspace, run, retrieved, after.evaluated[question.id])
+    told = judgements.exchanges_of(workspace, run, retrieved, after.evaluated[question.id])
     assert {each.call.step for each in told} >= {"claims", "context", "comparison"}
     assert all(each.messages for each in told)
 

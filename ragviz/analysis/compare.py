@@ -112,13 +112,13 @@ class Comparison:
     """Runs side by side, `runs[0]` the baseline, over `question_ids`: n questions with gold chunks in all of them.
 
     `settings` are what differs in their configurations, `notes` sentences on what else makes them hard to compare.
-    `metrics` holds a row per label ("recall@3", "mrr"), `values` the numbers behind it, (runs, n). `ranks`
+    `metrics` holds a row per label ("recall@3", "mrr"). `ranks`
     are those by which each run finds the evidence, (runs, n), 0 for none in the common `depth`. `clusters`
     joins questions about the same documents.
     `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
     all runs have: its means are over the questions for which all of them have a score, its differences over those for
-    which both runs have one, so that n differs from row to row. `scored` are these scores. `asked` says which questions
-    were asked when all runs ask the same side of a split, else "".
+    which both runs have one, so that n differs from row to row. `scored` are the numbers behind both. `asked` says
+    which questions were asked when all runs ask the same side of a split, else "".
     """
 
     runs: tuple[str, ...]
@@ -130,10 +130,9 @@ class Comparison:
     settings: tuple[Setting, ...]
     notes: tuple[str, ...]
     metrics: dict[str, MetricRow]
-    values: dict[str, Floats]
     ranks: NDArray[np.int64]
     answers: dict[str, MetricRow]
-    scored: AnswerScores
+    scored: Scores
     asked: str = ""
 
     @property
@@ -148,11 +147,9 @@ class Comparison:
             NotFoundError: it is not compared.
 
         """
-        if metric in self.values:
-            return Paired(self.question_ids, self.values[metric], self.clusters)
-        if metric in self.answers:
-            return self.scored.of(metric, range(len(self.runs)))
-        raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(self.rows)}.")
+        if metric not in self.rows:
+            raise NotFoundError(f"'{metric}' is not compared; there are {', '.join(self.rows)}.")
+        return self.scored.of(metric, range(len(self.runs)))
 
     def pair(self, metric: str, run: int, baseline: int = 0) -> Paired:
         """Return the values of a metric of two runs by their places, (2, n): `baseline` first, then `run`.
@@ -161,7 +158,8 @@ class Comparison:
             NotFoundError: it is not compared.
 
         """
-        return _pair(self.paired(metric), self.scored, metric, run, baseline)
+        self.paired(metric)  # raises where it is not compared
+        return self.scored.of(metric, (baseline, run))
 
 
 def headline(comparison: Comparison) -> list[str]:
@@ -243,20 +241,21 @@ def compare(
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
     rankings = [side.measure(k, depth) for side in sides]
     clustered = cache(lambda ids: clusters_of([(documents or {}).get(i, ()) for i in ids]))
-    scored = AnswerScores(sides, clustered)
-    of_all = {name: scored.of(name, range(len(sides))) for name in scored.metrics}
-    answers = {name: each for name, each in of_all.items() if each.question_ids}
+    columns = {name: _scored(sides, name) for name in answer_metrics(sides) if len(versions(sides, name)) == 1}
+    scored, everyone = Scores(columns, clustered), range(len(sides))
+    answers = [name for name in columns if scored.of(name, everyone).question_ids]
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
     own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
     if label("recall", k) in values and len({side.config["k"] for side in sides}) > 1:
         own.add(label("recall", OWN))
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
+    ranked = {name: (ids, matrix, np.ones(matrix.shape, dtype=np.bool_)) for name, matrix in values.items()}
+    scored = Scores(columns | ranked, clustered)
     names = [side.name for side in sides]
-    clusters = clustered(ids)
-    paired = {name: Paired(ids, matrix, clusters) for name, matrix in values.items()}
-    rule = _rule(primary, minimum_effect, k, values, list(answers))
-    metrics = _rows(paired | answers, scored, names, rule, seed)
+    paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
+    rule = _rule(primary, minimum_effect, k, values, answers)
+    metrics = _rows(paired, scored, names, rule, seed)
     lacking = {name: [scored.missing(name, run, seed) for run in range(1, len(sides))] for name in answers}
     return Comparison(
         runs=tuple(names),
@@ -264,16 +263,15 @@ def compare(
         depth=depth,
         rule=rule,
         question_ids=ids,
-        clusters=clusters,
+        clusters=clustered(ids),
         settings=settings_that_differ(sides),
         notes=(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), rule.primary),
-            *few_notes({name: each.clusters for name, each in (paired | answers).items()}, rule.primary),
+            *few_notes({name: each.clusters for name, each in paired.items()}, rule.primary),
             *answer_notes(sides),
             *filter(None, [without_model.words([(generators or {}).get(i, "") for i in ids])]),
         ),
         metrics={name: metrics[name] for name in values},
-        values=values,
         ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
         answers={name: _with_missing(metrics[name], lacking[name]) for name in answers},
         scored=scored,
@@ -281,32 +279,31 @@ def compare(
     )
 
 
-class AnswerScores:
-    """The scores of the metrics of answers that all runs have, measured by one version each; `metrics` names them."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The scores of all runs by metric: of which questions, values, NaN for none, and where the metric applies.
 
-    def __init__(self, sides: Sequence[RunSide], clustered: Callable[[tuple[str, ...]], Clusters]) -> None:
-        """Keep the scores of the questions that all runs were asked of each metric; `clustered` joins questions."""
-        self._clustered = clustered
-        self._columns = {
-            name: _scored(sides, name) for name in answer_metrics(sides) if len(versions(sides, name)) == 1
-        }
-        self.metrics = tuple(self._columns)
+    Both are (runs, n). `clustered` joins the questions about the same documents.
+    """
+
+    columns: Mapping[str, tuple[tuple[str, ...], Floats, NDArray[np.bool_]]]
+    clustered: Callable[[tuple[str, ...]], Clusters]
 
     def of(self, name: str, runs: Sequence[int]) -> Paired:
         """Return the scores of some runs, by their places, of the questions for which all of these have one."""
-        ids, matrix, _ = self._columns[name]
+        ids, matrix, _ = self.columns[name]
         some = matrix[list(runs)]
         rows = np.flatnonzero(~np.isnan(some).any(axis=0))
         shared = ids if len(rows) == len(ids) else tuple(ids[row] for row in rows)
-        return Paired(shared, some[:, rows], self._clustered(shared))
+        return Paired(shared, some[:, rows], self.clustered(shared))
 
     def missing(self, name: str, run: int, seed: int) -> Missing | None:
         """Describe what the baseline and a run lack, of the questions to which the metric applies in one of them."""
-        ids, matrix, applicable = self._columns[name]
+        ids, matrix, applicable = self.columns[name]
         rows = np.flatnonzero(applicable[0] | applicable[run])
         baseline, other = matrix[0, rows], matrix[run, rows]
         lacking = np.isnan(baseline).any() or np.isnan(other).any()
-        clusters = self._clustered(tuple(ids[row] for row in rows)) if lacking else None
+        clusters = self.clustered(tuple(ids[row] for row in rows)) if lacking else None
         metric = REGISTRY.get(name)
         return missing(baseline, other, clusters, limits=metric.range if metric else (0.0, 1.0))
 
@@ -361,7 +358,7 @@ def pairs(comparison: Comparison, metric: str, *, seed: int = 0) -> tuple[Pair, 
     measured = {place: _directed(metric, difference) for place, difference, _ in _differences(values, seed)}
     compared = [(delta.run, delta.difference) for delta in of_baseline]
     compared += [(names[second], measured[first, second]) for first, second in places]
-    tests = [Test(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
+    tests = [Tested(metric, run, difference, number) for number, (run, difference) in enumerate(compared)]
     others = adjusted(tests, comparison.rule, "holm")[len(of_baseline) :]
     return (
         *(Pair(names[0], delta) for delta in of_baseline),
@@ -385,13 +382,6 @@ def standings_by(comparison: Comparison, metric: str, found: Sequence[Pair], *, 
     better = [(place[pair.delta.run], place[pair.baseline]) for pair in found if pair.delta.verdict == "better"]
     better += [(place[pair.baseline], place[pair.delta.run]) for pair in found if pair.delta.verdict == "worse"]
     return standings(direction(metric) * paired.values, better, paired.clusters, seed=seed)
-
-
-def _pair(paired: Paired, scored: AnswerScores, name: str, run: int, baseline: int = 0) -> Paired:
-    """Return two runs of a metric, of which `paired` are all: of answers, over what both of the two have."""
-    if name in scored.metrics:
-        return scored.of(name, (baseline, run))
-    return replace(paired, values=paired.values[[baseline, run]])
 
 
 def _common(
@@ -453,7 +443,7 @@ def _scored(sides: Sequence[RunSide], name: str) -> tuple[tuple[str, ...], Float
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Tested:
     """A difference in a metric; those that have the same `number` are one test."""
 
     label: str
@@ -463,7 +453,7 @@ class Test:
 
 
 def _rows(
-    paired: Mapping[str, Paired], scored: AnswerScores, names: Sequence[str], rule: Rule, seed: int
+    paired: Mapping[str, Paired], scored: Scores, names: Sequence[str], rule: Rule, seed: int
 ) -> dict[str, MetricRow]:
     """Estimate all metrics over the questions of all runs, their differences over those of baseline and run."""
     runs = range(len(names))
@@ -471,9 +461,9 @@ def _rows(
     for metrics in _by_questions(paired):
         columns = {(name, run): paired[name].values[run] for name in metrics for run in runs}
         means |= estimates(columns, paired[metrics[0]].clusters, seed=seed)
-    pairs = {(name, run): _pair(paired[name], scored, name, run) for name in paired for run in runs[1:]}
+    pairs = {(name, run): scored.of(name, (0, run)) for name in paired for run in runs[1:]}
     tests = {
-        (name, run): Test(name, names[run], _directed(name, difference), number)
+        (name, run): Tested(name, names[run], _directed(name, difference), number)
         for (name, run), difference, number in _differences(pairs, seed)
     }
     deltas = _judged([tests[key] for key in pairs], rule)
@@ -505,7 +495,7 @@ def _by_questions(paired: Mapping[Key, Paired]) -> list[list[Key]]:
     return list(groups.values())
 
 
-def _judged(tests: Sequence[Test], rule: Rule) -> dict[str, list[Delta]]:
+def _judged(tests: Sequence[Tested], rule: Rule) -> dict[str, list[Delta]]:
     """Return the deltas by metric; the tests of the primary metric are corrected apart from all others."""
     primary = [test for test in tests if test.label == rule.primary]
     others = [test for test in tests if test.label != rule.primary]
@@ -525,9 +515,10 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
         NotFoundError: `primary` is not measured in all runs.
 
     """
-    rule = _rule(primary, minimum_effect, comparison.k, comparison.values, list(comparison.answers))
+    values = {name: comparison.paired(name).values for name in comparison.metrics}
+    rule = _rule(primary, minimum_effect, comparison.k, values, list(comparison.answers))
     tests = [
-        Test(name, delta.run, delta.difference, delta.test)
+        Tested(name, delta.run, delta.difference, delta.test)
         for name, row in comparison.rows.items()
         for delta in row.deltas
     ]
@@ -542,7 +533,7 @@ def with_rule(comparison: Comparison, primary: str = "", minimum_effect: float |
     return replace(comparison, rule=rule, metrics=judged(comparison.metrics), answers=judged(comparison.answers))
 
 
-def adjusted(tests: Sequence[Test], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
+def adjusted(tests: Sequence[Tested], rule: Rule, method: Literal["holm", "fdr_bh"]) -> list[Delta]:
     """Return the deltas of a family of tests, their p-values adjusted for the number of different tests."""
     correct = holm if method == "holm" else benjamini_hochberg
     raw = {test.number: test.difference.p_value or 0.0 for test in tests}  # not None, for n > 0

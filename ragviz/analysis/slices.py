@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.analysis.compare import Paired, Test, adjusted, differences
+from ragviz.analysis.compare import Paired, Tested, adjusted, differences
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.analysis.rules import Rule, Verdict
 from ragviz.core.question import Question
@@ -217,7 +217,7 @@ def _measured(part: Part, pair: Paired) -> Slice:
 
 def _adjusted(slices: Sequence[Slice], rule: Rule, metric: str) -> list[Slice]:
     """Return the judged parts with their adjusted p-values and verdicts."""
-    tests = [Test(metric, "", each.difference, place) for place, each in enumerate(slices) if each.difference]
+    tests = [Tested(metric, "", each.difference, place) for place, each in enumerate(slices) if each.difference]
     return [
         replace(each, difference=delta.difference, p_adjusted=delta.p_adjusted, verdict=delta.verdict)
         for each, delta in zip(slices, adjusted(tests, rule, "fdr_bh"), strict=True)

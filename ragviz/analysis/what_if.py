@@ -56,10 +56,7 @@ class Reading:
 
 def reading(rankings: Rankings, scores: Floats, sizes: Mapping[str, int] | None) -> Reading:
     """Return rankings as they are read off; `sizes` are the tokens of chunks by id, None where they are not known."""
-    tokens = None
-    if sizes is not None and all(map(sizes.__contains__, rankings.number)):
-        of_number = np.array([*map(sizes.__getitem__, rankings.number), 0], dtype=np.int64)  # the last is -1's
-        tokens = of_number[rankings.chunks].cumsum(axis=1)
+    tokens = None if sizes is None else rank_metrics.tokens(rankings, sizes)
     return Reading(rank_metrics.measure(rankings), scores, (rankings.chunks >= 0).sum(axis=1), tokens)
 
 

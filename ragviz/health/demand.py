@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from ragviz.retrieval import search
 from ragviz.runs import summaries
 from ragviz.stats import intervals
 from ragviz.stats.weighted import weighted_estimate
+from ragviz.store.schema import decoded
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -252,15 +252,8 @@ def store(workspace: Workspace, question_set: QuestionSet, demand: Demand | None
 
 def stored(workspace: Workspace, question_set: QuestionSet) -> Demand | None:
     """Return what is kept with a set; None without a log."""
-    fact = workspace.store.sets.fact(question_set.id, FACT)
-    return from_json(fact) if fact else None
-
-
-def from_json(fact: Mapping[str, Any]) -> Demand:
-    """Return what `asdict` made of it."""
-    clusters = tuple(Cluster(**each | {"examples": tuple(each["examples"])}) for each in fact["clusters"])
-    threshold = Threshold(**fact["threshold"]) if fact["threshold"] else None
-    return Demand(**{**fact, "clusters": clusters, "threshold": threshold, "notes": tuple(fact["notes"])})
+    found: Demand | None = decoded(Demand, workspace.store.sets.fact(question_set.id, FACT))
+    return found
 
 
 # Into the set

@@ -12,9 +12,10 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
 from ragviz.health import contents, material
-from ragviz.health.contents import Contents, Places
-from ragviz.health.finding import Finding, Found
+from ragviz.health.contents import Contents
+from ragviz.health.finding import Found
 from ragviz.health.set_checks import CHECKS
+from ragviz.store.schema import decoded
 from ragviz.workspace import Workspace
 
 FACT = "health"
@@ -99,19 +100,13 @@ def is_quick(question_set: QuestionSet, index: IndexInfo | None) -> bool:
 
 def to_json(made: Examination) -> dict[str, Any]:
     """Return an examination as it is kept, and as the command line prints it."""
-    found = {key: {**asdict(each), "findings": [asdict(f) for f in each.findings]} for key, each in made.found.items()}
+    found = {key: asdict(each) for key, each in made.found.items()}
     body = {"format": VERSION, "state": made.state, "created": made.created, "version": made.version}
     return body | {"index": made.index, "found": found, "contents": asdict(made.contents)}
 
 
 def from_json(body: Mapping[str, Any]) -> Examination:
     """Read what `to_json` wrote."""
-    found = {
-        key: Found(tuple(Finding(**f) for f in each["findings"]), each["unknown"], each["note"])
-        for key, each in body["found"].items()
-        if key in CHECKS
-    }
-    told = body["contents"]
-    places = tuple(Places(**each) for each in told["places"])
-    held = Contents(**told | {"unasked": tuple(told["unasked"]), "places": places})
+    found = {key: decoded(Found, each) for key, each in body["found"].items() if key in CHECKS}
+    held = decoded(Contents, body["contents"])
     return Examination(body["state"], body["created"], body["version"], body["index"], found, held)

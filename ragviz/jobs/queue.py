@@ -184,7 +184,10 @@ def run_statuses(workspace: Workspace, runs: Sequence[Run]) -> dict[str, str]:
 def refreshed(job: Job) -> Job:
     """Return the job with its current status: interrupted when its row says running and its process has ended."""
     never_started = job.status == "queued" and time.time() - job.created > SILENCE
-    if not never_started and (job.status != "running" or _alive(job)):
+    alive = processes.is_alive(job.host, job.pid, job.pid_started) if job.status == "running" else True
+    if alive is None:  # it is on another machine
+        alive = time.time() - (job.heartbeat or 0) < SILENCE
+    if alive and not never_started:
         return job
     message = (
         "Its process ended unexpectedly (a crash, a restart or a lack of memory). Resume it: nothing is done twice."
@@ -195,8 +198,3 @@ def refreshed(job: Job) -> Job:
 def made_by(job: Job, noun: str) -> str:
     """Return the name or id of the index, run or experiment that a job makes, "" when it makes none."""
     return KINDS[job.kind].made(noun, job.arguments)
-
-
-def _alive(job: Job) -> bool:
-    alive = processes.is_alive(job.host, job.pid, job.pid_started)
-    return time.time() - (job.heartbeat or 0) < SILENCE if alive is None else alive

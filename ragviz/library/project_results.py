@@ -218,13 +218,7 @@ class Run(Shown):
         worker.perform_new(self.workspace, new)
         columns = replays.combination(self.workspace, replays.columns_of(self.workspace, current), at).columns
         body = rescue_words.to_json(columns, replays.rescue(columns, at))
-        rows = [
-            {"change": row["change"], "title": row["title"]}
-            | {name: row[name] for name in ("rescues", "breaks", "net")}
-            | {"share": row["share"]["mean"], "low": row["share"]["low"], "high": row["share"]["high"]}
-            | {name: row[name] for name in ("tokens", "milliseconds", "rescued", "broken")}
-            for row in body["changes"]
-        ]
+        rows = [row | row["share"] | {"share": row["share"]["mean"]} for row in body["changes"]]
         names = ["change", "title", "rescues", "breaks", "net", "share", "low", "high", "tokens", "milliseconds"]
         return pd.DataFrame(rows, columns=[*names, "rescued", "broken"]).set_index("change")
 

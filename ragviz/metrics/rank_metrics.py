@@ -7,7 +7,7 @@ function of that table.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count, repeat
 from operator import itemgetter
@@ -74,6 +74,17 @@ def read(results: Sequence[Retrieved], depth: int) -> Rankings:
         chunks[np.arange(depth) < np.diff(ends)[:, np.newaxis]] = numbers
     unranked = tuple(result.question_id for result in results if not result.gold)
     return numbered(rows, unranked, dict(number), chunks)
+
+
+def tokens(rankings: Rankings, sizes: Mapping[str, int]) -> Ints | None:
+    """Return the tokens of the first j + 1 chunks of each ranking, (n, depth); a ranking may be shorter.
+
+    None when the size of a chunk is not known: its index was cut anew, or deleted.
+    """
+    if not all(map(sizes.__contains__, rankings.number)):
+        return None
+    of_number = np.array([*map(sizes.__getitem__, rankings.number), 0], dtype=np.int64)  # the last is -1's
+    return of_number[rankings.chunks].cumsum(axis=1)
 
 
 def numbered(rows: Sequence[Retrieved], unranked: tuple[str, ...], number: dict[str, int], chunks: Ints) -> Rankings:

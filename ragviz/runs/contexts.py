@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
@@ -20,6 +17,9 @@ from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning
+from ragviz.metrics import rank_metrics
+from ragviz.metrics.metric import Floats
+from ragviz.metrics.rank_metrics import Ints, Rankings
 from ragviz.retrieval import gold
 from ragviz.store.codecs import Cuts
 from ragviz.targets import fitting
@@ -62,39 +62,29 @@ def sizes_of(workspace: Workspace, index: IndexInfo, cuts: Mapping[str, Cuts] | 
     }
 
 
-def tokens_read(
-    results: Sequence[Retrieved], sizes: Mapping[str, int], depth: int, budget: int | None = None
-) -> NDArray[np.float64] | None:
-    """Return the tokens of the first k chunks of the rankings to questions with evidence, on average, (depth,).
+def tokens_read(rankings: Rankings, sizes: Mapping[str, int], ranks: Ints) -> tuple[Floats | None, Ints | None]:
+    """Return the tokens of the first k chunks on average, (depth,), and those down to `ranks`, (n,), 0 for a rank of 0.
 
-    Of each question at most `budget`. A ranking may be shorter than `depth`. None without such questions, and when the
-    size of a chunk is not known: its index was cut anew, or deleted.
+    An answerer with a smaller budget does not read all of them. None without a question, and where sizes are not known.
     """
-    rankings = [result.ranking.ids[:depth] for result in results if result.gold]
-    try:
-        tokens = np.fromiter((sizes[i] for i in chain.from_iterable(rankings)), dtype=np.float64)
-    except KeyError:
-        return None
-    if not rankings:
-        return None
-    ranks = np.fromiter(chain.from_iterable(range(len(ids)) for ids in rankings), dtype=np.int64, count=len(tokens))
-    by_rank = np.zeros((len(rankings), depth))
-    by_rank[np.repeat(np.arange(len(rankings)), [len(ids) for ids in rankings]), ranks] = tokens
-    read = by_rank.cumsum(axis=1)
-    return np.asarray((read if budget is None else np.minimum(read, budget)).mean(axis=0))
+    down = rank_metrics.tokens(rankings, sizes)
+    if down is None or not len(down):
+        return None, None
+    return down.mean(axis=0), np.where(ranks > 0, down[np.arange(len(down)), ranks - 1], 0)
 
 
-def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current: Run) -> NDArray[np.float64] | None:
+def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current: Run) -> Floats | None:
     """Return the tokens that a run's answerer is given at every k, on average, (depth,), at most its budget.
 
     Of gold chunks they are the same at every k, without a context 0, in a run without answers those of the first k
     chunks. None as `tokens_read` has it.
     """
     config, knows = current.config, current.knows
-    if not knows.answers:
-        return tokens_read(results, sizes, config.depth)
-    if knows.first_k:
-        return tokens_read(results, sizes, config.depth, config.context_tokens)
+    if not knows.answers or knows.first_k:
+        down = rank_metrics.tokens(rank_metrics.read(results, config.depth), sizes)
+        if down is None or not len(down):
+            return None
+        return np.asarray((np.minimum(down, config.context_tokens) if knows.answers else down).mean(axis=0))
     if not knows.gold_read:
         return np.zeros(config.depth)
     gold_ids = [{i for group in result.gold for i in group} for result in results if result.gold]
@@ -102,24 +92,6 @@ def tokens_given(results: Sequence[Retrieved], sizes: Mapping[str, int], current
         return None
     given = [min(sum(sizes[i] for i in ids), config.context_tokens) for ids in gold_ids]
     return np.full(config.depth, sum(given) / len(given))
-
-
-def tokens_to(
-    results: Sequence[Retrieved], sizes: Mapping[str, int], ranks: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
-    """Return the tokens of the chunks down to `ranks`, (n,), for the questions with evidence; 0 for a rank of 0.
-
-    An answerer with a smaller budget does not read all of them. None when the size of a chunk is not known.
-    """
-    rankings = [result.ranking.ids for result in results if result.gold]
-    try:
-        read = [
-            0 if not rank else sizes[ids[0]] if rank == 1 else sum(itemgetter(*ids[:rank])(sizes))
-            for ids, rank in zip(rankings, ranks.tolist(), strict=True)
-        ]
-    except KeyError:
-        return None
-    return np.array(read, dtype=np.int64)
 
 
 def to_answer(

@@ -20,14 +20,16 @@ from ragviz.core.recording import AnswerStatus
 from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.judging import controls
+from ragviz.judging import controls, replay
 from ragviz.judging.controls import Controls
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.registry import label
+from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
-from ragviz.runs import control_items, measurements, provenance
+from ragviz.runs import choices, contexts, control_items, measurements, provenance
 from ragviz.targets import answering
+from ragviz.targets.targets import target_of
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
@@ -127,6 +129,24 @@ def calls_of(evaluated: EvaluatedAnswer) -> list[Call]:
         return own
     replies = {(call.step, call.raw) for call in own}
     return [*(call for call in evaluated.bank.calls if (call.step, call.raw) not in replies), *own]
+
+
+def exchanges_of(
+    workspace: Workspace, run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer
+) -> list[replay.Exchange]:
+    """Return every model call behind an evaluated answer with the messages that were sent; asks no model."""
+    calls, question = calls_of(evaluated), evaluated.question
+    if not calls:
+        return []
+    config, target = run.config, target_of(run)
+    if target.hands_over is None:
+        [item] = contexts.to_judge(workspace, run, [evaluated])
+    else:
+        [item] = contexts.to_answer(workspace, run.corpus_id, config, target, [(question, retrieved)])
+    answerer, judge = (ModelClient(None, None, name) if name else None for name in (config.model, config.judge))
+    cache = workspace.store.cache("bank")
+    plan = choices.plan_of(config, (), cache, answerer=answerer, judge=judge or answerer, target=target)
+    return replay.exchanges(evaluated, calls, item, plan)
 
 
 def calls_behind(evaluated_answers: Iterable[EvaluatedAnswer]) -> list[tuple[str, Call]]:

@@ -13,6 +13,7 @@ from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
+from ragviz.metrics import rank_metrics
 from ragviz.models.requests import Usage
 from ragviz.runs import contexts, control_items, judgements, measurements
 from ragviz.runs.judgements import Judgement
@@ -35,7 +36,7 @@ class Overview:
 
     `questions` counts all questions that the run has asked. `tokens` are those that the first k chunks of a ranking
     hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
-    None where they are not known (see `contexts.tokens_read`, `contexts.tokens_to`). `given` are those that the
+    None where they are not known (see `contexts.tokens_read`). `given` are those that the
     answerer is given, (depth,) (see `contexts.tokens_given`). `answering` are the calls that answered, and `unpriced`
     how many of them have no price. `answers` are the scores of the answers by metric.
     """
@@ -77,8 +78,8 @@ def _read(
     if index is None or not index.build or not len(ranks):
         return None, None, None
     sizes = contexts.sizes_of(workspace, index)
-    tokens = contexts.tokens_read(results, sizes, current.config.depth)
-    return tokens, contexts.tokens_to(results, sizes, ranks), contexts.tokens_given(results, sizes, current)
+    read = contexts.tokens_read(rank_metrics.read(results, current.config.depth), sizes, ranks)
+    return *read, contexts.tokens_given(results, sizes, current)
 
 
 def to_be_stored(overview: Overview) -> Overview:

@@ -28,6 +28,7 @@ from ragviz.runs import alternatives, contexts, running, summaries
 from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
 from ragviz.stats.clusters import Clusters
 from ragviz.store.codecs import Cuts
+from ragviz.store.schema import decoded, plain
 from ragviz.workspace import Workspace
 
 BATCH = 100
@@ -171,7 +172,7 @@ class _Work:
             except RagvizError as error:
                 self.failed[change.key] = str(error)
             else:
-                self._kept.put_many({change.stored: _encoded(measured)})
+                self._kept.put_many({change.stored: json.dumps(measured, default=plain).encode()})
                 self.replayed.append(change.key)
             self._done += n
             self._progress(self._done, self._total, "questions", "Replaying")
@@ -221,24 +222,10 @@ def _measured(
             milliseconds = 1000 * report.seconds / report.questions if report.questions else None
     finally:
         spending.settle()
-    ranks = rank_metrics.ranks(rank_metrics.measure(rank_metrics.read(results, config.depth)))
-    tokens = contexts.tokens_read(results, sizes, config.depth)
-    return Measured(ranks, tokens, milliseconds, reach=contexts.tokens_to(results, sizes, ranks))
-
-
-def _encoded(measured: Measured) -> bytes:
-    arrays = [None if array is None else array.tolist() for array in (measured.ranks, measured.tokens, measured.reach)]
-    return json.dumps([*arrays, measured.milliseconds]).encode()
-
-
-def _decoded(body: bytes) -> Measured:
-    ranks, tokens, reach, milliseconds = json.loads(body)
-    return Measured(
-        np.array(ranks, dtype=np.int64),
-        None if tokens is None else np.array(tokens, dtype=np.float64),
-        milliseconds,
-        reach=None if reach is None else np.array(reach, dtype=np.int64),
-    )
+    read = rank_metrics.read(results, config.depth)
+    ranks = rank_metrics.ranks(rank_metrics.measure(read))
+    tokens, reach = contexts.tokens_read(read, sizes, ranks)
+    return Measured(ranks, tokens, milliseconds, reach=reach)
 
 
 # Read
@@ -296,7 +283,7 @@ def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run
         if change.runs:
             known[change.key] = measured(max(change.runs, key=lambda run: run.config.depth))
         elif change.stored in replays:
-            known[change.key] = _decoded(replays[change.stored])
+            known[change.key] = decoded(Measured, json.loads(replays[change.stored]))
     return known
 
 

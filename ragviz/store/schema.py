@@ -39,14 +39,14 @@ class Json(sa.TypeDecorator[Any]):
 
     def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
         """Encode a value."""
-        return None if value is None else str(storable(json.dumps(value, default=_plain, ensure_ascii=False)))
+        return None if value is None else str(storable(json.dumps(value, default=plain, ensure_ascii=False)))
 
     def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
         """Decode a value."""
         return None if value is None else decoded(self.kind, json.loads(value))
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a record, or an array, as JSON has it."""
     return {f.name: getattr(value, f.name) for f in fields(value)} if is_dataclass(value) else value.tolist()
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, cast
 
@@ -17,9 +18,9 @@ from ragviz.core.document import Document
 from ragviz.core.errors import Deleted, NotFoundError
 from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit
+from ragviz.core.span import Span
 from ragviz.store import codecs, schema
 from ragviz.store.database import reading, repeated
-from ragviz.store.evidence import reanchored
 from ragviz.store.stored_documents import StoredDocuments, delete_texts, mark_moves
 from ragviz.store.stored_versions import record_version
 from ragviz.store.transactions import BATCH, Repository, batches, count_change, insert_missing
@@ -122,6 +123,38 @@ class StoredEvidence(Repository):
         with reading(self._transactions.engine) as connection:
             rows = connection.execution_options(yield_per=BATCH).execute(query)
             yield from cast(Iterator[Row[Any]], rows)
+
+
+def reanchored(
+    question: Question, successors: Mapping[str, str | None], document_of: Callable[[str], Document]
+) -> Question:
+    """Return the question with spans of replaced documents moved to where their exact text is now, else stale.
+
+    `successors` maps the id of each replaced document to its successor's, None for a deleted one; `document_of` reads a
+    document. A span whose text occurs more than once moves to the occurrence nearest to its old position (ties: the
+    earlier). A stale span is tried again when its document is replaced once more, or is its own successor.
+    """
+
+    def moved(span: Span) -> Span:
+        if span.document_id not in successors or (successors[span.document_id] == span.document_id and not span.stale):
+            return span
+        successor = successors[span.document_id]
+        if successor is None:
+            return replace(span, stale=True)
+        start = _nearest(document_of(successor).text, span.text, span.start) if span.text else None
+        if start is None:
+            return replace(span, document_id=successor, stale=True)
+        return replace(span, document_id=successor, start=start, end=start + len(span.text), stale=False)
+
+    if all(span.document_id not in successors for group in question.evidence for span in group):
+        return question
+    return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
+
+
+def _nearest(text: str, quote: str, position: int) -> int | None:
+    """Return the start of `quote` in `text` nearest to `position`; None when it does not occur."""
+    candidates = text.rfind(quote, 0, position + len(quote)), text.find(quote, position)
+    return min((at for at in candidates if at >= 0), key=lambda at: abs(at - position), default=None)
 
 
 def documents_in(questions: Iterable[Question], chunk_ids: Iterable[str] = ()) -> set[str]:

@@ -15,12 +15,16 @@ from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
-from ragviz.store import labels, schema, stored_rankings
+from ragviz.store import schema, stored_rankings
 from ragviz.store.codecs import columns
 from ragviz.store.database import repeated
 from ragviz.store.named_records import NamedRecords, is_text, plain_name, taken
 from ragviz.store.stored_evidence import StoredEvidence
 from ragviz.store.transactions import batches, count_change, drop_count, require, upsert
+from ragviz.text.untrusted import storable
+
+LONGEST_TAG, MOST_TAGS, LONGEST_NOTE = 50, 20, 2_000
+"""Characters of a tag, tags of a run, characters of its note, at most."""
 
 
 class StoredRuns(NamedRecords[Run]):
@@ -117,13 +121,15 @@ class StoredRuns(NamedRecords[Run]):
         """Replace the note or the tags of a run; None leaves them.
 
         Raises:
-            UsageError: the note is longer than `labels.LONGEST_NOTE`; a tag is blank, has a comma or line end, or is
-                longer than `labels.LONGEST_TAG`.
+            UsageError: the note is longer than `LONGEST_NOTE`; a tag is blank, has a comma or line end, or is
+                longer than `LONGEST_TAG`.
             Deleted: there is no such run (any more).
 
         """
-        values: dict[str, Any] = {} if note is None else {"note": labels.checked_note(note)}
-        values |= {} if tags is None else {"tags": labels.checked_tags(tags)}
+        if note is not None and len(note.strip()) > LONGEST_NOTE:
+            raise UsageError(f"The note has {len(note.strip()):,} characters; it can have {LONGEST_NOTE:,}.")
+        values: dict[str, Any] = {} if note is None else {"note": str(storable(note.strip()))}
+        values |= {} if tags is None else {"tags": checked_tags(tags)}
         if values:
             with self._transactions.changing(run_id, "run") as connection:
                 connection.execute(self._update(run_id).values(**values))
@@ -170,6 +176,26 @@ class StoredRuns(NamedRecords[Run]):
     def _delete(self, run_id: str) -> None:
         with self._transactions.writing() as connection:
             delete_rows(connection, run_id)
+
+
+def checked_tags(tags: Sequence[str]) -> list[str]:
+    """Return tags without blanks at their ends and without repetitions, in order.
+
+    Raises:
+        UsageError: one is blank, holds a comma or a line end, or is longer than `LONGEST_TAG`; more than `MOST_TAGS`.
+
+    >>> checked_tags([" baseline", "v2", "baseline"])
+    ['baseline', 'v2']
+    """
+    checked = list(dict.fromkeys(tag.strip() for tag in tags))
+    for tag in checked:
+        if not tag or len(tag) > LONGEST_TAG or "," in tag or not tag.isprintable():
+            raise UsageError(
+                f"'{tag[:60]}' cannot be a tag: give 1 to {LONGEST_TAG} printable characters without a comma."
+            )
+    if len(checked) > MOST_TAGS:
+        raise UsageError(f"{len(checked)} tags are too many: a run has at most {MOST_TAGS}.")
+    return checked
 
 
 def _in_order(provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
-from ragviz.runs import exchanges, judgements, measurements, rescue_words, verdicts
+from ragviz.runs import judgements, measurements, rescue_words, verdicts
 from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, highlighted, legend, measure, plain
@@ -391,7 +391,7 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
         return
     for step, why in evaluated.failures.items():
         st.warning(f"{STEPS[step].title}: {plain(why)}")
-    found = exchanges.exchanges_of(cache.workspace(), run, retrieved, evaluated)
+    found = judgements.exchanges_of(cache.workspace(), run, retrieved, evaluated)
     if not found:
         st.caption("No model was asked about this question: its answer and its scores were made without one.")
         return

@@ -14,7 +14,7 @@ from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements
 from ragviz.runs.summaries import RunSummary
-from ragviz.store import labels
+from ragviz.store import stored_runs
 from ragviz.text.markup import plain
 from ragviz.ui import cache, job_panel, wording
 from ragviz.ui.kit import notices, table
@@ -181,7 +181,7 @@ def annotate(runs: Sequence[Run], known: Sequence[str]) -> None:
         key="run-tags",
         placeholder="Choose, or type new ones",
     )  # above the note, so that its list does not cover *Save*
-    note = st.text_area("Note", only.note, max_chars=labels.LONGEST_NOTE, key="note") if only else None
+    note = st.text_area("Note", only.note, max_chars=stored_runs.LONGEST_NOTE, key="note") if only else None
     if _confirmed("Save", "label"):
         with notices.errors_shown():
             for run in runs:
