@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
 import typer
 
-from ragviz.analysis import approximation, risk_coverage
+from ragviz.analysis import risk_coverage
 from ragviz.cli import console
 from ragviz.cli.console import Json
 from ragviz.core.errors import UsageError
@@ -60,6 +59,11 @@ def what_if(
     if losses is None:
         refused = searched_again.refusal(workspace, run, "exact")
         notes["exact"] = refused or "Not searched exactly yet: give --exact."
+    exactly: dict[str, Any] | None = None
+    if losses is not None:
+        compared, ids = losses
+        exactly = {"k": compared.k, "agreement": asdict(compared.agreement)}
+        exactly |= {name: [i for i, of in zip(ids, mask, strict=True) if of] for name, mask in compared.found.items()}
     fused = run.config.rrf_constant if run.config.retriever == "hybrid" else None
     body = {
         "run": run.name,
@@ -68,7 +72,7 @@ def what_if(
         "n": len(stored.rankings.results),
         "metrics": {name: asdict(effect) for name, effect in effects.items()},
         "risk_coverage": None if curve is None else _risk(cases, curve) | {"chosen": picked and asdict(picked)},
-        "exact": None if losses is None else _losses(*losses),
+        "exact": exactly,
         "notes": notes,
     }
 
@@ -100,8 +104,3 @@ def _risk(of: what_ifs.Risk, curve: risk_coverage.Curve) -> dict[str, Any]:
         "best_aurc": curve.best,
         "curve": {name: [x if math.isfinite(x) else None for x in values] for name, values in columns.items()},
     }
-
-
-def _losses(compared: approximation.Losses, ids: Sequence[str]) -> dict[str, Any]:
-    found = {name: [i for i, is_so in zip(ids, mask, strict=True) if is_so] for name, mask in compared.found.items()}
-    return {"k": compared.k, "agreement": asdict(compared.agreement), **found}

@@ -31,8 +31,7 @@ from ragviz.experiments import grid
 from ragviz.jobs import worker
 from ragviz.library.arguments import with_choices_of
 from ragviz.library.display import Shown
-from ragviz.library.project_experiments import Experiment
-from ragviz.library.project_results import Comparison, Documents, Index, QuestionSet, Run
+from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import files as input_files
 from ragviz.questions.formats import set_formats

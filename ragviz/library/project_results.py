@@ -1,6 +1,6 @@
-"""What comes of the steps of a project: documents, index, question set, run, comparison. Numbers come as pandas tables.
+"""What comes of the steps of a project: documents, index, question set, run, comparison, experiment.
 
-All but `Documents` and `Comparison` hold a name, and read what the store holds under it now.
+Numbers come as pandas tables. All but `Documents` and `Comparison` hold a name, and read what the store holds under it now.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
 from ragviz.core.question import ASKED
 from ragviz.documents import corpora
+from ragviz.experiments import findings
+from ragviz.experiments.conclusion import Conclusion
+from ragviz.experiments.findings import Outcome
 from ragviz.jobs import worker
 from ragviz.library.display import Shown
 from ragviz.metrics import registry
@@ -338,6 +341,51 @@ class Comparison(Shown):
         table, headline = self.to_pandas(), registry.shown_in("tile")
         columns = ["mean", "low", "high", "n", "difference", "difference_low", "difference_high", "p_adjusted"]
         return table.loc[[name.split("@")[0] in headline for name, _ in table.index], columns]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Experiment(Shown):
+    """Configurations tried on the same questions, by name: read from the store when it is used."""
+
+    workspace: Workspace
+    name: str
+
+    @property
+    def outcome(self) -> Outcome:
+        """Everything that it says: cells, comparison, conclusion, and that on the test side."""
+        return findings.outcome_of(self.workspace, self.workspace.store.experiments.get(self.name))
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """Which configuration, under the rule declared before; `same_questions` says that it was chosen on these."""
+        return self.outcome.conclusion
+
+    def cells(self) -> pd.DataFrame:
+        """Return a row for each cell: its state, primary metric, difference to the baseline, and what it takes."""
+        rows = [
+            {
+                "cell": row.cell.name,
+                "state": row.cell.state,
+                "mean": row.estimate.mean if row.estimate else None,
+                "low": row.estimate.low if row.estimate else None,
+                "high": row.estimate.high if row.estimate else None,
+                "difference": row.delta.difference.mean if row.delta else None,
+                "verdict": row.delta.verdict if row.delta else "",
+                "tokens": row.price.tokens,
+                "dollars": row.price.dollars,
+                "seconds": row.price.seconds,
+                "run": row.run,
+                "reason": row.cell.reason,
+            }
+            for row in self.outcome.rows
+        ]
+        return pd.DataFrame(rows).set_index("cell")
+
+    def _title(self) -> str:
+        return f"Experiment '{self.name}': {self.outcome.sentence}"
+
+    def _table(self) -> pd.DataFrame:
+        return self.cells()[["state", "mean", "difference", "verdict", "tokens"]]
 
 
 _DTYPES = {"text": "str", "integer": "Int64", "number": "Float64", "yes/no": "boolean"} | dict.fromkeys(

@@ -121,8 +121,17 @@ def to_json(
 ) -> dict[str, Any]:
     """Return, of every other run against the baseline, the streams between causes and the slices by `metric`."""
     found = slices_of(workspace, runs[0], comparison, metric, sources, range(1, len(runs)))
+    moved = {run.name: streams(runs[0], run, comparison.k, sources) for run in runs[1:]}
     return {
-        "flows": {run.name: _flow_to_json(streams(runs[0], run, comparison.k, sources)) for run in runs[1:]},
+        "flows": {
+            name: {
+                "sentence": sentence(each),
+                "answered": each.answered,
+                "unknown": each.flow.unknown,
+                "streams": [asdict(stream) | {"effect": stream.effect} for stream in each.flow.streams],
+            }
+            for name, each in moved.items()
+        },
         "slices": {run.name: _slices_to_json(each) for run, each in zip(runs[1:], found, strict=True)},
     }
 
@@ -132,15 +141,6 @@ def sentence(moved: Streams) -> str:
     if not moved.flow.total:
         return "No question has a known cause in both runs: neither their rankings nor their answers are measured."
     return flows.words(moved.flow, moved.titles)
-
-
-def _flow_to_json(moved: Streams) -> dict[str, Any]:
-    return {
-        "sentence": sentence(moved),
-        "answered": moved.answered,
-        "unknown": moved.flow.unknown,
-        "streams": [asdict(stream) | {"effect": stream.effect} for stream in moved.flow.streams],
-    }
 
 
 def _slices_to_json(found: Slices) -> dict[str, Any]:

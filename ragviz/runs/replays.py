@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -146,42 +146,46 @@ def price_of(workspace: Workspace, changes: Changes, change: Change) -> str:
     return f"{dry.calls - dry.cached:,} of {dry.calls:,} calls to be paid, {tokens:,} tokens, {cost}"
 
 
+@dataclass
 class _Work:
     """Replays changes one after the other, and reports them as one task."""
 
-    def __init__(
-        self, workspace: Workspace, current: Run, changes: Changes, budget: float | None, progress: Progress
-    ) -> None:
-        self._workspace, self._current, self._changes, self._budget = workspace, current, changes, budget
-        self._progress, self._done, self._total = progress, 0, 0
-        self._kept = workspace.store.cache("replay")
-        self.replayed: list[str] = []
-        self.failed: dict[str, str] = {}
+    workspace: Workspace
+    current: Run
+    changes: Changes
+    budget: float | None
+    progress: Progress
+    done: int = 0
+    total: int = 0
+    replayed: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
 
     def do(self, some: Sequence[Change]) -> None:
         """Replay some changes; those that fail are noted with the reason."""
-        n = len(self._changes.questions)
-        self._total += len(some) * n
-        self._progress(self._done, self._total, "questions", "Replaying")
+        n = len(self.changes.questions)
+        self.total += len(some) * n
+        self.progress(self.done, self.total, "questions", "Replaying")
         for change in some:
             watch = partial(self._within, change.key.partition("=")[2])
             try:
-                measured = _measured(self._workspace, self._current, change, self._changes, self._budget, watch)
+                measured = _measured(self.workspace, self.current, change, self.changes, self.budget, watch)
             except (Cancelled, Deleted):
                 raise
             except RagvizError as error:
                 self.failed[change.key] = str(error)
             else:
-                self._kept.put_many({change.stored: json.dumps(measured, default=plain).encode()})
+                self.workspace.store.cache("replay").put_many(
+                    {change.stored: json.dumps(measured, default=plain).encode()}
+                )
                 self.replayed.append(change.key)
-            self._done += n
-            self._progress(self._done, self._total, "questions", "Replaying")
+            self.done += n
+            self.progress(self.done, self.total, "questions", "Replaying")
 
     def _within(self, name: str, done: int, of: int | None, unit: str, message: str = "") -> None:
         """Report the progress of one replay as a part of all."""
-        finished = self._done + done if unit == "questions" else self._done
+        finished = self.done + done if unit == "questions" else self.done
         counted = f" {done:,} of {of:,} {unit}" if of and unit != "questions" else ""
-        self._progress(finished, self._total, "questions", f"{name}: {message}{counted}" if message else name)
+        self.progress(finished, self.total, "questions", f"{name}: {message}{counted}" if message else name)
 
 
 def _measured(
