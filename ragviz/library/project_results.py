@@ -1,6 +1,7 @@
 """What comes of the steps of a project: documents, index, question set, run, comparison, experiment.
 
-Numbers come as pandas tables. All but `Documents` and `Comparison` hold a name, and read what the store holds under it now.
+Numbers come as pandas tables. All but `Documents` and `Comparison` hold a name, and read what the store holds under it
+now.
 """
 
 from __future__ import annotations
