@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from ragviz.analysis import rescue as rescuing
@@ -66,7 +66,7 @@ class Scene:
     """What changes are made from: the indexes of the corpus with their states, the runs that asked the same questions.
 
     `own` is the index of the run; `asked` is the hash of the questions, `documents` that of those that a new index
-    would be built of.
+    would be built of. `others` counts the runs of the corpus that asked other questions.
     """
 
     run: Run
@@ -76,6 +76,22 @@ class Scene:
     states: Mapping[str, State]
     same: tuple[Run, ...]
     documents: str
+    others: int
+
+    @property
+    def rebuilt(self) -> bool:
+        """Whether the index of the run was built anew since."""
+        return self.own is not None and not self.made_on(self.run, self.own)
+
+    @property
+    def paid(self) -> bool:
+        """Whether the run's reranker asks a model, so that nothing is replayed: that would be paid for."""
+        return bool(rerankers.model_of(self.run.config.reranker))
+
+    def made_on(self, run: Run, info: IndexInfo) -> bool:
+        """Whether a run searched an index as it is now, or another of the same state."""
+        unchanged = run.config.index == info.id and (info.built or 0.0) <= run.created
+        return unchanged or _state_of(run) == self.states[info.id]
 
     def planned_state(self, cut: IndexConfig) -> State:
         """Return the state of an index that would be built with these choices and the run's embedder."""
@@ -92,20 +108,14 @@ class Scene:
 class Changes:
     """What can be tried with the questions of a run, a larger k apart.
 
-    `questions` are those of the run with evidence, where it is now; `rebuilt` says that the index of the run was built
-    anew since, `gone` that it was deleted; `others` counts the runs of the corpus that asked other questions. `paid`
-    says that the run's reranker asks a model, so that nothing is replayed: that would be paid for. `untried` are the
-    rerankers that cannot be tried, with the reason.
+    `questions` are those of the run with evidence, where it is now; `untried` are the rerankers that cannot be tried,
+    with the reason.
     """
 
     questions: tuple[Question, ...]
     changes: tuple[Change, ...]
-    rebuilt: bool
-    gone: bool
-    others: int
     scene: Scene
-    paid: bool = False
-    untried: Mapping[str, str] = field(default_factory=dict)
+    untried: Mapping[str, str]
 
     def missing(self, held: Mapping[str, object] | Collection[str], *efforts: Effort) -> list[Change]:
         """Return the changes of these efforts (default: searches) that no run and no stored replay tells of.
@@ -177,10 +187,8 @@ def changes_of(
     """
     config = current.config
     asked = asked or asked_by(workspace, current)
-    scene, others = _scene(workspace, current, asked)
-    own, states = scene.own, scene.states
-    rebuilt = own is not None and not _made_on(current, own, states)
-    paid = bool(rerankers.model_of(config.reranker))
+    scene = _scene(workspace, current, asked)
+    own = scene.own
     changes: list[Change] = []
     untried: dict[str, str] = {}
     for name in offered(own.config) if own else ():
@@ -188,24 +196,23 @@ def changes_of(
             new = replace(config, retriever=name)
             changes.append(_change(workspace, scene, "retriever", name, new, own.config, own))
     for info in scene.indexes:
-        if config.retriever in offered(info.config) and (info is not own or rebuilt):
+        if config.retriever in offered(info.config) and (info is not own or scene.rebuilt):
             new = replace(config, index=info.id)
             changes.append(_change(workspace, scene, "index", info.name, new, info.config, info))
-    if own is not None and not rebuilt:
+    if own is not None and not scene.rebuilt:
         found, untried = _rerankers(workspace, scene, named)
         for name in found:
             depth = rerankers.default_depth(name)
             new = replace(config, reranker=name, rerank_depth=depth)
             changes.append(_change(workspace, scene, "reranker", name, new, own.config, own))
-        cuts = [] if paid else planned(own.config)
-        for kind, label, cut in cuts:
+        for kind, label, cut in [] if scene.paid else planned(own.config):
             if scene.index_of(cut) is None:
                 changes.append(_change(workspace, scene, kind, label, config, cut, None))
     changes = [each for each in changes if each.runs or each.stored]
     counted = {id(run) for each in changes for run in each.runs}
     counted.update(id(run) for run in scene.same if _choices_of(run) == _choices_of(current))
     changes += _runs(scene, counted)
-    return Changes(asked, tuple(changes), rebuilt, own is None, others, scene, paid, untried)
+    return Changes(asked, tuple(changes), scene, untried)
 
 
 def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexConfig]]:
@@ -216,19 +223,16 @@ def planned(config: IndexConfig) -> list[tuple[rescuing.ChangeKind, str, IndexCo
     >>> [name for kind, name, _ in planned(IndexConfig())]
     ['tokens 100', 'tokens 400', 'recursive 200', 'sentences 200', 'title', 'headings']
     """
-    size, found = config.chunk_size, []
+    size = config.chunk_size
     sizes = [other for other in (size // 2, 2 * size) if SMALLEST <= other <= LARGEST]
     cuts = [replace(config, chunk_size=other, overlap=config.overlap * other // size) for other in sizes]
     cuts += [
         replace(config, chunker=name, chunker_options={}) for name in chunking.CHUNKERS if name != config.chunker
     ]  # fmt: skip
-    for cut in cuts:
-        kind: rescuing.ChangeKind = "chunking"
-        found.append((kind, f"{cut.chunker} {cut.chunk_size}", cut))
-    for name in prefixes.PREFIXES:
-        if name != config.prefix:
-            found.append(("prefix", name, replace(config, prefix=name)))
-    return found
+    found: list[tuple[rescuing.ChangeKind, str, IndexConfig]]
+    found = [("chunking", f"{cut.chunker} {cut.chunk_size}", cut) for cut in cuts]
+    others = [name for name in prefixes.PREFIXES if name != config.prefix]
+    return found + [("prefix", name, replace(config, prefix=name)) for name in others]
 
 
 DIMENSIONS: Mapping[rescuing.ChangeKind, frozenset[str]] = {
@@ -297,8 +301,8 @@ def foreseen_words(workspace: Workspace, changes: Changes, some: Sequence[Change
     return ", ".join(filter(None, [*words, "price not known" if None in paid else cost]))
 
 
-def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> tuple[Scene, int]:
-    """Return what changes are made from, and how many runs of the corpus asked other questions."""
+def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> Scene:
+    """Return what changes are made from."""
     store = workspace.store
     indexes = tuple(info for info in store.indexes.all(current.corpus_id) if info.build)
     documents = store.documents.all(current.corpus_id, replaced=True)
@@ -312,7 +316,7 @@ def _scene(workspace: Workspace, current: Run, asked: Sequence[Question]) -> tup
     same = tuple(run for run in ranked if run.provenance["identity"]["questions"] == identity["questions"])
     own = next((info for info in indexes if info.id == current.config.index), None)
     now = corpus_hash(d for d in documents if d.status == "ok")
-    return Scene(current, questions_hash(asked), own, indexes, states, same, now), len(ranked) - len(same)
+    return Scene(current, questions_hash(asked), own, indexes, states, same, now, len(ranked) - len(same))
 
 
 def _change(
@@ -332,8 +336,7 @@ def _change(
     made = [
         run
         for run in scene.same
-        if _ranked_by(run.config) == ranked
-        and (_state_of(run) == state if info is None else _made_on(run, info, scene.states))
+        if _ranked_by(run.config) == ranked and (_state_of(run) == state if info is None else scene.made_on(run, info))
     ]
     key = (_VERSION, *state, *ranked, str(new.depth), reranking or "", scene.asked)
     stored = "" if reranking is None else digest(*key)
@@ -352,7 +355,7 @@ def _runs(scene: Scene, counted: set[int]) -> list[Change]:
             rest.setdefault(_choices_of(run), []).append(run)
     changes = []
     for runs in rest.values():
-        searched = next((each for each in scene.indexes if _made_on(runs[0], each, scene.states)), None)
+        searched = next((each for each in scene.indexes if scene.made_on(runs[0], each)), None)
         new = runs[0].config if searched is None else replace(runs[0].config, index=searched.id)
         name, cut = runs[0].provenance["index"], None if searched is None else searched.config
         changes.append(Change(f"run={runs[0].id}", "run", new, name, tuple(runs), cut=cut))
@@ -388,12 +391,6 @@ def _rerankers(workspace: Workspace, scene: Scene, named: Collection[str]) -> tu
 def _state_of(run: Run) -> State:
     identity = run.provenance["identity"]
     return identity["corpus"], identity["index"], identity["embedder"]
-
-
-def _made_on(run: Run, info: IndexInfo, states: Mapping[str, State]) -> bool:
-    """Whether a run searched an index as it is now, or another of the same state."""
-    unchanged = run.config.index == info.id and (info.built or 0.0) <= run.created
-    return unchanged or _state_of(run) == states[info.id]
 
 
 def _ranked_by(config: RunConfig) -> tuple[str, ...]:

@@ -373,7 +373,7 @@ def combination(
     pairs = [(row, part) for row, part in zip(singles, parts, strict=True) if part is not None]
     free = [(row, part) for row, part in pairs if part.effort != "paid" and part.cut is not None]
     free.sort(key=lambda each: rescuing.order(each[0]))
-    if len(free) < 2 or columns.changes.paid:
+    if len(free) < 2 or columns.changes.scene.paid:
         return Combination(k, (), (), columns)
     singles, chosen = [row for row, _ in free], [free[0][1]]
     steps = [Step(chosen[0], chosen[0].key, singles[0], singles[0])]

@@ -101,7 +101,7 @@ def _asks(run: Run, columns: Columns) -> str:
     """Return the reranker that asks the configured model, "" where there is none, and where it was replayed."""
     settings = cache.workspace().settings
     own = columns.changes.scene.own
-    if not settings.model_configured or own is None or columns.changes.rebuilt:
+    if not settings.model_configured or own is None or columns.changes.scene.rebuilt:
         return ""
     name = f"model:{settings.model}"
     known = columns.change(f"reranker={name}")
