@@ -22,7 +22,7 @@ from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.index import indexing
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
-from ragviz.runs import comparisons, exports, measurements, pooling, running, summaries
+from ragviz.runs import comparisons, exports, measurements, running, summaries
 from ragviz.service import experiment_verbs
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -191,14 +191,14 @@ def test_rankings_are_taken_over_only_where_they_would_be_the_same(workspace, qu
     def taken(**changes):
         config = RunConfig(**{"index": index.id, "questions": question_set.id, "retriever": "bm25"} | changes)
         fresh = workspace.store.runs.add(f"r{changes}", run.corpus_id, config, "f", run.provenance)
-        return pooling.take_rankings(workspace, fresh, index, questions)
+        return running.take_rankings(workspace, fresh, index, questions)
 
     assert taken(k=5, split="validation") == len(questions)
     assert taken(k=5, split="validation", rrf_constant=3) == len(questions), "bm25 fuses nothing"
     assert taken(depth=10, split="validation") == taken() == taken(reranker="maxsim", split="validation") == 0
     rebuilt = sweeping.replace(index, built=time.time())
     fresh = workspace.store.runs.add("again", run.corpus_id, run.config, "f", run.provenance)
-    assert pooling.take_rankings(workspace, fresh, rebuilt, questions) == 0, "the index was built since"
+    assert running.take_rankings(workspace, fresh, rebuilt, questions) == 0, "the index was built since"
 
 
 # Confirmation

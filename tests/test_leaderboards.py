@@ -1,6 +1,6 @@
 """Leaderboards by hand: order, brackets, ties broken, Pareto fronts, and what `compare --json` says of them."""
 
-from ragviz.analysis import comparison_words, leaderboards, pareto
+from ragviz.analysis import comparison_words, leaderboards
 from ragviz.analysis.compare import pairs
 from ragviz.analysis.leaderboards import leaderboard
 from ragviz.analysis.ties import Price
@@ -34,10 +34,10 @@ def test_a_leaderboard_by_hand():
 def test_the_front_by_hand():
     """d costs as much as c and is worse; e is as good as b and costs more; a and f are equal."""
     points = {"a": (1, 0.5), "b": (2, 0.7), "c": (3, 0.9), "d": (3, 0.8), "e": (4, 0.7), "f": (1, 0.5)}
-    front = pareto.front(points)
+    front = leaderboards.front(points)
     assert front.runs == ("a", "f", "b", "c")
     assert front.dominated == {"d": ("c",), "e": ("b", "c")}
-    assert pareto.front({}).runs == ()
+    assert leaderboards.front({}).runs == ()
 
 
 def test_json_has_the_leaderboard_of_rankings_and_of_answers():

@@ -19,13 +19,10 @@ from ragviz.core.installation import dashboard_folder
 with lazy.loading_when_used():
     from ragviz.cli import (
         check_commands,
-        competition_commands,
         console,
-        drill_commands,
         experiments_commands,
         health_commands,
         options,
-        report_commands,
         rescue_commands,
         results_commands,
         run_commands,
@@ -42,10 +39,8 @@ with lazy.loading_when_used():
     from ragviz.jobs import queue, state, worker
     from ragviz.service import corpus_verbs
 
-OF_QUESTIONS = (versions_commands, drill_commands, health_commands, verification_commands)
+OF_QUESTIONS = (versions_commands, health_commands, verification_commands)
 """Files that add their commands to `ragviz questions` when they are imported."""
-OF_RUNS = (competition_commands,)
-"""Files that add their commands to `ragviz runs` when they are imported."""
 
 app = console.group("See where a RAG system loses answers, and whether a change really helped.")
 
@@ -123,7 +118,7 @@ app.command("check")(check_commands.check)
 app.command("inspect", cls=console.TakesIds)(results_commands.inspect)
 app.command("compare")(results_commands.compare)
 app.command("export")(results_commands.export)
-app.command("report")(report_commands.report)
+app.command("report")(results_commands.report)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     ("experiments", experiments_commands.experiments_app),

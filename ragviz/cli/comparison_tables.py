@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ragviz.analysis import compare as comparing
-from ragviz.analysis import comparison_words, differing, leaderboards, pareto, slices, ties
+from ragviz.analysis import comparison_words, differing, leaderboards, slices, ties
 from ragviz.cli import console
 from ragviz.metrics import registry
 from ragviz.stats import differences
@@ -69,7 +69,7 @@ def _draw_leaderboard(comparison: comparing.Comparison, metric: str, prices: Map
         for group in board.groups:
             console.say(f"Not told apart by {metric}: {', '.join(group)}.")
     for by, front in board.fronts.items():
-        console.say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {pareto.words(front)}")
+        console.say(f"{registry.title_of(metric)} against {ties.TITLES[by]}: {leaderboards.front_words(front)}")
     console.say(leaderboards.tie_words(board))
 
 

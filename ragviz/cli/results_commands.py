@@ -1,4 +1,4 @@
-"""`ragviz results`, `inspect`, `compare`, `export`: what runs measured."""
+"""`ragviz results`, `inspect`, `compare`, `export`, `report`: what runs measured."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 from ragviz.health import synthetic
 from ragviz.metrics import questeval, registry
 from ragviz.questions import without_model
+from ragviz.report import reports
 from ragviz.retrieval import search
 from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, tables, verdicts
 from ragviz.text import counts, former_documents
@@ -445,4 +446,36 @@ def export(
         {"run": run_name, "files": written},
         as_json,
         lambda: console.say(f"Wrote {', '.join(written)}."),
+    )
+
+
+def report(
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="A run, an experiment, or several runs: the baseline first.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")],
+    k: Annotated[
+        int | None, typer.Option("-k", help="Of several runs: compare at this k; default: the first's.")
+    ] = None,
+    primary: Annotated[
+        str,
+        typer.Option(help="Of several runs: the metric that decides, as recall or faithfulness; default: recall@k."),
+    ] = "",
+    minimum_effect: Annotated[
+        float | None, typer.Option(help="Of several runs: the smallest difference that matters; default: 0.02.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a report as one HTML file: it opens offline, its plots can be hovered, and it prints to a clean PDF.
+
+    First the change card (ship, do not ship, undecided), or the state of a run; then a summary in plain words, three
+    telling questions, pictures, every number, and the configuration.
+    """
+    workspace = console.open_workspace()
+    data = reports.made(workspace, names, k, primary=primary, minimum_effect=minimum_effect)
+    console.write(out, data)
+    console.show(
+        {"names": names, "file": str(out), "bytes": len(data)},
+        as_json,
+        lambda: console.say(f"Wrote {out}, {len(data) / 1e6:.1f} MB."),
     )

@@ -16,7 +16,7 @@ from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
-from ragviz.runs import comparisons, expenses, summaries
+from ragviz.runs import comparisons, overviews, summaries
 from ragviz.workspace import Workspace
 
 MOST_PAIRED = 12
@@ -98,7 +98,7 @@ def _compared(workspace: Workspace, experiment: Experiment, runs: Mapping[str, R
 def prices_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, Price]:
     """Return what cells take for a question, by name: each reads the chunks of its own k."""
     return {
-        name: expenses.price_of(run, summaries.overview(workspace, run), run.config.k) for name, run in runs.items()
+        name: overviews.price_of(run, summaries.overview(workspace, run), run.config.k) for name, run in runs.items()
     }
 
 

@@ -19,7 +19,7 @@ from ragviz.report.change_card import Decided, card
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
 from ragviz.report.html_file import Figures, Section, document
-from ragviz.runs import comparisons, expenses, judgements, measurements, moved_questions, summaries
+from ragviz.runs import comparisons, judgements, measurements, moved_questions, overviews, summaries
 from ragviz.workspace import Workspace
 
 SIDE_BY_SIDE = 3
@@ -43,7 +43,7 @@ def report(
     """
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
     whole = {run.name: summaries.overview(workspace, run) for run in runs}
-    prices = {run.name: expenses.price_of(run, whole[run.name], comparison.k) for run in runs}
+    prices = {run.name: overviews.price_of(run, whole[run.name], comparison.k) for run in runs}
     refusals = findings.refusals_of(workspace, {run.name: run for run in runs})
     concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
     warnings = [*(run_warnings(workspace, runs)), *comparison.notes]

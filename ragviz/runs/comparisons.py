@@ -21,7 +21,7 @@ from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
-from ragviz.runs import control_items, expenses, measurements, summaries
+from ragviz.runs import control_items, measurements, overviews, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
 from ragviz.workspace import Workspace
@@ -133,8 +133,8 @@ def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:
 
 
 def prices(workspace: Workspace, runs: Sequence[Run], k: int) -> dict[str, Price]:
-    """Return what each run takes for a question (see `expenses.price_of`), by its name."""
-    return {run.name: expenses.price_of(run, summaries.overview(workspace, run), k) for run in runs}
+    """Return what each run takes for a question (see `overviews.price_of`), by its name."""
+    return {run.name: overviews.price_of(run, summaries.overview(workspace, run), k) for run in runs}
 
 
 def curves(

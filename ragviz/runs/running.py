@@ -25,7 +25,7 @@ from ragviz.models.spending import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
-from ragviz.runs import choices, contexts, control_items, pooling, provenance, summaries
+from ragviz.runs import choices, contexts, control_items, provenance, summaries
 from ragviz.store import rates
 from ragviz.store.transactions import Kind, label
 from ragviz.targets.targets import TARGETS, check_models, target_of
@@ -75,7 +75,7 @@ def run(
     try:
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
             if pooled:
-                pooling.take_rankings(workspace, current, index, questions)
+                take_rankings(workspace, current, index, questions)
             retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.knows.answers or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
@@ -397,6 +397,57 @@ def questions_by(config: RunConfig, embedder: str) -> str:
     """Return what the rate of retrieving for questions is called; `embedder` is that of the index."""
     reranked = "" if config.reranker == "none" else f", {config.rerank_depth} reranked by {config.reranker}"
     return f"questions by {config.retriever} with {embedder}{reranked}"
+
+
+# Rankings of an earlier run
+
+_RANKED_BY = ("corpus", "questions", "index", "embedder", "reranking")
+"""Parts of a run's identity on which its rankings depend, beside the choices below."""
+
+
+def take_rankings(workspace: Workspace, current: Run, index: IndexInfo, questions: Sequence[Question]) -> int:
+    """Copy into a run the rankings of another one that asked the same in the same way; return how many.
+
+    Such a run differs in k, or in how it answers and is judged. It asked the present build of the index, and all of its
+    reranking succeeded. What it recorded of the time that retrieving took is copied too.
+    """
+    store, have = workspace.store, workspace.store.rankings.question_ids(current.id)
+    missing = {question.id: place for place, question in enumerate(questions) if question.id not in have}
+    if not missing or (donor := _donor(workspace, current, index)) is None:
+        return 0
+    stored = zip(store.rankings.questions(donor.id), store.rankings.all(donor.id), strict=True)
+    taken = [(missing[question.id], question, result) for question, result in stored if question.id in missing]
+    store.rankings.put(current.id, taken)
+    facts = {name: donor.provenance[name] for name in ("retrieval", "reranking") if name in donor.provenance}
+    if taken and not have:
+        store.runs.note(current.id, rankings_of=donor.name, **facts)
+    return len(taken)
+
+
+def _donor(workspace: Workspace, current: Run, index: IndexInfo) -> Run | None:
+    wanted = _asked_of(current)
+    return next(
+        (
+            run
+            for run in workspace.store.runs.all(current.corpus_id)
+            if run.id != current.id
+            and run.status == "done"
+            and run.created >= (index.built or 0.0)
+            and not provenance.not_reranked(run)
+            and _asked_of(run) == wanted
+        ),
+        None,
+    )
+
+
+def _asked_of(run: Run) -> list[Any]:
+    """Return what a run's rankings depend on."""
+    config, identity = run.config, run.provenance["identity"]
+    fusion = config.rrf_constant if config.retriever == "hybrid" else None
+    reads = config.rerank_depth if config.reranker != "none" else None
+    asked = [config.index, config.retriever, config.depth, fusion, config.reranker, reads, config.split]
+    asked += [config.limit, config.seed if config.limit else None]
+    return asked + [identity.get(part) for part in _RANKED_BY]
 
 
 # Answers and their judgement

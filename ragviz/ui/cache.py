@@ -32,10 +32,10 @@ from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.runs import (
     alternatives,
     comparisons,
-    expenses,
     judgements,
     measurements,
     moved_questions,
+    overviews,
     replays,
     summaries,
     verdicts,
@@ -201,7 +201,7 @@ def retrieved_for(run: Run, question_id: str) -> Retrieved:
 
 def price(run: Run, k: int) -> Price:
     """Return what a run takes for a question: the tokens of its first `k` chunks, its dollars and seconds."""
-    return expenses.price_of(run, overview(run), k)
+    return overviews.price_of(run, overview(run), k)
 
 
 def judgement(run: Run) -> judgements.Judgement:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, pareto, ties
+from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
@@ -521,6 +521,8 @@ def quality_by_expense(shown: Compared) -> None:
         for taken in [getattr(prices[run], by)]
     ]
     figure.draw(expense_plots.quality_by_expense(drawn, x_title=AXES[by], y_title=title_of(metric)), "front")
-    st.caption(plain(f"{pareto.words(front)} By means: runs on the front need not be apart. {MEANINGS[by]}"))
+    st.caption(
+        plain(f"{leaderboards.front_words(front)} By means: runs on the front need not be apart. {MEANINGS[by]}")
+    )
     if lacking := [run for run in comparison.runs if getattr(prices[run], by) is None]:
         st.caption(plain(f"{AXES[by]}: not known of {', '.join(lacking)}."))
