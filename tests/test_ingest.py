@@ -12,19 +12,30 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
 
 from ragviz import sample
 from ragviz.core.document import Document
 from ragviz.core.errors import PasswordNeeded, UnreadableFile
-from ragviz.documents import child, kinds, parsing
+from ragviz.documents import child, kinds, parsing, scans
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+INSTALLED = scans.installed
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"no real files at {DATA}")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_tesseract():
+    """The same outcome on every machine; `installed` is called in this process only."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scans, "installed", lambda: ("", ""))
+        yield
+
 
 PASSWORDS = {"libreoffice-writer-password.pdf": "openpassword", "r3-user-password.pdf": "asdfzxcv"}
 REFUSED = {
     "empty.txt": "The file is empty (0 bytes)",
-    "chi_sim_image.jpeg": "This is a JPEG picture: images need OCR, which ragviz does not do.",
+    "chi_sim_image.jpeg": "This is a JPEG picture: put it into a PDF",
 }
 PAGES = {
     "basic_tables_two_sheets.xlsx": 2, "multiple_tables.xlsx": 1, "spreadsheet_with_links.xlsx": 1,
@@ -102,7 +113,9 @@ def test_chinese_pdf():
     )
     assert "测试类命名以它要测试的类的名称开始，以 Test 结尾。\n8.【强制】类型与中括号" in page[3]
     assert "public class ConfusingName {\nprotected int stock;\nprotected String alibaba;\n" in page[4]
-    assert document.warnings == ("1 of 55 pages has no text (empty, or pictures that need OCR): 1",)
+    assert document.warnings == (
+        "1 of 55 pages has no text (empty, or pictures: install tesseract, or run OCR first): 1",
+    )
 
 
 @needs_data
@@ -233,6 +246,32 @@ def shown(text: str) -> bytes:
     return b"BT /F 12 Tf 72 700 Td (%s) Tj ET" % text.encode()
 
 
+def picture(text: str) -> bytes:
+    """A content stream that shows a picture of a line of text."""
+    image = Image.new("L", (1240, 400), 255)
+    ImageDraw.Draw(image).text((60, 60), text, fill=0, font=ImageFont.load_default(48))
+    data = zlib.compress(image.tobytes())
+    return b"q 500 0 0 161 50 500 cm BI /W 1240 /H 400 /CS /G /BPC 8 /F /Fl ID " + data + b" EI Q"
+
+
+def test_scanned_pages_are_read_where_tesseract_is_installed(monkeypatch):
+    data = pdf(picture("The harbour fee is 35 euros"), shown("Second page of letters"), b"")
+    document = parse("a.pdf", data)
+    assert [p.start == p.end for p in document.pages] == [True, False, True]
+    said = "2 of 3 pages have no text (empty, or pictures: install tesseract, or run OCR first): 1, 3"
+    assert document.warnings[0] == said
+    monkeypatch.setattr(scans, "installed", INSTALLED)
+    languages, _ = scans.installed()
+    if "eng" not in languages:
+        pytest.skip("tesseract with its English data is not installed")
+    document = parse("a.pdf", data)
+    assert document.text == "The harbour fee is 35 euros\n\nSecond page of letters"
+    assert document.warnings[:2] == (
+        f"1 page has no text layer, and the text that tesseract ({languages}) sees: 1; check it",
+        "1 of 3 pages has no text (empty, or pictures: tesseract sees no words there): 3",
+    )
+
+
 # Web pages
 
 PAGE = """<!doctype html><html><head><title>T</title><style>p{}</style></head><body>
@@ -311,10 +350,10 @@ def test_headers_footers_and_hidden_text_of_a_word_document():
     ("name", "data", "message"),
     [
         ("a.pdf", b"MZ\x90\0\3" + b"\0" * 60, "This is a program, not a document, although it is named .pdf: "),
-        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a PNG picture: images need OCR, which ragviz does not do."),
-        ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a JPEG picture, although it is named .docx: images "),
-        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a HEIF picture: images need OCR"),
-        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a WebP picture: images need OCR"),
+        ("a.txt", b"\x89PNG\r\n\x1a\n\0\0", "This is a PNG picture: put it into a PDF, whose scanned pages are read"),
+        ("a.docx", b"\xff\xd8\xff\xe0\0\x10JFIF", "This is a JPEG picture, although it is named .docx: put "),
+        ("a.heic", b"\0\0\0\x18ftypheic\0\0\0\0", "This is a HEIF picture: put it"),
+        ("a.webp", b"RIFF\0\0\0\0WEBPVP8 ", "This is a WebP picture: put it"),
         ("a.gz", b"\x1f\x8b\x08" + b"\0" * 20, "This is a gzip archive: unpack it and add the files inside."),
         ("a.db", b"SQLite format 3\0" + b"\0" * 20, "This is a SQLite file, not a document: export"),
         ("a.mp3", b"ID3\4\0\0\0", "This is a sound or film, not a document"),

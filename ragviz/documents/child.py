@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,10 +25,11 @@ from typing import Any
 from ragviz.core.errors import PasswordNeeded, UnreadableFile
 from ragviz.documents import text_files
 from ragviz.documents.kinds import KINDS, Kind, damaged
-from ragviz.documents.readers import Parts, load, read
+from ragviz.documents.readers import Parts, load, read, scanned
 
 SECONDS = 60
 SECONDS_PER_MB = 3
+SECONDS_PER_SCAN = 60
 MEMORY = 3 * 2**30
 MEMORY_PER_BYTE = 8
 LARGE = 512 * 2**20
@@ -62,20 +64,27 @@ def read_text_in_child(reader: str, name: str, data: bytes) -> tuple[str, list[s
     return reply["parts"][0], reply["warnings"]
 
 
+def scan_in_child(data: bytes, password: str | None, pages: Sequence[int], languages: str, folder: str) -> list[str]:
+    """Read pages of a PDF that are pictures, in a child process: return their texts. Raises as `read_in_child`."""
+    request = {"kind": "pdf", "password": password, "scan": [list(pages), languages, folder]}
+    parts: list[str] = _checked_reply("scanned pages", request, data, SECONDS_PER_SCAN * len(pages))["parts"]
+    return parts
+
+
 def start_ahead(count: int) -> None:
     """Start up to `count` processes in advance, which load their libraries while other work is done."""
     for _ in range(count - len(_idle)):
         _Child(loaded=True).wait()
 
 
-def _checked_reply(title: str, request: dict[str, Any], data: bytes) -> dict[str, Any]:
+def _checked_reply(title: str, request: dict[str, Any], data: bytes, more_seconds: float = 0) -> dict[str, Any]:
     """Have a child process read a file, within limits that grow with its length.
 
     Raises:
         UnreadableFile: as `read_in_child`.
 
     """
-    seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20
+    seconds = SECONDS + SECONDS_PER_MB * len(data) / 2**20 + more_seconds
     memory = MEMORY + MEMORY_PER_BYTE * len(data)
     reply = _ask({**request, "memory": memory, "seconds": seconds, "size": len(data)}, data)
     if reply is None:
@@ -239,6 +248,8 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], list[
         if key in text_files.READERS:
             text, warnings = text_files.READERS[key](request["name"], data)
             answer, parts = {"warnings": warnings}, [text]
+        elif "scan" in request:
+            answer, parts = {}, scanned(data, request["password"], *request["scan"])
         else:
             kind, read_parts, warnings = read(key, data, request["password"])
             parts = read_parts if isinstance(read_parts, list) else [read_parts]

@@ -73,7 +73,7 @@ TEXT_TYPES = {
 """Media types of files that are kept as they are, by extension; any other text is text/plain."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PICTURE = "a {} picture: images need OCR, which ragviz does not do"
+_PICTURE = "a {} picture: put it into a PDF, whose scanned pages are read where tesseract is installed"
 _PACKED = "a {} archive: unpack it and add the files inside"
 _PROGRAM = "a program, not a document: leave it out"
 _MEDIA = "a sound or film, not a document: leave it out, or add its transcript"

@@ -15,6 +15,7 @@ from itertools import islice
 from ragviz.core.digests import digest
 from ragviz.core.document import Document, Page
 from ragviz.core.errors import UnreadableFile
+from ragviz.documents import scans
 from ragviz.documents.child import read_in_child, read_text_in_child, start_ahead
 from ragviz.documents.encoding import clean, strangeness
 from ragviz.documents.kinds import SLOW_TO_LOAD, Kind, damaged, extension_of, kind_of, media_type_of, misnamed
@@ -90,6 +91,9 @@ def _read(
     kind, parts, warnings = read_in_child(kind, data, password)
     if isinstance(parts, str):
         return kind, clean(parts)[0].strip("\n"), (), warnings
+    if kind.key == "pdf":
+        parts, more = scans.read(data, password, parts)
+        warnings = [*warnings, *more]
     text, pages = _joined([clean(part)[0] for part in parts])
     return kind, text, pages, warnings
 
@@ -118,10 +122,11 @@ def _missing_text(kind: Kind | None, text: str, pages: Sequence[Page]) -> list[s
     if strangeness(text) > 0.1:
         return ["much of its text layer is signs without meaning (fonts without a character map): run OCR on it"]
     empty = [page.number for page in pages if page.start == page.end]
+    mend = "tesseract sees no words there" if scans.installed()[0] else "install tesseract, or run OCR first"
     if len(empty) == len(pages):
-        return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; run OCR first"]
+        return [f"no text layer: {counted(len(pages), 'page is a picture', 'pages are pictures')}; {mend}"]
     verb = "has" if len(empty) == 1 else "have"
-    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures that need OCR): {listed(empty)}"
+    note = f"{len(empty)} of {len(pages)} pages {verb} no text (empty, or pictures: {mend}): {listed(empty)}"
     return ([note] if empty else []) + _sparse(text, len(pages) - len(empty))
 
 

@@ -5,12 +5,14 @@ They run in a child process (see `child`), since their libraries can hang, crash
 
 from __future__ import annotations
 
+import hashlib
 import io
 import itertools
+import os
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
@@ -47,14 +49,14 @@ def read(key: str, data: bytes, password: str | None) -> tuple[str, Parts, list[
     return key, *_READERS[key](key, data, password)
 
 
-def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", pages: bool = False) -> Any:
+def _kreuzberg(key: str, data: bytes, password: str | None, output: str = "markdown", **more: Any) -> Any:
     import kreuzberg
 
     config = kreuzberg.ExtractionConfig(
         use_cache=False,
         enable_quality_processing=False,
         output_format=output,
-        pages=kreuzberg.PageConfig(extract_pages=True) if pages else None,
+        **more,
         pdf_options=kreuzberg.PdfConfig(passwords=None if password is None else [password]),
         concurrency=kreuzberg.ConcurrencyConfig(max_threads=1),
     )
@@ -67,10 +69,11 @@ def _pdf(key: str, data: bytes, password: str | None) -> tuple[list[str], list[s
     kreuzberg's Markdown of a PDF has no page boundaries, omits text (half of a table's page) and writes "ffi" for
     Chinese quotation marks; its plain text of pages has neither fault.
     """
-    # kreuzberg panics on a date that is not ASCII ("2021年3月1日"): hide the dates, moving no byte.
-    data = data.replace(b"/CreationDate", b"/HiddenDate_1").replace(b"/ModDate", b"/HidDate")
+    import kreuzberg
+
+    pages = kreuzberg.PageConfig(extract_pages=True)
     try:
-        result = _kreuzberg(key, data, password, "plain", pages=True)
+        result = _kreuzberg(key, _undated(data), password, "plain", pages=pages)
     except Exception as error:
         if "password" in str(error).lower():
             raise _password_needed(password) from None
@@ -78,6 +81,27 @@ def _pdf(key: str, data: bytes, password: str | None) -> tuple[list[str], list[s
     if not result.pages:
         raise damaged("a PDF", "it has no pages")
     return [_page(page["content"]) for page in sorted(result.pages, key=lambda page: page["page_number"])], []
+
+
+def _undated(data: bytes) -> bytes:
+    """Hide the dates of a PDF, moving no byte: kreuzberg panics on one that is not ASCII ("2021年3月1日")."""
+    return data.replace(b"/CreationDate", b"/HiddenDate_1").replace(b"/ModDate", b"/HidDate")
+
+
+def scanned(data: bytes, password: str | None, pages: Sequence[int], languages: str, folder: str) -> list[str]:
+    """Return the texts of pages of a PDF that are pictures, by tesseract with its data in `folder`.
+
+    kreuzberg 4.10 leaves such pages empty in its list of pages, but not in its text, where marks part them.
+    """
+    import kreuzberg
+
+    os.environ["TESSDATA_PREFIX"] = folder
+    mark = f"[{hashlib.sha256(data).hexdigest()}-"
+    shown = kreuzberg.PageConfig(extract_pages=True, insert_page_markers=True, marker_format=mark + "{page_num}]")
+    ocr = kreuzberg.OcrConfig(backend="tesseract", language=languages)
+    found = _kreuzberg("pdf", _undated(data), password, "plain", pages=shown, ocr=ocr, force_ocr_pages=list(pages))
+    texts = dict(part.split("]", 1) for part in found.content.split(mark)[1:])
+    return [_page(texts.get(str(page), "")) for page in pages]
 
 
 _HYPHEN = re.compile("(?<=[^\\W\\d_])\x02(?=[^\\W\\d_])")
