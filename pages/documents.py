@@ -267,9 +267,11 @@ def delete_popover(corpus: Corpus, documents: list[DocumentInfo]) -> None:
                 f"This deletes the corpus “{corpus.name}” with {deletion.goes_with_corpus(workspace, corpus)}."
                 + job_panel.stops_jobs(),
                 "Delete all of it",
-                lambda: (deletion.delete_corpus(workspace, corpus), address.put(corpus=None)),
+                lambda leave=False: (
+                    deletion.delete_corpus(workspace, corpus, leave_remote=leave),
+                    address.put(corpus=None),
+                ),
                 notices.leaving(store.indexes.all(corpus.id)),
-                lambda: (deletion.delete_corpus(workspace, corpus, leave_remote=True), address.put(corpus=None)),
             )
 
 

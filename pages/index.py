@@ -216,9 +216,11 @@ def delete_button(info: IndexInfo) -> None:
             f"This deletes the index “{info.name}” with {wording.counted(info.chunks, 'chunk')}."
             f"{kept_runs}{job_panel.stops_jobs()}",
             "Delete",
-            lambda: (deletion.delete_index(workspace, info), address.put(index=None)),
+            lambda leave=False: (
+                deletion.delete_index(workspace, info, leave_remote=leave),
+                address.put(index=None),
+            ),
             notices.leaving([info]),
-            lambda: (deletion.delete_index(workspace, info, leave_remote=True), address.put(index=None)),
         )
 
 

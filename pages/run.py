@@ -24,7 +24,7 @@ from ragviz.service import run_verbs
 from ragviz.store import rates
 from ragviz.targets import logged_file
 from ragviz.targets.targets import TARGETS
-from ragviz.text.markup import plain, sentence
+from ragviz.text.markup import plain
 from ragviz.ui import address, budget, cache, frame, job_panel, presses, wording
 from ragviz.ui.kit import form, heading, inputs, notices, table, tiles
 
@@ -85,7 +85,8 @@ def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
         return ""
     side = st.segmented_control(
         FIELDS["split"].label, list(FIELDS["split"].known()), default=start.split, required=True,
-        key=f"split-{question_set.id}-{start.hash()}", format_func=lambda side: asked_title(question_set, side),
+        key=f"split-{question_set.id}-{start.hash()}",
+        format_func=lambda side: f"{side.capitalize() or 'All'} · {asked_count(question_set, side):,}",
     )  # fmt: skip
     st.caption(FIELDS["split"].known()[side or ""])
     if neither := splits.neither_words(question_set):
@@ -96,10 +97,6 @@ def asked_side(question_set: QuestionSet, start: RunConfig) -> str:
 def asked_count(question_set: QuestionSet, side: str) -> int:
     """Return how many questions a run of this side asks; "" is all that are not rejected."""
     return question_set.sides.get(side, 0) if side else sum(question_set.sides.values())
-
-
-def asked_title(question_set: QuestionSet, side: str) -> str:
-    return f"{side.capitalize() or 'All'} · {asked_count(question_set, side):,}"
 
 
 def answering(start: RunConfig) -> dict[str, Any]:
@@ -414,36 +411,11 @@ def imported() -> None:
             table.draw(rows, "run-problems", alt="Results skipped or incomplete", columns=columns, most=5)
 
 
-# An index that is not built
-
-AWAITED = "awaited-index"  # session state: the name of the index that is waited for
-
-
-def awaited_index(built: Collection[str]) -> None:
-    """Say that the index named in the address is being built, until it is; or, once, that it could not be built."""
-    requested = st.query_params.get("index")
-    name = requested if requested and requested not in built else st.session_state.get(AWAITED)
-    st.session_state.pop(AWAITED, None)
-    job = job_panel.newest_job("index", corpus.id, name=name)
-    if name is None or name in built or job is None or job.status == "done":
-        return
-    if job.status in queue.ACTIVE:
-        st.session_state[AWAITED] = name
-        st.info(f"The index “{plain(name)}” is being built (see the sidebar): it can be chosen here when it is done.")
-    else:
-        reason = sentence(job.error) if job.error else f"Its build {'was ' * (job.status != 'failed')}{job.status}."
-        with notices.empty(f"The index “{plain(name)}” is not built. {reason}"):
-            address.link("index", "Indexes")
-    if requested == name:
-        address.put(index=None)  # another one is shown
-
-
 corpus = frame.need_corpus()
 heading.header("Run", f"Retrieve, answer and judge the questions about {corpus.name}.")
 imported()
 indexes = [i for i in store.indexes.all(corpus.id) if i.build]
 sets = [s for s in store.sets.all(corpus.id) if s.total]
-awaited_index([i.name for i in indexes])
 if not indexes or not sets:
     missing, lacks = ("an index", "is no index") if not indexes else ("questions", "are no questions")
     address.chosen("index", [i.name for i in indexes])

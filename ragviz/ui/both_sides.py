@@ -101,10 +101,7 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
         with right, notices.errors_shown():
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):
-                if question.evidence:
-                    passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
-                else:
-                    st.caption(case.WITHOUT_EVIDENCE[question.kind])
+                passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
     with notices.errors_shown():
         score_table(runs, question_id, k)
     with notices.errors_shown():

@@ -224,13 +224,6 @@ def answer_body(
         st.caption(citations)
 
 
-WITHOUT_EVIDENCE = {
-    "unanswerable": "Unanswerable: the documents hold no evidence for it, so there is nothing to retrieve.",
-    "reference": "Reference only: where the documents hold the answer was not given, so its ranking is not measured.",
-}
-"""Kind of a question without evidence → what that means here."""
-
-
 def citation_words(answer: Recording) -> str:
     """Return which passages an answer cites, and which of these it was not given."""
     citations = [f"cites {', '.join(map(str, answer.citations))}"] if answer.citations else []
@@ -242,15 +235,12 @@ def citation_words(answer: Recording) -> str:
 
 def evidence(run: Run, question: Question, retrieved: Retrieved, k: int) -> None:
     """Draw the evidence in its documents with the rank at which it stands, of a miss too."""
-    if not question.evidence:
-        heading.section("Evidence")
-        st.caption(WITHOUT_EVIDENCE[question.kind])
-        return
     unranked = bool(measurements.unranked_words(run))
-    if not unranked:
-        heading.section(f"Evidence · {evidence_words(retrieved, k, run.config.depth)}")
+    where = "" if unranked or not question.evidence else f" · {evidence_words(retrieved, k, run.config.depth)}"
+    if where or not question.evidence:
+        heading.section(f"Evidence{where}")
     with st.container(key="case-evidence", gap="small"):
-        if unranked:
+        if unranked and question.evidence:
             st.caption("The passages that support the reference, as the imported file says.")
         passages.evidence_groups(
             run.corpus_id, question, None if unranked else retrieved, k=k, depth=run.config.depth, fold=EVIDENCE_FOLD

@@ -100,22 +100,17 @@ def _flow_figure(shown: Compared, streams: Streams) -> None:
     figure.draw(pair_plots.flow(streams.flow, streams.titles, (short[0], short[1])), key, on_select=clicked)
 
 
-def stream_rows(streams: Streams, names: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each stream: where its questions were lost in both runs, and how many they are."""
-    return pd.DataFrame(
+def _flow_table(shown: Compared, streams: Streams) -> None:
+    short = distinct(shown.names, 20)
+    rows = pd.DataFrame(
         {
-            names[0]: streams.titles[stream.source],
-            names[1]: streams.titles[stream.target],
+            short[0]: streams.titles[stream.source],
+            short[1]: streams.titles[stream.target],
             "Questions": stream.count,
             "Effect": EFFECTS[stream.effect],
         }
         for stream in streams.flow.streams
     )
-
-
-def _flow_table(shown: Compared, streams: Streams) -> None:
-    short = distinct(shown.names, 20)
-    rows = stream_rows(streams, short)
     table.draw(
         rows, "streams", alt="Streams between causes of loss", above=wording.counted(len(rows), "stream"),
         file="streams", columns={short[0]: 150, short[1]: 150, "Questions": 75, "Effect": 115}, most=10,

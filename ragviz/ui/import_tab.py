@@ -71,18 +71,10 @@ def show(corpus: Corpus, suggested: str) -> None:
                 given = [(upload.name, upload.getvalue()) for upload in uploads]
                 _import(corpus, given, {"name": name, "format": file_format, "split": split, "all_needed": all_needed})
     with right:
-        _explain()
-
-
-def _explain() -> None:
-    st.markdown(OWN)
-    with st.expander("Other formats"):
-        for each in list(set_formats.FORMATS.values())[2:]:
-            st.markdown(f"**{each.title}**: {each.holds}.")
-        st.caption(
-            "Everything is read before anything is stored: an import that is cancelled leaves nothing. From a folder: "
-            "`ragviz questions import CORPUS FOLDER --name SET`."
-        )
+        st.markdown(OWN)
+        with st.expander("Other formats"):
+            for each in list(set_formats.FORMATS.values())[2:]:
+                st.markdown(f"**{each.title}**: {each.holds}.")
 
 
 def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[str, Any]) -> None:

@@ -22,6 +22,12 @@ from ragviz.text.former_documents import UNKNOWN, unmarked
 from ragviz.text.markup import Stance, around, badges, highlighted, plain, score_bar
 from ragviz.ui import address, cache, wording
 
+WITHOUT_EVIDENCE = {
+    "unanswerable": "Unanswerable: the documents hold no evidence for it, so there is nothing to retrieve.",
+    "reference": "Reference only: where the documents hold the answer is not known, so its ranking is not measured.",
+}
+"""Kind of a question without evidence → what that means."""
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -179,6 +185,8 @@ def evidence_groups(
 
     With `retrieved`, what its first `k` chunks hold of the evidence is marked; `depth` is that of the ranking.
     """
+    if not question.evidence:
+        st.caption(WITHOUT_EVIDENCE[question.kind])
     for place, group in enumerate(question.evidence):
         title = f"Passage {place + 1} of {len(question.evidence)}" if len(question.evidence) > 1 else "Evidence"
         if retrieved is None and (titled or len(question.evidence) > 1):

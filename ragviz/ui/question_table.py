@@ -410,19 +410,8 @@ def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     hidden = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
     default = [name for name in offered if name not in hidden]
 
-    def read(text: str) -> list[str] | None:
-        names = text.split(",")
-        return names if names and set(names) <= set(offered) else None
-
-    def write(chosen: list[str]) -> dict[str, str | None]:
-        return {"columns": None if not chosen or set(chosen) == set(default) else ",".join(chosen)}
-
-    chosen = address.readable("columns", read, f"some of {', '.join(offered)}") or default
     with st.popover("Columns"):
-        st.pills(
-            "Columns", list(offered), selection_mode="multi", label_visibility="collapsed",
-            **address.shows("columns-chosen", chosen, write),
-        )  # fmt: skip
+        chosen = address.choose_several("Columns", list(offered), "columns", default=default, noun="column") or default
     return rows[[*(name for key, name in offered.items() if key in chosen), "Id"]]
 
 

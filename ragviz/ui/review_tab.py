@@ -23,10 +23,6 @@ from ragviz.ui.kit import filters, saving, table
 
 STATUSES: tuple[QuestionStatus, ...] = get_args(QuestionStatus)
 SHOWN = ("all", *STATUSES, "stale")  # stale: with evidence whose text is gone
-NO_EVIDENCE = {
-    "reference": "Reference only: where its answer stands in the documents is not known.",
-    "unanswerable": "Unanswerable: the documents do not answer it.",
-}
 PAGE = 1000
 """Questions that the table shows at once, at most: a browser takes seconds to draw 100,000."""
 FOLD = 60
@@ -208,10 +204,10 @@ def _detail(question_set: QuestionSet, filtered_questions: Sequence[Question], p
             versions_tab.undo_button(question_set, "undo-review", of="last edit")
         if question.evidence:
             st.html(markup.legend([("gold", "evidence")]))
+        if question.text:
             fold = FOLD if sum(map(len, question.evidence)) > 1 else None
             passages.evidence_groups(question_set.corpus_id, question, fold=fold)
-        else:
-            st.caption(NO_EVIDENCE[question.kind] if question.text else "Source chunk:")
+        if not question.evidence:
             passages.source_chunks(question_set.corpus_id, question)
         _comments(question_set, question)
 

@@ -75,22 +75,19 @@ def _traceback() -> str:
 
 
 @st.dialog("Are you sure?")
-def confirm(
-    sentence: str, verb: str, action: Callable[[], object], box: str = "", ticked: Callable[[], object] | None = None
-) -> None:
+def confirm(sentence: str, verb: str, action: Callable[..., object], box: str = "") -> None:
     """Ask once before something is deleted; `sentence` says what is deleted with it.
 
-    With the checkbox labelled `box` ticked, `ticked` is called instead of `action`; without a label there is no box.
+    With a label for a checkbox, `box`, `action` is called with whether it is ticked.
     """
     st.markdown(plain(sentence))
-    if box and ticked and st.checkbox(plain(box), key="confirm-box"):
-        action = ticked
+    ticked = [st.checkbox(plain(box), key="confirm-box")] if box else []
     with st.container(horizontal=True, horizontal_alignment="right"):
         if st.button("Cancel", key="confirm-keep"):
             st.rerun()
         if st.button(verb, type="primary", key="confirm-do"):
             with errors_shown():
-                action()
+                action(*ticked)
                 st.rerun()
 
 
