@@ -14,7 +14,7 @@ from ragviz.cli.console import Json
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
-from ragviz.health import demand
+from ragviz.health import demand, material
 from ragviz.service import question_verbs
 from ragviz.text import counts
 
@@ -65,7 +65,11 @@ def questions_asked(
         raise UsageError(f"Nothing is known of what people ask of '{question_set.name}': give a log.")
     if file is None and apply:
         demand.apply_weights(workspace, question_set, read, author)
-    run = _run(workspace, question_set, run_name)
+    run = (
+        workspace.store.runs.get(run_name) if run_name else next(iter(material.runs_of(workspace, question_set)), None)
+    )
+    if run is not None and run.config.questions != question_set.id:
+        raise UsageError(f"Run '{run.name}' asked another set than '{question_set.name}': choose another run.")
     questions = workspace.store.questions.all(question_set.id)
     changed = sum(question.weight != before.get(question.id) for question in questions) if apply else None
     weights = demand.weights_of(read, questions)
@@ -77,16 +81,6 @@ def questions_asked(
     if changed == 0:
         said = f"Nothing changed. {demand.unchanged_words(read, questions)}"
     _show(question_set, read, run, means, as_json, said, {} if changed is None else {"weights_changed": changed})
-
-
-def _run(workspace: console.Workspace, question_set: QuestionSet, name: str) -> Run | None:
-    """Return the run that is named, or the newest finished one of the set."""
-    if name:
-        run = workspace.store.runs.get(name)
-        if run.config.questions != question_set.id:
-            raise UsageError(f"Run '{run.name}' asked another set than '{question_set.name}': choose another run.")
-        return run
-    return demand.newest_run(workspace, question_set)
 
 
 def _show(

@@ -82,7 +82,10 @@ def passage(document: Document, span: Span, others: Sequence[Span] = ()) -> Pass
         titles += section_at(found.sections, span.start).path.split(SEPARATOR)
     above = [SEPARATOR.join(dict.fromkeys(filter(None, titles)))]
     listed = _holding(found.lists, span.start)
-    above += _heads(table, start) if table else _introduction(listed, span) if listed else []
+    if table and start > table.start:  # else the passage begins with them
+        above += [table.caption, " | ".join(table.header) if any(table.header) else ""]
+    elif not table and listed and listed.items and span.start >= listed.items[0].start:
+        above.append(listed.introduction or listed.title)
     return Passage(document.id, start, end, document.text[start:end], "\n".join(filter(None, above)))
 
 
@@ -109,17 +112,6 @@ def _rows(table: Table, span: Span) -> tuple[int, int]:
     """Return the rows that a span stands in, with all of it."""
     inside = [row for row in table.rows if row.start < span.end and span.start < row.end]
     return min([span.start, *(row.start for row in inside)]), max([span.end, *(row.end for row in inside)])
-
-
-def _heads(table: Table, start: int) -> list[str]:
-    """Return the caption and the titles of a table, unless the passage begins with them."""
-    titles = " | ".join(table.header) if any(table.header) else ""
-    return [] if start <= table.start else [table.caption, titles]
-
-
-def _introduction(listed: ListPlace, span: Span) -> list[str]:
-    """Return what introduces a list, where the span is among its items."""
-    return [listed.introduction or listed.title] if listed.items and span.start >= listed.items[0].start else []
 
 
 def _sentences(document: Document, span: Span, others: Sequence[Span]) -> tuple[int, int]:

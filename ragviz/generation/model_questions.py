@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest, json_line
 from ragviz.core.document import Document
-from ragviz.core.errors import BudgetReached, ModelError, UsageError
+from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
 from ragviz.core.span import Evidence, Span
 from ragviz.generation import evidence_passages, question_prompts, rejection
@@ -24,15 +24,12 @@ from ragviz.generation.makers import Ask
 from ragviz.generation.plan import Cell
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Request
-from ragviz.questions.question_types import TYPES
 from ragviz.text import language, numerals, segmentation
 from ragviz.text.quotes import places
 
 FAILED = "model failed"
 """How the reason of a rejection begins when the call failed: the model is asked about these passages again."""
 
-MOST_PASSAGES = 5
-"""Passages that one question can need."""
 SHOWN = 60
 """Characters of a reply's words in a reason."""
 
@@ -97,16 +94,14 @@ class Task:
 
     `asked` are texts of questions that exist about these passages, not to be written again. `number` counts those of
     the same cell and passages, from 0. `titles` say where each passage stands: the title of its document and the
-    headings above it. `own` is the language of the documents, "" where it is to be read off the passages; `language`
-    that of a question in another one: "" is Chinese for English ones, English for others. `drawn`, a number, decides
-    whose question it is.
+    headings above it. `own` is the language of the documents, "" where it is to be read off the passages. `drawn`, a
+    number, decides whose question it is.
     """
 
     cell: Cell
     passages: Sequence[Chunk]
     asked: tuple[str, ...] = ()
     number: int = 0
-    language: str = ""
     titles: tuple[str, ...] = ()
     own: str = ""
     drawn: int = 0
@@ -118,12 +113,9 @@ class Task:
 
     @property
     def question_language(self) -> str:
-        """The code of the language that the question is written in."""
+        """The code of the language of the question: another one than that of the passages is Chinese or English."""
         own = self.passage_language
-        if self.cell.style != "other-language":
-            return own
-        other = self.language or ("zh" if own == "en" else "en")
-        return other if other != own else "en" if own != "en" else "zh"
+        return own if self.cell.style != "other-language" else "zh" if own == "en" else "en"
 
 
 TEMPERATURE = 0.7
@@ -142,13 +134,7 @@ def question_id(task: Task, maker: str, seed: int = 0) -> str:
 
 
 def question_request(task: Task, seed: int = 0) -> Request[Any]:
-    """Build the request to the model for a task; its reply has the type of its question's.
-
-    Raises:
-        UsageError: there are fewer or more passages than the type of the question needs.
-
-    """
-    _check_passages(task)
+    """Build the request to the model for a task; its reply has the type of its question's."""
     lang: Literal["en", "zh"] = "zh" if task.passage_language == "zh" else "en"
     texts = [json_line(chunk.text) for chunk in task.passages]
     titles = [f" {json_line(title)}" if title else "" for title in task.titles] or [""] * len(texts)
@@ -165,15 +151,6 @@ def question_request(task: Task, seed: int = 0) -> Request[Any]:
     most = THOUGHT + 2 * sum(len(chunk.text) for chunk in task.passages)  # the claims are quoted from them
     reply = _REPLIES.get(task.cell.type, QuestionReply)
     return Request(messages, reply, temperature=TEMPERATURE, seed=seed + task.number, max_tokens=most)
-
-
-def _check_passages(task: Task) -> None:
-    spec, count = TYPES.get(task.cell.type), len(task.passages)
-    fewest, most = (spec.fewest, spec.most) if spec else (1, MOST_PASSAGES)
-    fewest, most = max(1, fewest), max(1, most)
-    if not fewest <= count <= most:
-        needs = f"{fewest} passage{'s' * (fewest > 1)}" if fewest == most else f"{fewest} to {most} passages"
-        raise UsageError(f"A question of the type '{task.cell.type}' is written about {needs}, not {count}.")
 
 
 def blank(task: Task, maker: str, seed: int = 0) -> Question:
@@ -210,7 +187,6 @@ def written(
     Raises:
         ModelError: the whole endpoint fails.
         BudgetReached: `ask` raised it.
-        UsageError: a task has too few or too many passages for its type.
 
     """
     waiting, number = list[Task](), -1
@@ -375,17 +351,14 @@ def _unlike(question: Question, task: Task, documents: Mapping[str, Document]) -
         spans = [span for group in question.evidence for span in group]
         if not any(evidence_passages.is_in_table(documents[span.document_id], span) for span in spans):
             return "no quote of it stands in a table"
-    if question.style == "other-language" and _is_in(question.text, own := task.passage_language, task):
-        return f"it is not in another language than its passages: {language.NAMES.get(own, own)}"
+    if question.style == "other-language":
+        own, wanted = task.passage_language, task.question_language
+        lacks_script = wanted == "zh" and not _EASTERN.search(question.text)
+        if lacks_script or language.of_short(question.text, wanted) == own:
+            return f"it is not in another language than its passages: {language.NAMES.get(own, own)}"
     if question.style == "other-words" and (share := rejection.copied(question)) >= rejection.COPIED:
         return f"it is not in other words: {share:.0%} of its own stand in its quotes"
     return ""
-
-
-def _is_in(text: str, own: str, task: Task) -> bool:
-    """Return whether a question is in the language of its passages: by its words, or a script that it lacks."""
-    lacks_script = task.question_language in ("zh", "ja") and not _EASTERN.search(text)
-    return lacks_script or language.of_short(text, task.question_language) == own
 
 
 def _swap_fault(question: Question, reply: UnanswerableReply, context: str) -> str:

@@ -157,7 +157,7 @@ def planned(
         return record
     record = replace(record, yields=earlier.yields)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
-    for similar in (*_SIMILAR, *([_anything] if record.any_type else [])):
+    for similar in (*_SIMILAR, *_SIMILAR_AT_ALL[: record.any_type]):
         open_rows: dict[Hashable, deque[int]] = defaultdict(deque)
         for number, row in enumerate(record.rows):
             open_rows[similar(row.cell)].extend([number] * row.missing)
@@ -183,11 +183,7 @@ _SIMILAR: tuple[Callable[[Cell], Hashable], ...] = (
     lambda cell: (cell.type, cell.style),
     lambda cell: cell.type,
 )
-
-
-def _anything(cell: Cell) -> Hashable:
-    """Return the same for every cell but those of chunks."""
-    return cell.chunk
+_SIMILAR_AT_ALL: tuple[Callable[[Cell], Hashable], ...] = (lambda cell: cell.chunk,)
 
 
 # Kept with the set

@@ -117,7 +117,6 @@ EXAMPLES: Mapping[str, Mapping[QuestionType, str]] = {
 
 TYPES: Mapping[str, Mapping[QuestionType, str]] = {
     "en": {
-        "": "asks for the claim. The passage answers it fully, and it has one answer.",
         "fact": "asks for the claim. The passage answers it fully, and it has one answer.",
         "number": "asks for a number, an amount, a date or a time in the claim, with what it is the number of. The "
         "answer is that number with its unit, or that date.",
@@ -143,7 +142,6 @@ TYPES: Mapping[str, Mapping[QuestionType, str]] = {
         "says what was swapped: words of the true question, and those in their place, as they stand in the question.",
     },
     "zh": {
-        "": "问这个论断的内容。这段文字能完整地回答它，且答案唯一。",
         "fact": "问这个论断的内容。这段文字能完整地回答它，且答案唯一。",
         "number": "问论断中的一个数字、数量、日期或时间，并说明是什么的数字。答案就是这个数字（连同单位）或日期。",
         "definition": "问论断所定义的某个事物是什么，或者叫什么。",

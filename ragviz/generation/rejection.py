@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 from ragviz.core.question import Question
 from ragviz.text import prose
@@ -62,13 +62,12 @@ def refers_elsewhere(question: str) -> str:
     return "" if is_expletive else match.group()
 
 
-def reject(question: Question, context: str, existing: Container[str] = frozenset()) -> str:
+def reject(question: Question, context: str) -> str:
     """Return why `question` is rejected, or "" when it is not.
 
-    `context` is the text of the chunks it was made from; `existing` holds `normal(text)` of the existing questions.
-    Rejected are an empty or very short question, an empty answer, a question that refers to "the text" or "文中" (which
-    the asker has not seen) or holds its answer, an answer that is not in the chunks (three of five of its words and
-    every number must be), and a repetition.
+    `context` is the text of the chunks it was made from. Rejected are an empty or very short question, an empty answer,
+    a question that refers to "the text" or "文中" (which the asker has not seen) or holds its answer, and an answer
+    that is not in the chunks (three of five of its words and every number must be).
     """
     question_words, answer_words = words(question.text), words(question.answer)
     if not question_words:
@@ -83,7 +82,7 @@ def reject(question: Question, context: str, existing: Container[str] = frozense
         return "the question holds its answer"
     if not any(_supported(answer_words, words(text)) for text in (prose.read(context).text, context)):
         return "the answer is not in the chunk"
-    return "asked already" if normal(question.text) in existing else ""
+    return ""
 
 
 def normal(text: str) -> str:

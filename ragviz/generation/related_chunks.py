@@ -58,14 +58,17 @@ def comparable(documents: IndexedDocuments, seed: int) -> Iterator[tuple[Chunk, 
     """Yield pairs of chunks under headings beside each other, or under one title in two documents, the likest first."""
     chunks, words = _read(documents)
     beside: dict[str, list[int]] = defaultdict(list)
-    for number, chunk in enumerate(chunks):
-        path = documents.section_of(chunk.document_id, chunk.start)
+    places = [(chunk.document_id, documents.section_of(chunk.document_id, chunk.start)) for chunk in chunks]
+    for number, (chunk, (_, path)) in enumerate(zip(chunks, places, strict=True)):
         above, _, title = path.rpartition(SEPARATOR)
         if path:
             beside[f"{chunk.document_id} {above}"].append(number)
             beside[f"= {title.lower()}"].append(number)
     pairs = {
-        pair for places in beside.values() for pair in combinations(places[:40], 2) if _differ(documents, chunks, pair)
+        pair
+        for numbers in beside.values()
+        for pair in combinations(numbers[:40], 2)
+        if places[pair[0]] != places[pair[1]]
     }
     likeness = {(one, other): len(words[one] & words[other]) / math.sqrt(len(words[one]) * len(words[other]) or 1)
                 for one, other in pairs}  # fmt: skip
@@ -94,12 +97,6 @@ def _holding(words: Sequence[frozenset[str]]) -> dict[str, list[int]]:
         for word in sorted(said):
             holders[word].append(number)
     return {word: places for word, places in holders.items() if 2 <= len(places) <= RARE and not word.isdigit()}
-
-
-def _differ(documents: IndexedDocuments, chunks: Sequence[Chunk], pair: tuple[int, int]) -> bool:
-    one, other = (chunks[n] for n in pair)
-    paths = [documents.section_of(chunk.document_id, chunk.start) for chunk in (one, other)]
-    return one.document_id != other.document_id or paths[0] != paths[1]
 
 
 def _apart(chunks: Sequence[Chunk], words: Sequence[frozenset[str]], one: int, other: int) -> bool:

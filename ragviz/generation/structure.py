@@ -427,7 +427,9 @@ def _lists(text: str, lines: Sequence[_Line], parts: Sequence[Section]) -> Itera
             above -= 1
         top, number = _items(lines, number)
         start, introduction = _introduction(lines, before, top[0].line)
-        if len(top) > 1 and (introduction or not all(map(_is_link, top))):
+        texts = [" ".join(each.texts).strip() for each in top if not each.children]
+        is_navigation = len(texts) == len(top) and all(map(_LINK.fullmatch, texts))
+        if len(top) > 1 and (introduction or not is_navigation):
             section = _path(parts, top[0].line.at)
             title = "" if introduction else _title(lines, above, section)
             yield ListPlace(
@@ -470,11 +472,6 @@ def _items(lines: Sequence[_Line], number: int) -> tuple[list[_Open], int]:
         blank = line.kind == "blank"
         number += 1
     return top, number
-
-
-def _is_link(opened: _Open) -> bool:
-    """Return whether an item is a link and nothing else."""
-    return not opened.children and bool(_LINK.fullmatch(" ".join(opened.texts).strip()))
 
 
 def _style(line: _Line) -> str:

@@ -47,16 +47,15 @@ def verify(questions: Iterable[Question], contexts: Contexts) -> Iterator[Questi
     remaining = iter(questions)
     while window := list(islice(remaining, WINDOW)):
         of_window = contexts(window)
-        yield from (_verified(question, of_window[question.id]) for question in window)
-
-
-def _verified(question: Question, context: Context) -> Question:
-    if context.lacking:
-        return unverified(question, context.lacking)
-    found = fault(question, context)
-    if found and question.generator != EXTRACTIVE:
-        return unverified(question, f"{UNDECIDED}: {found}")
-    return decided(question, RULES, found)
+        for question in window:
+            context = of_window[question.id]
+            found = context.lacking or fault(question, context)
+            if context.lacking:
+                yield unverified(question, found)
+            elif found and question.generator != EXTRACTIVE:
+                yield unverified(question, f"{UNDECIDED}: {found}")
+            else:
+                yield decided(question, RULES, found)
 
 
 def fault(question: Question, context: Context) -> str:

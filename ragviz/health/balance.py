@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -96,17 +96,15 @@ def _types(material: Material) -> list[Finding]:
         return []
     findings = []
     for name, ids in by_type.items():
-        most, told = _most_of_type(name, typed, asked, material.planned)
+        if material.planned is None:
+            most, told = math.floor(MOSTLY * asked), f"{MOSTLY:.0%} of all {asked:,} at most leave room for others"
+        else:
+            planned = material.planned.get(name, 0)
+            most = most_expected(typed * planned / sum(material.planned.values()), len(material.planned))
+            told = f"planned are {planned:,}"
         words = f"{len(ids):,} questions of type {TYPE_TITLES.get(name, name)}; {told}"
         findings += [Finding(i, float(len(ids)), words) for i in _beyond(ids, most)]
     return findings
-
-
-def _most_of_type(name: str, typed: int, asked: int, planned: Mapping[str, int] | None) -> tuple[int, str]:
-    if planned is None:
-        return math.floor(MOSTLY * asked), f"{MOSTLY:.0%} of all {asked:,} at most leave room for others"
-    share = planned.get(name, 0) / sum(planned.values())
-    return most_expected(typed * share, len(planned)), f"planned are {planned.get(name, 0):,}"
 
 
 def _beyond(ids: Sequence[str], most: int) -> list[str]:

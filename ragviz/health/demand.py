@@ -385,13 +385,6 @@ def weighted_means(workspace: Workspace, run: Run, weights: Mapping[str, float])
     return means
 
 
-def newest_run(workspace: Workspace, question_set: QuestionSet) -> Run | None:
-    """Return the newest finished run that asked a set; None without one."""
-    runs = workspace.store.runs.all(question_set.corpus_id)
-    mine = (run for run in runs if run.config.questions == question_set.id and run.status == "done")
-    return next(mine, None)
-
-
 def shares(demand: Demand) -> dict[str, float | None]:
     """Return the shares of what was asked: by the set too ("asked"), and answered by a document ("held").
 

@@ -154,7 +154,7 @@ def _import(workspace: Workspace, arguments: Mapping[str, Any], progress: Progre
     outcome = exchange.import_files(
         workspace, corpus, brought, arguments["name"], arguments["format"], choices, progress
     )
-    return exchange.as_json(outcome)
+    return asdict(outcome)
 
 
 def _verify(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

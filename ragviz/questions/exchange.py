@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Any
@@ -216,8 +216,3 @@ def export_set(workspace: Workspace, question_set: QuestionSet, file_format: str
 def choices_of(arguments: Mapping[str, Any]) -> Choices:
     """Return the choices that a job's arguments name."""
     return Choices(str(arguments.get("split", "")), bool(arguments.get("all_needed", False)))
-
-
-def as_json(outcome: Outcome) -> dict[str, object]:
-    """Return an outcome as the result of a job."""
-    return asdict(outcome) | {"notes": list(outcome.notes)}

@@ -41,24 +41,14 @@ def coverage_scatter(coverage: CoverageMap, *, height: int = 460, selected: str 
             )
         )
     if selected in coverage.ids:
-        _ring(figure, coverage, coverage.ids.index(selected))
+        x, y = coverage.xy[coverage.ids.index(selected)]
+        marker = {"color": "rgba(0,0,0,0)", "size": 16, "line": {"color": style.RUN_COLOURS[3], "width": 3}}
+        figure.add_trace(
+            go.Scattergl(x=[x], y=[y], mode="markers", marker=marker, hoverinfo="skip", showlegend=False, name="chosen")
+        )
     figure.update_layout(**style.layout("First principal component", "Second principal component", height))
     figure.update_layout(**style.legend_above())
     figure.update_xaxes(showticklabels=False, gridcolor=style.GRID)
     figure.update_yaxes(showticklabels=False)
-    return style.described(figure, _words(coverage))
-
-
-def _ring(figure: go.Figure, coverage: CoverageMap, row: int) -> None:
-    marker = {"color": "rgba(0,0,0,0)", "size": 16, "line": {"color": style.RUN_COLOURS[3], "width": 3}}
-    figure.add_trace(
-        go.Scattergl(
-            x=[coverage.xy[row, 0]], y=[coverage.xy[row, 1]], mode="markers", marker=marker, hoverinfo="skip",
-            showlegend=False, name="chosen",
-        )
-    )  # fmt: skip
-
-
-def _words(coverage: CoverageMap) -> str:
     counts = ", ".join(f"{count:,} {name}" for count, name in zip(coverage.total, STATES, strict=True))
-    return f"Chunks of the index in two dimensions: {counts}."
+    return style.described(figure, f"Chunks of the index in two dimensions: {counts}.")

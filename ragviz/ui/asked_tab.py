@@ -10,7 +10,7 @@ import streamlit as st
 from ragviz.core.document import Corpus
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.run_info import Run
-from ragviz.health import demand
+from ragviz.health import demand, material
 from ragviz.health.demand import Cluster, Demand
 from ragviz.service import question_verbs
 from ragviz.text.markup import plain
@@ -158,7 +158,7 @@ def _rows(listed: Sequence[Cluster]) -> pd.DataFrame:
 def _weighted(question_set: QuestionSet, read: Demand) -> None:
     workspace = cache.workspace()
     heading.section("Scores weighted by what is asked")
-    run = demand.newest_run(workspace, question_set)
+    run = next(iter(material.runs_of(workspace, question_set)), None)
     if run is None:
         st.caption("No run has asked this set yet: make one to see its scores weighted.")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -87,7 +88,7 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
             outcome = exchange.import_files(
                 workspace, corpus, brought, name, str(chosen["format"]), exchange.choices_of(chosen)
             )
-        st.session_state[_DONE] = exchange.as_json(outcome)
+        st.session_state[_DONE] = asdict(outcome)
         st.session_state.pop("import-name-suggested", None)
         if outcome.imported:
             address.put(set=name, question=None)
