@@ -91,18 +91,13 @@ def steps(cases: Cases) -> tuple[Floats, Floats, Floats]:
     Coverage is answered ÷ all questions; risk is wrong ÷ answered. Questions with equal scores come together: no
     threshold can part them.
     """
-    confidence, wrong = _sorted(cases)
+    confidence, wrong = cases.confidence[cases.answered], cases.wrong[cases.answered].astype(np.float64)
+    order = np.argsort(-confidence, kind="stable")  # the surest first
+    confidence, wrong = confidence[order], wrong[order]
     ends = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)) if len(confidence) else np.array([], int)
     admitted = ends + 1.0
     risk = wrong.cumsum()[ends] / admitted
     return confidence[ends], admitted / max(len(cases.confidence), 1), risk
-
-
-def _sorted(cases: Cases) -> tuple[Floats, Floats]:
-    """Return score and error of the answered questions, the surest first."""
-    confidence, wrong = cases.confidence[cases.answered], cases.wrong[cases.answered].astype(np.float64)
-    order = np.argsort(-confidence, kind="stable")
-    return confidence[order], wrong[order]
 
 
 def aurc(confidence: ArrayLike, wrong: ArrayLike) -> float:

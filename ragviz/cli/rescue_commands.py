@@ -50,8 +50,12 @@ def rescue(
     reranker = [alternatives.whole_name(workspace, name) for name in reranker]
     changes = alternatives.changes_of(workspace, run, named=reranker)
     if dry_run:
-        foreseen = _foreseen(workspace, run, changes, reranker, build=build)
-        console.show(foreseen, as_json, lambda: _draw_foreseen(foreseen))
+        body = _foreseen(workspace, run, changes, reranker, build=build)
+        searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
+        lines = [f"{searched} would be searched by: {search}."]
+        lines += [f"Built first: {', '.join(body['build'])}: {body['cost']}."] if body["build"] else []
+        lines += [f"{key}: {words}." for key, words in body["paid"].items()]
+        console.show(body, as_json, lambda: console.say(*lines))
         return
     cheap = changes.missing(replays.stored_replays(workspace, changes))
     if not stored and (cheap or build or combine or reranker):
@@ -84,15 +88,6 @@ def _foreseen(
         if change.config.reranker in named:
             body["paid"][change.key] = replays.price_of(workspace, changes, change)
     return body
-
-
-def _draw_foreseen(body: dict[str, Any]) -> None:
-    searched, search = counts.counted(body["questions"], "question"), ", ".join(body["search"]) or "nothing new"
-    lines = [f"{searched} would be searched by: {search}."]
-    if body["build"]:
-        lines.append(f"Built first: {', '.join(body['build'])}: {body['cost']}.")
-    lines += [f"{key}: {words}." for key, words in body["paid"].items()]
-    console.say(*lines)
 
 
 def _draw(
