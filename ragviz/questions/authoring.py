@@ -20,7 +20,6 @@ from ragviz.core.span import Evidence, Span
 from ragviz.questions import interchange, staleness
 from ragviz.store.store import Store
 from ragviz.text import language, quotes
-from ragviz.text.markup import shortened
 
 PROPOSED = 3
 """Similar places that are proposed, at most."""
@@ -125,14 +124,10 @@ def quoted(document: Document, quote: str) -> Span:
         InputError: it occurs nowhere, or more than once.
 
     """
-    spans = places(document, quote)
-    if len(spans) == 1:
-        return spans[0]
-    beginning = shortened(quote, 60)
-    if not spans:
-        raise InputError(f"“{beginning}” does not occur in '{document.name}': {interchange.COPY_IT}.")
-    at = ", ".join(str(span.start) for span in spans[:3])
-    raise InputError(f"“{beginning}” occurs {len(spans)} times in '{document.name}' (at {at}): quote more of it.")
+    try:
+        return marked(document, *interchange.only_place(quote.replace("\r\n", "\n"), document))
+    except interchange.Refused as refusal:
+        raise InputError(f"The evidence {refusal}.") from None
 
 
 def written(

@@ -105,7 +105,7 @@ _REPORTED = 500  # rows between two reports of progress
 
 _DOCUMENT_ID = re.compile("[0-9a-f]{16}")
 _NAMED = {"document", "corpus_id", "chunk_id"}
-COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
+_COPY_IT = "copy its words; only line breaks, widths and kinds of quotation marks and dashes may differ"
 """What is to be done about a quote that was not found."""
 _OFFSETS = ("start", "start_index", "end", "end_index")
 _PLACES_IN_IT = (*_OFFSETS, "quote", "content")
@@ -625,12 +625,12 @@ def _span(values: Mapping[str, Any], documents: Mapping[str, Document]) -> Span:
     document = _document(member.document, documents)
     quote = member.quote.replace("\r\n", "\n")
     if member.start is None or member.end is None:
-        start, end = _only_place(quote, document)
+        start, end = only_place(quote, document)
     elif not 0 <= member.start < member.end <= len(document.text):
         length = len(document.text)
         raise Refused(f"names {member.start} to {member.end}: '{document.name}' has characters 0 to {length}")
     elif quote and document.text[member.start : member.end] != quote:
-        start, end = _only_place(quote, document)  # offsets of another parse: the quote decides
+        start, end = only_place(quote, document)  # offsets of another parse: the quote decides
     else:
         start, end = member.start, member.end
     return Span(document.id, start, end, document.text[start:end], grade=member.grade)
@@ -666,8 +666,13 @@ def _document(name: str, documents: Mapping[str, Document]) -> Document:
     raise Refused(f"names the document '{name}', which is not in the corpus")
 
 
-def _only_place(quote: str, document: Document) -> tuple[int, int]:
-    """Return the only place of `quote` in the document; what does not count is in `quotes.places`."""
+def only_place(quote: str, document: Document) -> tuple[int, int]:
+    """Return the only place of `quote` in the document; what does not count is in `quotes.places`.
+
+    Raises:
+        Refused: there is none, or more than one.
+
+    """
     if not quote.strip():
         raise Refused(f"names '{document.name}' but no place in it: give start and end, or quote")
     spots = quotes.places(quote, document.text)
@@ -677,7 +682,7 @@ def _only_place(quote: str, document: Document) -> tuple[int, int]:
         at = ", ".join(str(start) for start, _ in spots[:3])
         where = f"{len(spots)} times in '{document.name}' (at {at})"
         raise Refused(f"has a quote that occurs {where}: make it longer, or give start and end")
-    raise Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {COPY_IT}")
+    raise Refused(f"has a quote that is not in '{document.name}' (“{shortened(quote, 60)}”): {_COPY_IT}")
 
 
 # From a question to a row

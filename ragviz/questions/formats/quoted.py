@@ -86,8 +86,8 @@ def read(
         several += len(interchange.references_in(each.reference)) > 1
     notes = [interchange.several_references(several)] if several else []
     if others := [f"'{column[:60]}'" for column in columns if column not in (*kept, *tables_in.TOLD)]:
-        where = "Answers and retrieved contexts belong to a run, not to a question set."
-        notes.append(f"Not kept: {', '.join(others[:20])}. {where}")
+        why = "questions have no such columns; what a system retrieved and answered belongs to a run"
+        notes.append(f"Not kept: {', '.join(others[:20])}: {why}.")
     return Read(tuple(questions.values()), (), tuple(sorted(problems, key=lambda p: p.row)), tuple(notes))
 
 
