@@ -26,19 +26,6 @@ workspace = frame.begin()
 store = workspace.store
 
 
-def chosen_runs(done: Sequence[Run]) -> list[Run]:
-    if requested := compared_runs.requested_runs(done):
-        return requested
-    name = address.chosen("run", [run.name for run in done], noun="run")
-    return [run for run in done if run.name == name]
-
-
-def chosen_k(runs: Sequence[Run]) -> int:
-    depth, own = min(run.config.depth for run in runs), runs[0].config.k
-    of = "this run has" if len(runs) == 1 else f"{plain(runs[0].name)} has"
-    return address.readable("k", address.number_within(1, depth), f"1 to {depth:,}; {of} {own:,}") or min(own, depth)
-
-
 def chosen_question(runs: Sequence[Run], shown_ids: Sequence[str]) -> str:
     asked = moved_questions.shared_questions(runs, cache.SOURCES)
     if not asked:
@@ -112,8 +99,13 @@ if not done:
     with notices.empty(f"No run of {plain(corpus.name)} is done yet."):
         address.link("run", "Make a run")
     st.stop()
-runs = chosen_runs(done)
-k = chosen_k(runs)
+runs = compared_runs.requested_runs(done)
+if not runs:
+    name = address.chosen("run", [run.name for run in done], noun="run")
+    runs = [run for run in done if run.name == name]
+depth, own = min(run.config.depth for run in runs), runs[0].config.k
+of = "this run has" if len(runs) == 1 else f"{plain(runs[0].name)} has"
+k = address.readable("k", address.number_within(1, depth), f"1 to {depth:,}; {of} {own:,}") or min(own, depth)
 if len(runs) > 1:
     shown_ids = both_sides.listed(runs, k)
 else:

@@ -1,6 +1,8 @@
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 import pandas as pd
 import streamlit as st
@@ -30,16 +32,11 @@ def source_of(alias: str) -> str:
         return "typed here"
     if os.environ.get(alias):
         return "environment"
-    if alias in {line.split("=")[0].strip().removeprefix("export ") for line in env_lines()}:
-        return ".env file"
+    with suppress(OSError):
+        lines = Path(".env").read_text(encoding="utf-8").splitlines()
+        if alias in {line.split("=")[0].strip().removeprefix("export ") for line in lines if "=" in line}:
+            return ".env file"
     return "default"
-
-
-def env_lines() -> list[str]:
-    try:
-        return [line for line in open(".env", encoding="utf-8").read().splitlines() if "=" in line]  # noqa: PTH123
-    except OSError:
-        return []
 
 
 UNSET = {

@@ -35,7 +35,12 @@ def show(corpus: Corpus, question_set: QuestionSet) -> None:
         )
         _form(corpus, question_set)
         return
-    _tiles(read)
+    told = demand.shares(read)
+    with tiles.row():
+        tiles.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
+        tiles.tile("Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one")
+        _share("In the set", told["asked"], f"{len(read.unasked):,} questions are not")
+        _share("Answered by a document", told["held"], f"{len(read.unanswered):,} questions are not")
     said = [*list(demand.sentences(read))[2:], *read.notes]  # the tiles say the first two
     st.caption("  \n".join(map(plain, said)))
     _clusters(question_set, read)
@@ -78,15 +83,6 @@ def _form(corpus: Corpus, question_set: QuestionSet) -> None:
             "users and all other columns are not looked at.\n\n**What is kept**: the texts, and how often each was "
             "asked. Keys, addresses of mail and long numbers are taken out of the texts."
         )
-
-
-def _tiles(read: Demand) -> None:
-    told = demand.shares(read)
-    with tiles.row():
-        tiles.tile("Asked", f"{read.asked:,}", f"{read.texts:,} texts of {plain(read.file)}")
-        tiles.tile("Different questions", f"{len(read.clusters) + read.unlisted:,}", "texts that ask the same are one")
-        _share("In the set", told["asked"], f"{len(read.unasked):,} questions are not")
-        _share("Answered by a document", told["held"], f"{len(read.unanswered):,} questions are not")
 
 
 def _share(title: str, share: float | None, note: str) -> None:

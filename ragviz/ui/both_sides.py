@@ -182,7 +182,9 @@ def rankings(runs: tuple[Run, Run], question: Question, k: int) -> None:
     if not first.ids or not second.ids:
         st.caption("One of the runs retrieved nothing: there is nothing to compare.")
         return
-    same, names = _same_chunks(*runs), distinct([run.name for run in runs], 32)
+    cuttings = [[run.provenance["index_config"].get(name) for name in _CUTTING] for run in runs]
+    same = runs[0].config.index == runs[1].config.index or cuttings[0] == cuttings[1]
+    names = distinct([run.name for run in runs], 32)
     sides = [moves.moves(first, second, same_chunks=same), moves.moves(second, first, same_chunks=same)]
     words = moves.words(sides[0], sides[1], k, (names[0], names[1]))
     if not same:
@@ -191,12 +193,6 @@ def rankings(runs: tuple[Run, Run], question: Question, k: int) -> None:
     for place, column in enumerate(st.columns(2, gap="medium")):
         with column:
             _cards(runs[place], question, results[place], k, sides[place], runs[1 - place].config.depth, place == 1)
-
-
-def _same_chunks(first: Run, second: Run) -> bool:
-    """Whether both runs rank chunks that were cut in the same way."""
-    cuttings = [[run.provenance["index_config"].get(name) for name in _CUTTING] for run in (first, second)]
-    return first.config.index == second.config.index or cuttings[0] == cuttings[1]
 
 
 def _cards(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from operator import attrgetter
 
 import pandas as pd
 import streamlit as st
@@ -44,7 +45,8 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
             "Earlier run", names, "earlier", default=names[-1], within=("later",), format_func=visible
         )
         earlier = next(run for run in mine if run.name == name)
-        later = [run for run in mine if run.created > earlier.created and _comparable(earlier, run)]
+        ranks = attrgetter("index", "retriever", "rrf_constant", "reranker", "rerank_depth")
+        later = [r for r in mine if r.created > earlier.created and ranks(r.config) == ranks(earlier.config)]
         chosen = (
             address.choose("Later run", [run.name for run in later], "later", format_func=visible) if later else None
         )
@@ -53,12 +55,6 @@ def show(question_set: QuestionSet, runs: Sequence[Run]) -> None:
         with notices.errors_shown():
             now = next(run for run in later if run.name == chosen)
             _found(_competition(earlier, now), earlier, now)
-
-
-def _comparable(earlier: Run, later: Run) -> bool:
-    """Whether two runs rank in the same way on the same index."""
-    choices = ("index", "retriever", "rrf_constant", "reranker", "rerank_depth")
-    return all(getattr(earlier.config, name) == getattr(later.config, name) for name in choices)
 
 
 def _again(earlier: Run, taken: set[str]) -> None:

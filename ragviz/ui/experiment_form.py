@@ -34,6 +34,9 @@ BLOCKS = {"index": "Index", "retrieve": "Retrieve", "answer": "Answer"}
 """Groups of choices → the blocks of the form."""
 
 
+UNITS: Mapping[Quantity, str] = {"tokens": "", "dollars": " (\\$)", "seconds": " (s)", "refusals": " (share)"}
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """What the form holds: enough to declare an experiment."""
@@ -148,17 +151,17 @@ def _rule(corpus: Corpus, question_set: QuestionSet, planned: Planned) -> tuple[
         st.caption("The most a configuration may take for a question: a number, or a multiple of the baseline's: 1.5x.")
         with st.grid(4, min_column_width=120):
             for quantity in TITLES:
-                most = st.text_input(_guarded(quantity), key=f"guardrail-{quantity}", placeholder="none", max_chars=20)
+                most = st.text_input(
+                    f"{TITLES[quantity].capitalize()}{UNITS[quantity]}",
+                    key=f"guardrail-{quantity}",
+                    placeholder="none",
+                    max_chars=20,
+                )
                 if most.strip():
                     guardrails.append(declaring.read_guardrail(f"{quantity}={most}"))
     return planned, declaring.rule_of(
         planned, primary=primary or "", minimum_effect=float(effect), baseline=baseline, guardrails=guardrails
     )
-
-
-def _guarded(quantity: Quantity) -> str:
-    units = {"tokens": "", "dollars": " (\\$)", "seconds": " (s)", "refusals": " (share)"}
-    return f"{TITLES[quantity].capitalize()}{units[quantity]}"
 
 
 # What it takes

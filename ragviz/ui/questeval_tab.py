@@ -10,12 +10,11 @@ import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.run_info import Run
-from ragviz.core.verdict import Bank, EvaluatedAnswer
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.extractive_questeval import BLANK
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs.judgements import Judgement
-from ragviz.text import language
 from ragviz.text.markup import UNANSWERABLE, plain
 from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.kit import filters, heading, notices, table, tiles
@@ -271,7 +270,9 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     variant = next(iter(banks))
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         shown = address.readable("bank", address.one_of(banks), f"one of {', '.join(banks)}")
-        heading.section(_bank_words(banks[shown or variant][0]))
+        asked = banks[shown or variant][0]
+        maker = {"extractive": "without a model", "import": "imported"}.get(asked.maker, f"by {asked.maker}")
+        heading.section(f"{wording.counted(len(asked.items), 'question')} from the reference, {plain(maker)}")
         if len(banks) > 1:
             variant = address.choose_one("Questions asked", {name: VARIANTS[name] for name in banks}, "bank")
     bank, answered = banks[variant]
@@ -314,12 +315,6 @@ def _why_none(evaluated: EvaluatedAnswer | None, *, answers: bool) -> tuple[str,
     if evaluated is not None and evaluated.recording.status != "answered":
         return "There is no answer to compare with the reference: RAGQuestEval asked nothing.", False
     return "RAGQuestEval was not among the metrics of this run.", True
-
-
-def _bank_words(bank: Bank) -> str:
-    maker = {"extractive": "without a model", "import": "imported"}.get(bank.maker, f"by {bank.maker}")
-    tongue = f", {language.NAMES[bank.language]}" if bank.language in ("en", "zh") else ""
-    return f"{wording.counted(len(bank.items), 'question')} from the reference, {plain(maker)}{tongue}"
 
 
 def count_tiles(scores: questeval.QuestEval) -> None:

@@ -113,7 +113,7 @@ def _filtered(question_set: QuestionSet, questions: Sequence[Question]) -> list[
     matches = list(questions)
     if question_set.split:
         with next(columns):
-            side = split_tab.choose_filter()
+            side = filters.pick("Side of the split", split_tab.SIDES_OF_SPLIT, "side")
         matches = [q for q in matches if split_tab.passes(q, side)]
     for name, titles in offered.items():
         with next(columns):

@@ -17,7 +17,7 @@ from ragviz.core.split import Split
 from ragviz.questions import sets, splits
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, wording
-from ragviz.ui.kit import filters, heading, notices, table
+from ragviz.ui.kit import heading, notices, table
 
 WHY = (
     "Configurations are chosen on **validation**, and the chosen one is reported on **test**: on the questions that it "
@@ -119,10 +119,8 @@ def _make(question_set: QuestionSet, kind: str, share: float, seed: int) -> None
     sets.split(cache.workspace(), question_set, kind, share, seed, remake=True)
 
 
-def choose_filter() -> str:
-    """Draw the filter of questions by their side, bound to the address, and return it."""
-    titles = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}
-    return filters.pick("Side of the split", titles, "side")
+SIDES_OF_SPLIT = {"all": "Both sides", "validation": "Validation", "test": "Test", "neither": "Neither side"}
+"""Values of the filter of questions by their side → titles."""
 
 
 def passes(question: Question, side: str) -> bool:
