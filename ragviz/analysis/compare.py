@@ -247,7 +247,8 @@ def compare(
     ids, rows = _common(sides, rankings, needed=not answers)
     values = _values(rankings, rows) if ids else {}
     own = {primary} if primary.endswith(f"@{OWN}") else set[str]()
-    if label("recall", k) in values and len({side.config["k"] for side in sides}) > 1:
+    is_own = k == sides[0].config["k"] and len({side.config["k"] for side in sides}) > 1
+    if label("recall", k) in values and is_own:  # else all are compared at the k that was asked for
         own.add(label("recall", OWN))
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     ranked = {name: (ids, matrix, np.ones(matrix.shape, dtype=np.bool_)) for name, matrix in values.items()}
