@@ -258,7 +258,7 @@ def plan(
     left = {name: count - of_chunks.get(name, 0) for name, count in kinds.items()}
     typed = _typed(by_id, slots, left, known, seed)
     typed += _typed(by_id, [(each.document_id, each.section, each.id) for each in chunks], of_chunks, known, seed)
-    return _coalesced(_styled(typed, apportioned(styles, len(typed)), seed))
+    return _styled(typed, apportioned(styles, len(typed)), seed)
 
 
 Slot = tuple[str, str, str]
@@ -352,18 +352,13 @@ def _typed(
 
 
 def _styled(typed: Sequence[Typed], styles: Mapping[QuestionStyle, int], seed: int) -> list[Cell]:
-    """Give each question a style, so that every type has the styles in proportion, within one question."""
-    listed = list(TYPES)
-    ordered = sorted(typed, key=lambda each: (listed.index(each[2]), _chance(seed, *each), each))
+    """Give each question a style, so that every type has the styles in proportion, within one question.
+
+    Return each cell once, with how many questions it has in all, in a fixed order.
+    """
+    types = list(TYPES)
+    ordered = sorted(typed, key=lambda each: (types.index(each[2]), _chance(seed, *each), each))
     line = sorted(((n + 0.5) / count, name) for name, count in styles.items() for n in range(count))
-    return [Cell(*each[:3], style, chunk=each[3]) for each, (_, style) in zip(ordered, line, strict=True)]
-
-
-def _coalesced(cells: Iterable[Cell]) -> list[Cell]:
-    """Return each cell once, with how many questions it has in all, in a fixed order."""
-    types, styles = list(TYPES), list(STYLES)
-    counts = Counter(replace(cell, planned=1) for cell in cells)
-    ordered = sorted(
-        counts, key=lambda cell: (*cell.place, types.index(cell.type), styles.index(cell.style), cell.chunk)
-    )
-    return [replace(cell, planned=counts[cell]) for cell in ordered]
+    counts = Counter((*each, style) for each, (_, style) in zip(ordered, line, strict=True))
+    cells = [Cell(d, section, name, style, count, chunk) for (d, section, name, chunk, style), count in counts.items()]
+    return sorted(cells, key=lambda c: (*c.place, types.index(c.type), list(STYLES).index(c.style), c.chunk))

@@ -19,7 +19,6 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.ranking import Hit
-from ragviz.core.span import Span
 from ragviz.generation import evidence_passages, verification, verified_by_rules
 from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.makers import Ask
@@ -238,15 +237,11 @@ def _checked(
     if info.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
     info = search.ready(workspace, info)
-    client = client_of(workspace, model) if verifier == "model" else None
+    named = model or workspace.settings.judge or workspace.settings.model
+    client = workspace.client(named) if verifier == "model" else None
     if budget is not None and client is not None and not client.priced:
         raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     return info, question_set, client
-
-
-def client_of(workspace: Workspace, model: str = "") -> ModelClient:
-    """Return the client of the model that verifies: the one that is named, else RAGVIZ_JUDGE, else RAGVIZ_MODEL."""
-    return workspace.client(model or workspace.settings.judge or workspace.settings.model)
 
 
 def _load(questions: Sequence[Question]) -> None:
@@ -328,9 +323,10 @@ def _passages(workspace: Workspace, info: IndexInfo, questions: Sequence[Questio
     found: dict[str, dict[int, Passage]] = {question.id: {} for question in questions}
     for document in workspace.store.documents.texts(info.corpus_id, list(cuts)):  # one at a time is in memory
         for question in asking_of[document.id]:
-            of_document = evidence_passages.passages(question, document, MOST_CHARACTERS)
-            indexed = {n: each for n, each in of_document.items() if _is_indexed(members[question.id][n], cuts)}
-            found[question.id] |= indexed
+            for number, each in evidence_passages.passages(question, document, MOST_CHARACTERS).items():
+                span = members[question.id][number]
+                if any(gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))):
+                    found[question.id][number] = each
     for question in questions:
         yield question.id, _context(question, found[question.id], info)
 
@@ -359,9 +355,3 @@ def context_in(question: Question, documents: Mapping[str, Document]) -> Context
 def _joined(found: Mapping[int, Passage]) -> Context:
     """Return the context of passages, by the number of their group; evidence in one sentence is one passage."""
     return Context(tuple(passage.told for passage in dict.fromkeys(found[number] for number in sorted(found))))
-
-
-def _is_indexed(span: Span, cuts: Mapping[str, Sequence[gold.Cut]]) -> bool:
-    """Return whether a chunk holds a part of a span."""
-    [chunk_ids] = gold.gold_chunks(((span,),), lambda document_id: cuts.get(document_id, ()))
-    return bool(chunk_ids)

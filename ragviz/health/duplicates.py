@@ -90,18 +90,14 @@ def _same_passages(left: Subject, right: Subject) -> bool:
 
 def _overlap(left: Subject, right: Subject) -> bool:
     """Return whether each passage of one question is one of the other's."""
+    mine, others = ([(normal(text), group) for (text, _), group in zip(s.evidence, s.question.evidence, strict=True)]
+                    for s in (left, right))  # fmt: skip
     return all(
-        any(_same_passage(left, i, right, j) for j in range(len(right.evidence))) for i in range(len(left.evidence))
-    )
-
-
-def _same_passage(left: Subject, i: int, right: Subject, j: int) -> bool:
-    if normal(left.evidence[i][0]) == normal(right.evidence[j][0]):
-        return True
-    return any(
-        a.overlaps((b.document_id, b.start, b.end))
-        for a in left.question.evidence[i]
-        for b in right.question.evidence[j]
+        any(
+            text == other or any(a.overlaps((b.document_id, b.start, b.end)) for a in group for b in its)
+            for other, its in others
+        )
+        for text, group in mine
     )
 
 
