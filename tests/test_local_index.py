@@ -169,6 +169,7 @@ def bm25_by_the_formula(texts: dict[str, str], query: str) -> dict[str, float]:
         ("so\u00adft\u200bly \ufb01nal donʼt", "softly final don t"),
         ("\u0663\u0664 كتاب", "34 كتاب"),
         ("航程５km", "航 程 航程 5 km"),
+        ("도서관은 시간", "도서관은 도서 서관 관은 시간"),
     ],
 )
 def test_words_that_are_written_differently_are_the_same(text, words):
