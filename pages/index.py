@@ -180,7 +180,10 @@ def card(info: IndexInfo) -> None:
         )
     if paid := indexing.cost_words(*store.payments.of(info.id)):
         st.caption(plain(f"So far {paid}"))
-    broken, unknown = damage_of(info)
+    try:
+        broken, unknown = damage.damage(workspace, info), ""
+    except RagvizError as error:
+        broken, unknown = "", str(error)
     if unknown:
         st.markdown(f":orange[▲] **State unknown**: {plain(unknown)}")
     if broken:
@@ -222,14 +225,6 @@ def delete_button(info: IndexInfo) -> None:
             ),
             notices.leaving([info]),
         )
-
-
-def damage_of(info: IndexInfo) -> tuple[str, str]:
-    """Return what is damaged in an index, "" for nothing; and why its state is unknown, "" when it is known."""
-    try:
-        return damage.damage(workspace, info), ""
-    except RagvizError as error:
-        return "", str(error)
 
 
 def size(info: IndexInfo) -> str:

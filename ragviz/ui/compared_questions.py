@@ -393,8 +393,13 @@ def _list(shown: Compared) -> None:
             format_func=lambda name: f"{name} {found.sides[name]:,}",
             **address.shows("side-filter", found.side, lambda side: {"side": side}),
         )  # fmt: skip
+
+    def remove(*names: str) -> None:
+        question_table.forget_selections()
+        address.put(**dict.fromkeys(names), side=None)
+
     rows = case_rows(shown, found, distinct(shown.names, 12))
-    filters.chips(found.chips, f"{wording.counted(len(found.ids), 'question')} with", _remove, "pair-chip")
+    filters.chips(found.chips, f"{wording.counted(len(found.ids), 'question')} with", remove, "pair-chip")
     if not len(rows):
         st.caption("No question is in both of these: remove a filter.")
         return
@@ -410,11 +415,6 @@ def _list(shown: Compared) -> None:
         columns={"Question": 290, **{name: table.number(78, "%.2f") for name in values}, **dict.fromkeys(ranks, 98)},
         among=found.ids, turn=f"{found.side}-{_turn()}-{'-'.join(found.chips)}", opened=opened, most=12, empty="–",
     )  # fmt: skip
-
-
-def _remove(*names: str) -> None:
-    question_table.forget_selections()
-    address.put(**dict.fromkeys(names), side=None)
 
 
 def case_rows(shown: Compared, found: Listed, names: Sequence[str]) -> pd.DataFrame:

@@ -9,9 +9,11 @@
               table.selected(state, among) and table.ticked(state, among): what is chosen, as pure functions
               table.page(count, size, "rows") → first row and end of the page that the address names, with its choice
     filters   filters.chips(words by parameter, remove) with one chip each; filters.find("find", "Find in questions")
+              filters.pick(label, {value: title}, "side"): a box of options that is a parameter of the address
     figure    figure.draw(drawn, key, on_select=…); figure.clicked(state) → customdata of the point
     saving    saving.button(rows or function, name, key): a download in the format chosen on Settings
     notices   with notices.empty(sentence): buttons that make it; with notices.errors_shown(): …; notices.confirm(…)
+              notices.tabs({name: draw}, key): only the open one is drawn; with notices.closable(key, close): an outcome
     inputs    inputs.suggested_name(…); inputs.still_there(…): fields that survive presses and deletions of others
 
 What is shown is text of other people: every function here escapes what it is given but for markdown that is asked for
