@@ -12,7 +12,6 @@ from ragviz.core.ranking import Ranking
 from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.health import drill, health_sentences
-from ragviz.health.left_out import DeepRankings
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.retrieval import search
@@ -151,7 +150,7 @@ def test_rankings_without_chunks_are_those_of_an_index_that_never_held_them(work
         corpora.add_file(workspace, corpus, f"{n}.md", text_of(n).encode())
     indexing.build_index(workspace, corpus, "whole", IndexConfig(chunk_size=100))
     info, queries = store.indexes.get("whole"), [unique(n) for n in range(4, 8)]
-    deep = {name: DeepRankings(workspace, info, name, queries, 4, 9) for name in ("knn", "bm25", "hybrid")}
+    deep = {name: drill.DeepRankings(workspace, info, name, queries, 4, 9) for name in ("knn", "bm25", "hybrid")}
     for name, rankings in deep.items():
         real = search.retriever(workspace, info, name)(queries, 4)
         assert [rankings.without((), place) for place in range(4)] == [each.ids for each in real]

@@ -117,7 +117,6 @@ class Generated:
     total: int
     proposed: int
     rejected: int
-    rejections: Mapping[str, int]
     calls: int = 0
     dollars: float = 0.0
     usable: int = 0
@@ -251,7 +250,7 @@ def _result(
     *,
     verify: bool,
 ) -> Generated:
-    rejected = [plan_record.kind_of_reason(question.reason) for question in made if question.status == "rejected"]
+    rejected = sum(question.status == "rejected" for question in made)
     short, reasons = Counter[str](), Counter[str]()
     for row in record.rows:
         if row.missing:
@@ -264,7 +263,7 @@ def _result(
     reached = {document_id for question in kept for document_id in plan_record.documents_of(question)}
     reached |= {row.cell.document_id for row in record.rows} | record.nothing.keys()
     return Generated(
-        question_set.name, total, len(made) - len(rejected), len(rejected), dict(Counter(rejected)), *paid,
+        question_set.name, total, len(made) - rejected, rejected, *paid,
         record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
         plan_record.unverified(record, {question.id: question for question in questions}).total() if verify else 0,
         plan_record.nothing_of([record], names, questions),

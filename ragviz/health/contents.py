@@ -170,12 +170,6 @@ def _percent(share: float) -> str:
     return "less than 1 %" if 0 < share < 0.005 else f"{100 * share:.0f} %"
 
 
-def _made_up(contents: Contents) -> str:
-    if contents.unanswerable:
-        return ""
-    return "It has no unanswerable question: answers that are made up go unnoticed."
-
-
 def types_words(contents: Contents) -> str:
     """Count the questions of each type, the most frequent first; "" where nobody said any."""
     typed = sorted(((count, name) for name, count in contents.types.items() if name), reverse=True)

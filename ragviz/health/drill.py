@@ -28,11 +28,12 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
-from ragviz.health.left_out import DeepRankings
+from ragviz.core.ranking import Ranking
 from ragviz.health.wordings import wordings
 from ragviz.metrics.registry import label
+from ragviz.models.spending import Spending
 from ragviz.retrieval import search
-from ragviz.retrieval.retrievers import chosen
+from ragviz.retrieval.retrievers import FUSED_DEPTH, chosen, fuse
 from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
 from ragviz.stats.differences import Difference, paired_differences
@@ -56,6 +57,8 @@ UNALTERED = 400
 """Comparisons of the whole index with itself: the rate of false alarms is known to 1 or 2 points."""
 ROOM = 100
 """Chunks that may be left out of one ranking."""
+BATCH = 500
+"""Queries that are ranked together."""
 
 
 def drill(
@@ -133,6 +136,44 @@ def stored(workspace: Workspace, question_set: QuestionSet) -> dict[str, Any] | 
     """Return the last drill of a question set; None without one, or when another version of ragviz made it."""
     fact = workspace.store.sets.fact(question_set.id, FACT)
     return fact if isinstance(fact, dict) and fact.get("version") == VERSION else None
+
+
+class DeepRankings:
+    """Rankings of queries, `room` chunks deeper than `k`: so many may be left out of each.
+
+    Exact for the nearest chunks. Of BM25, how rare words are is that of the whole index.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        info: IndexInfo,
+        retriever: RetrieverName,
+        queries: Sequence[str],
+        k: int,
+        room: int,
+        *,
+        spending: Spending | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        """Rank the queries; raises as `search.retriever` and its retriever."""
+        legs: tuple[RetrieverName, ...] = ("knn", "bm25") if retriever == "hybrid" else (retriever,)
+        self._k = k
+        self._reach = max(k, FUSED_DEPTH) if len(legs) > 1 else k
+        self._legs: list[list[Ranking]] = []
+        for leg in legs:
+            rank, rankings = search.retriever(workspace, info, leg, spending=spending, progress=progress), []
+            for start in range(0, len(queries), BATCH):
+                progress(start, len(queries), "questions", f"Ranking by {leg}")
+                rankings += rank(queries[start : start + BATCH], self._reach + room)
+            self._legs.append(rankings)
+
+    def without(self, removed: Collection[str], query: int) -> tuple[str, ...]:
+        """Return the first `k` chunks of a query, by its place, when these chunks are not there."""
+        left = [
+            Ranking(tuple(i for i in of_leg[query].ids if i not in removed)[: self._reach], ()) for of_leg in self._legs
+        ]
+        return left[0].ids if len(left) == 1 else fuse(left, self._k).ids
 
 
 class _Trial:
