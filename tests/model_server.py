@@ -6,7 +6,7 @@ In a test::
         client = ModelClient(server.url, None, "loopback")
 
 Typed replies are made from the JSON schema in the request (or in the prompt, when the endpoint is set to refuse
-`response_format`): a question about a passage where the schema asks for one, else values picked by the prompt's hash.
+`response_format`) by `REPLIES`, else of values picked by the prompt's hash.
 """
 
 from __future__ import annotations
@@ -282,24 +282,6 @@ def passages(prompt: str) -> list[str]:
     return [json.loads(line) for line in prompt.splitlines() if len(line) > 2 and line[0] == line[-1] == '"']
 
 
-def _question(prompt: str) -> dict[str, Any]:
-    """Return a question per passage about the last words of one of its sentences, quoted word for word."""
-    facts = [_fact(passage) for passage in passages(prompt)]
-    return {
-        "question": " ".join(f"Which words complete “{before.strip()} …”?" for before, _, _ in facts),
-        "answer": "; ".join(answer for _, answer, _ in facts),
-        "evidence": [quote for _, _, quote in facts],
-    }
-
-
-def _fact(passage: str) -> tuple[str, str, str]:
-    sentences = [s for s in re.findall(r"[^.。!！?？\n]+", passage) if len(s.strip()) > 12] or [passage]
-    longest = sorted(sentences, key=len)[-3:]
-    sentence = longest[int(_hash(passage), 16) % len(longest)].strip()
-    cut = max(sentence.rfind(" ", 0, -len(sentence) // 3), len(sentence) * 2 // 3 if " " not in sentence else 0)
-    return sentence[:cut], sentence[cut:].strip(), sentence
-
-
 def _key_questions(prompt: str) -> dict[str, Any]:
     """Return a question for each of the first twelve sentences, about its last words."""
     sentences = [s.strip() for passage in passages(prompt) for s in re.findall(_SENTENCE, passage) if s.strip()]
@@ -439,9 +421,7 @@ TRUTHS: dict[str, tuple[tuple[str, ...], str]] = {}
 off their words. A question that needs nothing is known without documents. Tests fill it."""
 WRONG: dict[str, float] = {}
 """Kind of fault → the share of questions that are written with it: "one passage" is enough where several were given,
-the quote stands "twice", the answer is known without documents ("closed book"), the question refers to "it"."""
-WRITTEN: dict[str, str] = {}
-"""Answers of the questions that are written with the fault "closed book"."""
+the quote stands "twice"."""
 _FUNCTION_WORDS = set(re.findall("[a-z]+", "which what when where whose does that with from have this will many there"))
 
 
@@ -478,10 +458,6 @@ def _claimed(prompt: str) -> dict[str, Any]:
     shown = facts[:1] if len(facts) > 1 and _is_wrong("one passage", prompt) else facts
     question = " ".join(_completion_of(fact[0]) for fact in shown if fact)
     answer = "; ".join(fact[1] for fact in shown if fact)
-    if _is_wrong("it", prompt):
-        question = f"And what does it say of {answer.split()[0]} there?"
-    if _is_wrong("closed book", prompt):
-        WRITTEN[question] = answer
     return {"claims": claims, "question": question, "answer": answer}
 
 
@@ -545,12 +521,12 @@ def _from_evidence(prompt: str) -> dict[str, Any]:
 
 
 def _without_passages(prompt: str) -> dict[str, Any]:
-    """Know what `TRUTHS` and `WRITTEN` say; understand what names something, or follows what does."""
+    """Know what `TRUTHS` says; understand what names something, or follows what does."""
     rows = []
     for number, data in _texts(prompt)["questions"].items():
         question = data["question"]
         known = question in TRUTHS and not TRUTHS[question][0]
-        answer = TRUTHS[question][1] if known else WRITTEN.get(question, "")
+        answer = TRUTHS[question][1] if known else ""
         understood = bool(data.get("earlier")) or not re.match(r"And\b|那", question)
         row = {"number": int(number), "understood": understood, "unclear": "" if understood else "it"}
         rows.append({**row, "known": bool(answer), "answer": answer})
@@ -592,7 +568,6 @@ REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [
     ({"claims", "question", "answer"}, _claimed),
     ({"answerable", "answer", "missing"}, _from_evidence),
     ({"rows"}, _rows),
-    ({"question", "answer", "evidence"}, _question),
     ({"answerable", "answer"}, _answer),
     ({"key_questions"}, _key_questions),
     ({"answers"}, _answers),

@@ -38,7 +38,8 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Name of the picture → the page and the parameters of its address."""
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-CHECKED = {"resultTypes": ["violations"], "runOnly": {"type": "tag", "values": TAGS}}
+BROWSERS_OWN = {"scrollable-region-focusable": {"enabled": False}}  # Chromium focuses what scrolls
+CHECKED = {"resultTypes": ["violations"], "runOnly": {"type": "tag", "values": TAGS}, "rules": BROWSERS_OWN}
 CONTRAST = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}}
 STREAMLITS_OWN = [
     ["[data-testid=stFileUploaderDropzone]"],  # a section with the roles of a presentation and of a drop zone

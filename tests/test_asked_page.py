@@ -9,7 +9,7 @@ from ragviz.health import demand
 from ragviz.jobs import queue, worker
 from ragviz.questions.formats import files
 from ragviz.workspace import open_workspace
-from tests.test_pages import bare, built, button, checked, home, show, words  # noqa: F401 - fixtures
+from tests.test_pages import built, button, checked, home, show, words  # noqa: F401 - fixtures
 
 LOG = "question,count\nHow much does pump 2 move?,40\nWhere is the canteen <b>?,9\nWho repairs the roof?,3\n"
 

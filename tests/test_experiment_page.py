@@ -6,7 +6,7 @@ from ragviz.experiments import sweeping
 from ragviz.jobs import worker
 from ragviz.workspace import open_workspace
 from tests.test_experiments import declared, filled
-from tests.test_pages import address, bare, built, button, home, show, visit, words  # noqa: F401 - fixtures
+from tests.test_pages import address, bare, button, show, visit, words  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from ragviz.core.question import Question
 from ragviz.health import quarantine
 from ragviz.health.set_checks import CHECKS
 from ragviz.workspace import open_workspace
-from tests.test_pages import bare, built, home, show, visit, words  # noqa: F401 - fixtures
+from tests.test_pages import built, home, show, visit, words  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -40,7 +40,6 @@ from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
 from tests.test_pages import (  # the home that is built there, and how a page is visited
     address,
-    bare,  # noqa: F401 - a fixture
     built,  # noqa: F401 - a fixture
     checked,
     opened,

@@ -16,7 +16,6 @@ from ragviz.core.job import Job
 from ragviz.ui import job_panel
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_pages import (
-    bare,  # noqa: F401 - a fixture
     built,  # noqa: F401 - a fixture
     button,
     checked,

@@ -13,18 +13,13 @@ from ragviz.store.opening import open_store
 from ragviz.store.store import Store
 from ragviz.ui.unsaved import Draft, put_in, targets_of
 from tests.test_browser import (  # noqa: F401  # fixtures are found by their names
-    PATIENCE,
     Server,
     browser,
-    cell,
     choose,
-    click_row,
     drawn,
     page,
     picture,
     server,
-    settled,
-    show_all,
 )
 
 PUMPS = (

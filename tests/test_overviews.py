@@ -18,7 +18,7 @@ from ragviz.store.stored_judgements import StoredJudgements
 from ragviz.store.stored_rankings import StoredRankings
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_inspect import home, judged  # noqa: F401 - fixtures
-from tests.test_pages import bare, built, checked, show, words  # noqa: F401 - fixtures
+from tests.test_pages import built, checked, show, words  # noqa: F401 - fixtures
 
 
 def stored_now(workspace: Workspace, run: Run) -> bool:

@@ -14,7 +14,6 @@ from ragviz.runs import comparisons
 from ragviz.workspace import open_workspace
 from tests.conftest import CommandResult
 from tests.test_pages import (  # the home that is built there, and how a page is visited
-    bare,  # noqa: F401 - a fixture
     built,  # noqa: F401 - a fixture
     home,  # noqa: F401 - a fixture
 )

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from ragviz.runs import judgements, measurements, summaries
 from ragviz.workspace import open_workspace
-from tests.test_pages import address, bare, built, button, checked, home, show, visit, words  # noqa: F401  # fixtures
+from tests.test_pages import address, built, button, checked, home, show, words  # noqa: F401  # fixtures
 
 
 def ticking(monkeypatch: pytest.MonkeyPatch, *rows: int) -> None:

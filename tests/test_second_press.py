@@ -1,10 +1,11 @@
-"""Presses that meet something else in a real browser: a second one, by one person or by two at once; a late poll."""
+"""Presses in a real browser: keys; a second press, by one person or by two at once; one that meets a late poll."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -116,6 +117,21 @@ def test_two_who_press_at_once_start_one_job(
     for shown in (page, another):
         drawn(shown)
     another.close()
+
+
+def test_questions_are_decided_on_by_keys(server: Server, page: Page) -> None:  # noqa: F811
+    store = open_store(server.env["RAGVIZ_DATABASE_URL"])
+    proposed = store.sets.add(store.corpora.get("notes").id, "proposed")
+    asked = store.questions.all(store.sets.get("asked").id)
+    store.questions.put(proposed.id, [replace(each, status="proposed") for each in asked])
+    page.goto(server.address("questions", set="proposed", tab="Review"))
+    drawn(page)
+    for key, following in (("a", asked[1]), ("x", asked[2])):
+        page.keyboard.press(key)
+        expect(page.get_by_role("strong").filter(has_text=following.text)).to_be_visible()
+        drawn(page)
+    statuses = [each.status for each in store.questions.all(proposed.id)]
+    assert statuses == ["accepted", "rejected", *["proposed"] * (len(asked) - 2)]
 
 
 def reference_only(page: Page, server: Server, name: str) -> None:  # noqa: F811

@@ -29,8 +29,7 @@ PASSAGES = (WEAVERS, HALL, QUARRY)
 
 
 @pytest.fixture
-def server(monkeypatch):
-    monkeypatch.setattr(model_server, "WRITTEN", {})
+def server():
     with ModelServer() as server:
         yield server
 

@@ -35,7 +35,7 @@ from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds
 from tests.model_server import ModelServer
 from tests.test_markup import INTERPRETED
-from tests.test_pages import PAGES, bare, built, home, show, typed, visit  # noqa: F401  # fixtures
+from tests.test_pages import PAGES, built, home, visit  # noqa: F401  # fixtures
 
 SECRET = "Tr0ub4dor"  # in every password below, which has signs beside it
 SIGNS = ["", "@", "/", "#", "?", ":", "%40", "%2F", "&x=", ";", "=", "+", "密", "'", '"', "$x$", "\\", "[", " "]

@@ -13,7 +13,7 @@ from ragviz.core.question import Question
 from ragviz.documents import corpora
 from ragviz.index import deletion
 from ragviz.workspace import Workspace, open_workspace
-from tests.test_pages import Hashing, bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
+from tests.test_pages import bare, built, button, checked, home, show, typed, words  # noqa: F401  # fixtures
 
 
 def press(app: AppTest, label: str) -> AppTest:
