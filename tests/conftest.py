@@ -27,6 +27,7 @@ from ragviz import cli
 from ragviz.core.settings import Settings
 from ragviz.store.opening import sqlite_url
 from ragviz.workspace import Workspace
+from tests.model_server import ModelServer
 
 if TYPE_CHECKING:
     from tests.test_browser import Server
@@ -97,6 +98,13 @@ def emptied(url: str) -> str:
         connection.exec_driver_sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     engine.dispose()
     return url
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    """An endpoint of models on loopback."""
+    with ModelServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import re
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -118,6 +118,19 @@ class ModelServer:
             self.counts.answered += answered
             if fault != "ok":
                 self.counts.faults[fault] += 1
+
+
+class Memory:
+    """A cache of a client's replies or an embedder's vectors, in memory."""
+
+    def __init__(self) -> None:
+        self.items: dict[str, bytes] = {}
+
+    def get_many(self, keys: Iterable[str]) -> dict[str, bytes]:
+        return {key: self.items[key] for key in keys if key in self.items}
+
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        self.items.update(items)
 
 
 class _HTTPServer(ThreadingHTTPServer):

@@ -17,10 +17,10 @@ from tests import model_server
 from tests.model_server import ModelServer
 from tests.odd_judges import JUDGE_FIELDS
 from tests.test_judging import Results, make_items, plan_of
-from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
+from tests.test_running import config, environment, workspace  # noqa: F401 - fixtures
 
 
-def chat_calls(server: ModelServer) -> int:  # noqa: F811
+def chat_calls(server: ModelServer) -> int:
     return sum("messages" in body for body in server.bodies)
 
 
@@ -60,7 +60,7 @@ def test_counts_by_hand():
 
 def test_a_run_stops_continues_when_resumed_and_has_scores_once_the_judge_is_good(
     workspace,  # noqa: F811
-    server,  # noqa: F811
+    server,
     monkeypatch,
     capsys,
 ):

@@ -20,7 +20,6 @@ from tests.test_verification import (
     knows,  # noqa: F401 - a fixture
     question,
     sent,
-    server,  # noqa: F401 - a fixture
     workspace,  # noqa: F401 - a fixture
 )
 
@@ -56,7 +55,7 @@ def checked(opened: Workspace, *asked: Question, by: str = "rules") -> list[Ques
     return list(verification.verify(asked, contexts, opened.model))
 
 
-def sent_texts(server: ModelServer) -> list[dict]:  # noqa: F811
+def sent_texts(server: ModelServer) -> list[dict]:
     """The texts that the model got, call by call; the index was embedded before."""
     server.bodies[:] = [body for body in server.bodies if "messages" in body]
     return sent(server)

@@ -28,12 +28,6 @@ SENTENCES = [
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def workspace(server, tmp_path, monkeypatch) -> Workspace:
     for name in ("ELASTICSEARCH_URL", "OPENAI_API_KEY", "RAGVIZ_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)

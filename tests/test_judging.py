@@ -24,20 +24,7 @@ from ragviz.models.spending import Spending
 from ragviz.runs import choices
 from ragviz.targets import answering
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
-from tests.model_server import FAULTS, USELESS, ModelServer, vector
-
-
-class Memory:
-    """A cache in memory."""
-
-    def __init__(self):
-        self.items: dict[str, bytes] = {}
-
-    def get_many(self, keys):
-        return {key: self.items[key] for key in keys if key in self.items}
-
-    def put_many(self, items):
-        self.items.update(items)
+from tests.model_server import FAULTS, USELESS, Memory, ModelServer, vector
 
 
 class Bags:

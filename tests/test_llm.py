@@ -21,7 +21,7 @@ from ragviz.models.requests import Completion, Request
 from ragviz.models.spending import Ledger, Spending
 from ragviz.models.spending import dollars as chat_dollars
 from tests import model_server
-from tests.model_server import USELESS, ModelServer, vector
+from tests.model_server import USELESS, Memory, ModelServer, vector
 
 KEY = "sk-very-secret-1234"
 
@@ -32,25 +32,6 @@ class Verdict(BaseModel):
     reason: str
     supported: bool
     scores: list[int]
-
-
-class MemoryCache:
-    """A Cache in a dict."""
-
-    def __init__(self):
-        self.items = {}
-
-    def get_many(self, keys):
-        return {key: self.items[key] for key in keys if key in self.items}
-
-    def put_many(self, items):
-        self.items.update(items)
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
 
 
 def client_of(server, **options):
@@ -92,7 +73,7 @@ def test_parameters_the_model_refuses_are_left_out_from_then_on(server):
 
 
 def test_cache_by_content_and_dry_run(server):
-    cache = MemoryCache()
+    cache = Memory()
     request = Request(say("hello"), Verdict)
     client = client_of(server, cache=cache)
     assert client.cached([request]) == [False]
@@ -164,7 +145,7 @@ def test_statuses_decide_whether_further_calls_help(server, status, calls, outag
 def test_the_key_is_nowhere(server, caplog):
     caplog.set_level(logging.DEBUG)
     server.key = "another"
-    cache = MemoryCache()
+    cache = Memory()
     client = client_of(server, cache=cache)
     with pytest.raises(ModelError, match=r"HTTP 401\. The key was refused") as refused:
         client.complete(say("hello"))
@@ -422,7 +403,7 @@ def test_a_redirect_gets_neither_the_prompt_nor_the_key(server, status):
 
 
 def test_a_reply_that_fails_its_check_is_requested_again_and_never_cached():
-    cache, checked = MemoryCache(), []
+    cache, checked = Memory(), []
 
     def check(reply):
         checked.append(reply)
@@ -477,7 +458,7 @@ def test_numbers_of_tokens_that_cannot_be_are_counted_from_the_texts(server, mon
     real = model_server._completion
     usage = {"usage": {"prompt_tokens": tokens, "completion_tokens": tokens}}
     monkeypatch.setattr("tests.model_server._completion", lambda body, text: {**real(body, "word " * 30), **usage})
-    client = client_of(server, prices={"loop": (2.0, 1.0)}, cache=MemoryCache())
+    client = client_of(server, prices={"loop": (2.0, 1.0)}, cache=Memory())
     completion = client.complete(say("x" * 3000), max_tokens=100)
     assert (completion.prompt_tokens, completion.completion_tokens, completion.estimated) == (1000, 50, True)
     assert (client.usage.estimated, client.usage.cost) == (1, pytest.approx(2050 / 1e6))

@@ -205,12 +205,6 @@ def test_an_instruction_in_a_passage_stays_data():
     assert len(lines) == 5, "each text is on one line"
 
 
-@pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
-
-
 def client_of(server: ModelServer) -> ModelClient:
     return ModelClient(server.url, None, "loopback", concurrency=2, backoff=0.001)
 

@@ -24,7 +24,7 @@ from ragviz.judging.quest_prompts import (
 )
 from ragviz.metrics.questeval import crud, measure
 from ragviz.models.chat import ModelClient
-from tests.model_server import ModelServer, passages
+from tests.model_server import passages
 
 OWN = Path(__file__).parent / "data" / "banks.json"
 PUBLIC = Path(__file__).resolve().parents[2] / "shared/data/questeval/QuestAnswer2Docs_quest_gt_save.json"
@@ -222,12 +222,6 @@ def test_answers_are_read_by_number():
     answers, missed = read_answers(reply, 8)
     assert answers == {0: "the first", 1: None, 2: "third", 5: None, 6: None}
     assert missed == [3, 4, 7]
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as running:
-        yield running
 
 
 def client_of(server):

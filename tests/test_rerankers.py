@@ -235,12 +235,6 @@ def test_odd_rankings_are_read_and_what_they_leave_out_keeps_its_order(reply, ex
 
 
 @pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
 def asking(workspace, server, monkeypatch) -> Workspace:
     """The same workspace with an endpoint."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -24,7 +24,6 @@ from ragviz.questions import exchange
 from ragviz.retrieval import search
 from ragviz.runs import choices, judgements, measurements, running, verdicts
 from ragviz.workspace import Workspace
-from tests.model_server import ModelServer
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
 DOCUMENT = "\n\n".join(
@@ -41,12 +40,6 @@ ROWS = [
     }
     for number, place in enumerate(PLACES)
 ] + [{"id": "q-none", "question": "Who painted the chapel?", "answer": "", "unanswerable": True}]
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture

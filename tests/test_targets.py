@@ -28,7 +28,7 @@ from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.targets.targets import TARGETS
 from ragviz.text import language
 from ragviz.text.words import tokens
-from tests.model_server import ModelServer, passages
+from tests.model_server import passages
 
 SPAN = Span("d" * 16, 0, 10)
 
@@ -214,12 +214,6 @@ def test_on_the_sample_gold_chunks_alone_are_answered_from(cuts, questions):
 
 
 # By a model
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as model_server:
-        yield model_server
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from ragviz.questions import exchange
 from ragviz.runs import judgements, running
 from ragviz.workspace import Workspace
 from tests import odd_judges
-from tests.model_server import ModelServer
 from tests.test_running import DOCUMENT, ROWS
 
 ZH_PLACES = ["北阀门", "南阀门", "东水泵", "西水泵", "上闸口", "下闸口", "内水塔", "外水塔"]
@@ -38,12 +37,6 @@ ZH_ROWS = [
 
 SETS = {"en": ("pumps.txt", DOCUMENT, ROWS), "zh": ("阀门.txt", ZH_DOCUMENT, ZH_ROWS)}
 JUDGED = {name for name, metric in ANSWER_METRICS.items() if metric.judged}
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture(params=["en", "zh"])

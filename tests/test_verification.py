@@ -20,18 +20,12 @@ from ragviz.index import indexing
 from ragviz.models.chat import ModelClient
 from ragviz.workspace import Workspace
 from tests import model_server
-from tests.model_server import ModelServer
+from tests.model_server import Memory, ModelServer
 
 WEAVERS = "The guild of weavers was founded in 1412. Its hall stands in the lower town."
 HALL = "The hall in the lower town burned down in 1666. It was built again of stone."
 QUARRY = "Stone for the new hall came from the quarry of Ardel. The quarry closed in 1701."
 PASSAGES = (WEAVERS, HALL, QUARRY)
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture
@@ -42,19 +36,6 @@ def knows(monkeypatch):
 
 def client_of(server: ModelServer, cache=None, **more) -> ModelClient:
     return ModelClient(server.url, None, "loopback", cache=cache, backoff=0.001, **{"concurrency": 2} | more)
-
-
-class Memory:
-    """A cache in memory."""
-
-    def __init__(self):
-        self.kept = {}
-
-    def get_many(self, keys):
-        return {key: self.kept[key] for key in keys if key in self.kept}
-
-    def put_many(self, items):
-        self.kept |= items
 
 
 def question(text: str, answer: str, *passages: str, **more) -> Question:
@@ -285,7 +266,7 @@ def test_the_estimate_counts_the_calls_that_are_made_and_makes_none(server, know
     cache, verdicts = Memory(), Memory()
     client, questions = client_of(server, cache), mixed(knows)
     estimate = verification.foresee(questions, both, client, verdicts=verdicts)
-    assert (server.counts.calls, cache.kept, verdicts.kept) == (0, {}, {})
+    assert (server.counts.calls, cache.items, verdicts.items) == (0, {}, {})
     outcomes = verified(server, *questions, of=both, client=client, verdicts=verdicts)
     assert [q.verified_by for q in outcomes] == ["loopback"] * 15, [q.reason for q in outcomes]
     # alone: 2 (ten a call); evidence: 12 facts, bridge, follow-up; left out: 3; candidates: 1

@@ -11,7 +11,6 @@ from tests.model_server import ModelServer
 from tests.test_verification import (
     chats,
     pump_set,
-    server,  # noqa: F401 - a fixture
     workspace,  # noqa: F401 - a fixture
 )
 

@@ -26,7 +26,6 @@ from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import URLS
 from tests.conftest import emptied
-from tests.model_server import ModelServer
 
 PLACES = ("north", "south", "east", "west", "upper", "lower", "inner", "outer")
 TEXT = "\n\n".join(f"The {place} pump was replaced in {1990 + n} by Harlow." for n, place in enumerate(PLACES))
@@ -40,12 +39,6 @@ ROWS = [
 
 UNCHANGED = ("cache", "receipts", "prices")
 """Tables that a deletion leaves as they are: what was paid for."""
-
-
-@pytest.fixture
-def server():
-    with ModelServer() as server:
-        yield server
 
 
 @pytest.fixture(params=URLS, ids=lambda url: url.partition(":")[0])

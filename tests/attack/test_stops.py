@@ -16,7 +16,7 @@ from ragviz.text import words
 from ragviz.workspace import Workspace
 from tests import model_server
 from tests.attack import seeds
-from tests.test_running import config, environment, server, workspace  # noqa: F401 - fixtures
+from tests.test_running import config, environment, workspace  # noqa: F401 - fixtures
 
 LONG = 20.0
 """Seconds that the wait would last."""
