@@ -92,7 +92,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
     counts: Counter[str] = Counter(proposal.outcome for proposal in proposals)
     found = " · ".join(f"{counts[outcome]:,} {name}" for outcome, name in FOUND.items())
     are = "question is" if len(proposals) == 1 else "questions are"
-    above = table.row_above("found", f"**{len(proposals):,} {are} reference only**: {found}")
+    above = table.row_above("found-places", f"**{len(proposals):,} {are} reference only**: {found}")
     with above:
         certain = occurrences.certain(proposals, "exact")
         if certain and st.button(f"Accept all {len(certain):,} exact", type="primary", key="accept-exact"):
@@ -107,7 +107,7 @@ def _head(question_set: QuestionSet, proposals: Sequence[Proposal], rows: pd.Dat
         shown_rows = rows[rows["Id"].isin({proposal.question.id for proposal in shown})]
         table.draw(
             shown_rows[["Question", "Found", *(name for name in rows if name not in ("Question", "Found"))]],
-            "found",
+            "found-places",
             alt="Evidence found",
             above=above,
             file=f"{question_set.name}-evidence",
