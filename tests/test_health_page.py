@@ -3,7 +3,7 @@
 import pytest
 
 from ragviz.core.question import Question
-from ragviz.health import quarantine
+from ragviz.health import drill, quarantine
 from ragviz.health.set_checks import CHECKS
 from ragviz.workspace import open_workspace
 from tests.test_pages import built, home, show, visit, words  # noqa: F401 - fixtures
@@ -75,3 +75,12 @@ def test_the_map_opens_a_chunk(store):
     odd = show("health", set="asked", index="small", tab="Coverage map", chunk="<b>no chunk</b>")
     assert "is no chunk" in odd.warning[0].value
     assert not odd.exception
+
+
+def test_the_drill_is_one_sentence_and_one_picture(store):
+    opened = open_workspace()
+    drill.drill(opened, store.sets.get("asked"), store.indexes.get("small"), retriever="bm25", repetitions=2)
+    app = show("health", set="asked", index="small", tab="Drill")
+    assert "This set notices 0 % of planted losses of 5 points of recall@3" in words(app)
+    assert len(app.get("plotly_chart")) == 1
+    assert not app.exception

@@ -26,6 +26,7 @@ def noticed(fact: Mapping[str, Any]) -> go.Figure:
                 hovertemplate="%{x:.0f} points: %{hovertext}<extra></extra>",
             )
         )
-    figure.update_layout(**style.layout("Points of recall that are lost", "Share noticed", 300), **style.legend_above())
+    figure.update_layout(**style.layout("Points of recall that are lost", "Share noticed", 300))
+    figure.update_layout(**style.legend_above())
     figure.update_yaxes(range=[0, 1.02], tickformat=".0%")
     return style.described(figure, "Share of planted losses that are noticed, by their size; at 0 the false alarms.")
