@@ -160,7 +160,7 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
     assert "not known of an imported run" in measurements.unranked_words(run)
     [case] = exports.cases_of(workspace, run)
     assert (case.outcome, case.rank, case.ranking, case.gold) == ("not ranked", None, {}, frozenset())
-    losses = ["not_answered", "wrong", "judge_failed", "fine"]
+    losses = ["not_answered", "wrong", "not_judged", "fine"]
     assert [step.cause for step in diagnose.waterfall(["wrong"], run.knows)[1:]] == losses
     everything = exports.breakdown_of(workspace, run)[0]
     assert {name for name, scored in everything.metrics.items() if scored.estimate.n} == set(

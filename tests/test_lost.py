@@ -124,9 +124,8 @@ def test_a_wrong_answer_from_its_evidence_is_wrong():
     assert find(question(INSIDE), [A1], answered(A1), False) == "wrong"
 
 
-def test_without_a_verdict_the_judge_failed_or_none_was_asked():
-    assert find(question(INSIDE), [A1], answered(A1), None, judge_failed=True) == "judge_failed"
-    assert find(question(INSIDE), [A1], answered(A1), None) == "fine"
+def test_without_a_verdict_an_answer_is_neither_right_nor_lost():
+    assert find(question(INSIDE), [A1], answered(A1), None) == "not_judged"
 
 
 def test_a_right_answer_is_fine_whatever_was_missed():
@@ -162,7 +161,7 @@ def test_the_earliest_stage_of_any_group_is_the_cause():
         groups = [lost[other] for other in reversed(names[first:])]
         more = {"unindexed": {"unindexed"}}
         assert find(question((span(A, 210, 220),), *groups), ids, answer, False, **more) == name
-        assert find(question(*groups), ids, answer, None, judge_failed=True, **more) == name
+        assert find(question(*groups), ids, answer, None, **more) == name
 
 
 def test_a_cause_of_the_evidence_comes_before_a_refusal():
@@ -268,7 +267,7 @@ def test_where_a_run_lost_its_questions():
     assert list(causes.items()) == [
         ("right", "fine"),
         ("wrong", "wrong"),
-        ("unjudged", "judge_failed"),
+        ("unjudged", "not_judged"),
         ("missed", "not_retrieved"),
         ("cut", "cut_by_budget"),
         ("unanswered", "fine"),
@@ -292,7 +291,7 @@ def test_waterfall_by_hand():
         ("cut_by_budget", 0, 7),
         ("not_answered", 0, 7),
         ("wrong", 2, 5),
-        ("judge_failed", 0, 5),
+        ("not_judged", 0, 5),
         ("fine", 5, 5),
     ]
     assert {s.left for s in waterfall([])} == {0}
@@ -317,7 +316,7 @@ def test_the_worst_question_first_by_hand():
         ("wrong, 0.1", "wrong", 0.1, 1),
         ("wrong, 0.4, rank 3", "wrong", 0.4, 3),
         ("wrong, 0.4, rank 1", "wrong", 0.4, 1),
-        ("no verdict", "judge_failed", None, 2),
+        ("no verdict", "not_judged", None, 2),
         ("reference only", "", 0.0, None),
         ("right, 0.5", "fine", 0.5, 2),
         ("right, 1", "fine", 1.0, 30),

@@ -87,10 +87,11 @@ CAUSES: dict[str, Cause] = {
         "was given all the same; or only the reference is known, and the answer is not right.",
         "Compare the answer with the evidence; a model as judge would check each of its claims.",
     ),
-    "judge_failed": Cause(
-        "Judge failed",
-        "The question was answered from its evidence, but the judge gave no readable verdict.",
-        "Judge again what failed; when it fails again, choose another judge.",
+    "not_judged": Cause(
+        "Not judged",
+        "The question was answered from its evidence, and nothing tells whether the answer is right: the judge gave no "
+        "readable verdict, or there is no judge, and the words alone do not decide.",
+        "Judge again what failed, or have a model judge the answers.",
     ),
     "fine": Cause(
         "Correct",
@@ -280,7 +281,6 @@ def cause(
     answer: Recording | None = None,
     right: bool | None = None,
     *,
-    judge_failed: bool = False,
     knows: Knows = RETRIEVED,
     unindexed: Collection[str] = (),
 ) -> str:
@@ -290,9 +290,8 @@ def cause(
     handed over. Otherwise its answer alone decides.
 
     A right answer is "fine" whatever was missed before it. Else the cause is the earliest stage that failed for any
-    group of the evidence; when none failed, the answer decides. `right` None is with `judge_failed` a judge that
-    failed, without it an answer that was not judged, which counts as "fine"; so does a question that was not answered
-    (`answer` None) and whose evidence is among the first `k`.
+    group of the evidence; when none failed, the answer decides. `right` None is an answer that was not judged. A
+    question that was not answered (`answer` None) is "fine" where its evidence is among the first `k`.
 
     `knows` is of the run: gold chunks that were read are what was retrieved; without contexts only the answer counts.
     A chunk of which only a part fitted was cut. `unindexed` are documents of evidence that the index did not hold when
@@ -314,7 +313,7 @@ def cause(
     if answer.status != "answered" or not answer.answer.strip():
         return "not_answered"
     if right is None:
-        return "judge_failed" if judge_failed else "fine"
+        return "not_judged"
     return "wrong"
 
 
@@ -413,7 +412,6 @@ def attribute_failures(
                 k,
                 (answers or {}).get(question.id),
                 ruling.right,
-                judge_failed=ruling.by == "judge_failed",
                 knows=knows,
                 unindexed=unindexed,
             )

@@ -19,7 +19,6 @@ STAGES = {
     "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
     "below_k": "ranking", "split": "chunking",
     "cut_by_budget": "the context budget", "not_answered": "abstention", "wrong": "incorrect answers",
-    "judge_failed": "the judge",
 }  # fmt: skip
 """Cause → the stage that is to be changed."""
 _APART = {
@@ -27,11 +26,12 @@ _APART = {
     ("unanswerable", "not_answered"): "unanswerable with an empty or failed answer",
     ("reference", "wrong"): "reference only answered incorrectly",
     ("reference", "not_answered"): "reference only not answered",
-    ("reference", "judge_failed"): "reference only without a verdict",
+    ("reference", "not_judged"): "reference only without a verdict",
 }  # fmt: skip
 """Kind of a question without evidence, cause → what became of it."""
 
 
+NOT_LOST = ("fine", "not_judged")
 PATTERN = 5
 """With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
 
@@ -55,12 +55,14 @@ class Losses:
         Counter({'wrong': 1})
         """
         of = self.evidence if self.evidence else self.reference
-        return Counter({cause: of[cause] for cause in CAUSES if cause != "fine" and of[cause]})
+        return Counter({cause: of[cause] for cause in CAUSES if cause not in NOT_LOST and of[cause]})
 
     @property
     def total(self) -> int:
         """How many questions are lost, with evidence or without."""
-        return sum(n for of in (self.evidence, self.reference, self.unanswerable) for c, n in of.items() if c != "fine")
+        return sum(
+            n for of in (self.evidence, self.reference, self.unanswerable) for c, n in of.items() if c not in NOT_LOST
+        )
 
     @property
     def greatest(self) -> list[str]:

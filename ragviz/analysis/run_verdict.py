@@ -64,12 +64,12 @@ def answers_of(causes: Mapping[str, str], rulings: Mapping[str, Ruling], k: int)
 
     One whose judge failed has no verdict: it is neither right nor wrong.
 
-    >>> answers_of({"a": "judge_failed", "b": "fine", "c": "wrong", "d": ""}, {}, 3)
+    >>> answers_of({"a": "not_judged", "b": "fine", "c": "wrong", "d": ""}, {}, 3)
     Answers(k=3, right=1, known=3, unjudged=1)
     """
     fine = [question_id for question_id, cause in causes.items() if cause == "fine"]
     without_verdict = sum(i in rulings and rulings[i].right is None for i in fine)
-    failed = sum(cause == "judge_failed" for cause in causes.values())
+    failed = sum(cause == "not_judged" for cause in causes.values())
     return Answers(k, len(fine) - without_verdict, sum(map(bool, causes.values())), without_verdict + failed)
 
 
@@ -178,6 +178,5 @@ def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
         "not_parsed": "see on the documents page how the files were read, and update the index",
         "not_answered": f"look at the questions it abstained on; {better} may see the evidence",
         "wrong": f"{look}, or {model}",
-        "judge_failed": "judge again what failed",
     }.get(cause, "")
     return f": {step}" if step else ""

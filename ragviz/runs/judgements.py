@@ -367,8 +367,8 @@ def lost_steps(current: Run, causes: Mapping[str, str], ranked: Collection[str],
     counted = [cause for i, cause in causes.items() if answered or i in ranked]
     steps = diagnose.waterfall(counted, current.knows, k=k, depth=config.depth, answered=answered)
     if answered:
-        return [step for step in steps if step.count or step.cause != "judge_failed"]
-    return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "judge_failed")]
+        return [step for step in steps if step.count or step.cause != "not_judged"]
+    return [s for s in steps if s.cause not in ("cut_by_budget", "not_answered", "wrong", "not_judged")]
 
 
 def losses_at(
