@@ -349,11 +349,18 @@ def canonical(workspace: Workspace) -> dict[str, list[str]]:
     derived = {"revisions", "payments", "receipts", "jobs", "summaries"}  # summaries: by revision
     for table in rows.keys() - derived:
         stable = [row for row in rows[table] if table != "cache" or row["kind"] not in CHANCE]
-        texts = [str({key: value for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]
+        texts = [str({key: ordered(value) for key, value in sorted(row.items()) if key not in TIMES}) for row in stable]
         for random_id, name in names.items():
             texts = [text.replace(random_id, name) for text in texts]
-        lines[table] = sorted(re.sub(r'"seconds": ?[\d.e-]+|, \d+\.\d+\]', "", text) for text in texts)
+        lines[table] = sorted(re.sub(r"""['"]seconds['"]: ?[\d.e-]+|, \d+\.\d+\]""", "", text) for text in texts)
     return lines
+
+
+def ordered(value: Any) -> Any:
+    """A JSON value with its keys in order, however it was stored."""
+    if isinstance(value, dict):
+        return {key: ordered(each) for key, each in sorted(value.items())}
+    return [ordered(each) for each in value] if isinstance(value, list) else value
 
 
 def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -361,7 +368,7 @@ def without_timing(lines: dict[str, list[str]]) -> dict[str, list[str]]:
 
     Versions of question sets are left out too: an edit that is killed and repeated can be two versions.
     """
-    paid = re.compile(r'"(?:calls|prompt_tokens|completion_tokens|dollars)": [\d.e-]+')
+    paid = re.compile(r"""['"](?:calls|prompt_tokens|completion_tokens|dollars)['"]: [\d.e-]+""")
     took = re.compile(r'(\["\w+", "[^"]*", "[^"]*", \d+, \d+), [\d.e-]+, [^,]+, (?:true|false)')
     left_out = ("cache", "judgements", "runs", "set_versions", "question_changes")
     return {table: texts for table, texts in lines.items() if table not in left_out} | {
