@@ -150,11 +150,18 @@ def planned(
     """Return a new `record` of a plan, with the questions of an `earlier` one that are still among the `kept` ones.
 
     `kept` are the ids of the set's questions that are not rejected. A question counts for its own cell, else for one of
-    its document, else for any of its type and style, else of its type.
+    its document, else for any of its type and style, else of its type. The same plan goes on with its reasons; where it
+    was finished, those of what is missing are found anew.
     """
+    cells = list(cells)
     record = replace(record, rows=[Row(cell) for cell in cells], places={}, stand_ins={}, yields={}, nothing={})
     if earlier is None:
         return record
+    is_same = earlier.work == record.work and [row.cell for row in earlier.rows] == cells
+    if is_same and earlier.places.keys() <= set(kept):
+        for row in earlier.rows if earlier.state == "done" else ():
+            row.reasons = Counter() if row.missing else row.reasons
+        return replace(earlier, state="running")
     record = replace(record, yields=earlier.yields)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
     for similar in (*_SIMILAR, *_SIMILAR_AT_ALL[: record.any_type]):
