@@ -116,7 +116,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     question_set = store.sets.add(corpus.id, "s")
     config = RunConfig(info.id, question_set.id)
     plan = running._plan(workspace, config)
-    provenance._provenance(workspace, config, plan, replace(info, documents=ids), question_set, [])
+    provenance.run_row(workspace, "r", config, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
 
 

@@ -57,8 +57,9 @@ def test_the_path_is_walked_with_the_arrow_keys_and_nothing_can_be_changed(sampl
         if place == 2:
             expect(page.get_by_role("heading", name="What would rescue them")).to_be_in_viewport()
             expect(page.get_by_role("button", name="Make run", include_hidden=True)).to_have_count(0)
-        if PATH[place][0] == "inspect":
+        if PATH[place][0] == "compare":
             names = param(page, "runs").split(",")
+        if PATH[place][0] == "inspect":
             told = sample_server.ragviz("compare", *names)["questions"][names[1]]
             assert param(page, "question") == told["won"][0]
     expect(page.get_by_text("On test, once:")).to_be_visible()

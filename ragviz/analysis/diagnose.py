@@ -69,7 +69,7 @@ CAUSES: dict[str, Cause] = {
         "Split by chunking",
         "Chunks of the evidence were among the first k, but each of them holds only a part of it, and so do all of the "
         "first k together.",
-        REPLAY,
+        "Try larger chunks, an overlap, or another way of chunking.",
     ),
     "cut_by_budget": Cause(
         "Truncated from context",

@@ -176,6 +176,7 @@ def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     step = {
         "not_indexed": "update the index, and make the run again",
         "not_parsed": "see on the documents page how the files were read, and update the index",
+        "split": "try larger chunks, or an overlap",
         "not_answered": f"look at the questions it abstained on; {better} may see the evidence",
         "wrong": f"{look}, or {model}",
     }.get(cause, "")

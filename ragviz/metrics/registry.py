@@ -65,6 +65,11 @@ def title_of(label: str) -> str:
     return REGISTRY[name].title.replace("@k", f"@{k}") if name in REGISTRY else label
 
 
+def k_read(label: str, own: int, k: int) -> int:
+    """Return the k at which a run is measured: its `own` under "recall@own", else the common `k`."""
+    return own if label.endswith(f"@{OWN}") else k
+
+
 def title(name: str, k: int) -> str:
     """Name of a metric of rankings or characters as people read it.
 

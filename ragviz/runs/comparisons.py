@@ -21,6 +21,7 @@ from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
+from ragviz.metrics.registry import k_read
 from ragviz.runs import control_items, measurements, overviews, summaries
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
@@ -132,9 +133,13 @@ def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:
     return sides.measured(sources.results(current), k, depth, evidence)
 
 
-def prices(workspace: Workspace, runs: Sequence[Run], k: int) -> dict[str, Price]:
-    """Return what each run takes for a question (see `overviews.price_of`), by its name."""
-    return {run.name: overviews.price_of(run, summaries.overview(workspace, run), k) for run in runs}
+def prices(workspace: Workspace, runs: Sequence[Run], k: int, metric: str) -> dict[str, Price]:
+    """Return what each run takes for a question (see `overviews.price_of`), by its name, at the k of a metric."""
+    ks = [k_read(metric, run.config.k, k) for run in runs]
+    return {
+        run.name: overviews.price_of(run, summaries.overview(workspace, run), k)
+        for run, k in zip(runs, ks, strict=True)
+    }
 
 
 def curves(

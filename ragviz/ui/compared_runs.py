@@ -16,7 +16,7 @@ from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
 from ragviz.core.run_info import Run
-from ragviz.metrics.registry import METRICS, title_of
+from ragviz.metrics.registry import METRICS, k_read, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, rank_plots, small_multiples
 from ragviz.runs import moved_questions
 from ragviz.stats.standings import Standing
@@ -207,7 +207,11 @@ def in_words(shown: Compared) -> None:
         others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
     tied = brackets.contenders(comparison.runs, all_pairs(shown))
-    prices = {run.name: cache.price(run, comparison.k) for run in shown.runs} if len(tied) > 1 else {}
+    prices = (
+        {run.name: cache.price(run, k_read(metric, run.config.k, comparison.k)) for run in shown.runs}
+        if len(tied) > 1
+        else {}
+    )
     preferred = ties.words(tied, ties.broken(tied, prices)) if prices else ""
     st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
@@ -503,7 +507,7 @@ def quality_by_expense(shown: Compared) -> None:
     """Draw the metric shown against tokens read, cost or latency, with the Pareto front, and say what is dominated."""
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(f"{title_of(metric)} against what it takes"))
-    prices = {run.name: cache.price(run, comparison.k) for run in shown.runs}
+    prices = {run.name: cache.price(run, k_read(metric, run.config.k, comparison.k)) for run in shown.runs}
     telling = leaderboards.telling(prices)
     if not telling:
         st.caption("Tokens read, cost and latency of these runs are the same, as far as they are known.")

@@ -108,9 +108,10 @@ def steps(done: Sequence[Run], experiment: Experiment | None = None) -> list[Ste
     if len(pair) == 2:
         runs = ",".join(each.id if "," in each.name else each.name for each in pair)
         of_pair: Params = {"runs": runs, "k": pair[0].config.k}
+        same_k = pair[0].config.k == pair[1].config.k  # else the two sides of one k are no comparison
         path += [
             Step("The comparison", "compare", {**of_pair, **of_rule}),
-            Step("One question", "inspect", of_pair, pair),
+            Step("One question", "inspect", of_pair if same_k else {"run": pair[0].name, "k": pair[0].config.k}, pair),
         ]
     if experiment is not None:
         path.append(Step("What to do", "experiment", {"experiment": experiment.name, STEP: DO}))

@@ -136,7 +136,7 @@ UNUSABLE = [  # page, what else its address holds, the parameter, and what it ca
     ("compare", RUNS, "k", NUMBERS),
     ("compare", RUNS, "metric", OTHERS),
     ("compare", RUNS, "other", [*OTHERS, "words", "foreign"]),
-    ("compare", RUNS, "side", OTHERS),
+    ("compare", RUNS | {"tab": "Questions"}, "side", OTHERS),
     ("compare", RUNS, "question", [*OTHERS, "none"]),
 ]
 

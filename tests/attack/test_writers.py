@@ -263,9 +263,12 @@ def test_a_review_on_the_command_line_keeps_what_others_write_meanwhile(url, cor
     workspace = type("Opened", (), {"store": store, "settings": Settings(person="Ann")})()
     monkeypatch.setattr(console, "open_workspace", lambda: workspace)
     monkeypatch.setattr(StoredQuestions, "all", reading)
-    cli.app(["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"], standalone_mode=False)
+    review = ["questions", "review", "set", "a", "b", "--reject", "--reason", "重复"]
+    with pytest.raises(authoring.Conflict):
+        cli.app(review, standalone_mode=False)
+    assert store.questions.all(set_id)[0].answer == "edited meanwhile"
+    cli.app(review, standalone_mode=False)
     questions = store.questions.all(set_id)
     assert [q.status for q in questions] == ["rejected", "rejected"]
     assert [q.reason for q in questions] == ["重复", "重复"]
     assert questions[0].answer == "edited meanwhile"
-    assert authoring.stale(questions) == []
