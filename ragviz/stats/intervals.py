@@ -216,7 +216,10 @@ def _wilson(share: Floats, n: int, clusters: Clusters, known: Moments) -> Floats
     In clusters, with as many independent questions as there are clusters, where these speak of other documents.
     """
     count = min(clusters.count, n) if clusters.generalise else n
-    reach = np.full(len(share), _Z) if clusters.independent else quantiles(known.freedom)
+    freedom = known.freedom
+    if clusters.generalise:  # by the sizes of clusters: the spread of a few misses tells nothing of it
+        freedom = np.full(len(share), max(clusters.sizes.sum() ** 2 / (clusters.sizes**2).sum() - 1, 1.0))
+    reach = np.full(len(share), _Z) if clusters.independent else quantiles(freedom)
     middle = share + reach**2 / (2 * count)
     half = reach * np.sqrt(share * (1 - share) / count + reach**2 / (4 * count * count))
     return np.asarray(np.clip(np.stack([middle - half, middle + half]) / (1 + reach**2 / count), 0.0, 1.0))
