@@ -24,7 +24,7 @@ PATH = [
 EDITABLE = """[...document.querySelectorAll('input, textarea, select, button, a[href], [contenteditable=true]')].filter(
   e => e.checkVisibility() && e.getBoundingClientRect().width > 1 && getComputedStyle(e).pointerEvents !== 'none')
   .map(e => e.innerText || e.getAttribute('aria-label') || e.outerHTML)"""
-HARMLESS = ("Back", "Next", "Leave", "Help", "Download plot as a PNG")
+HARMLESS = ("Back", "Next", "Leave", "Help", "Download plot as a PNG", "★ evidence at rank")
 
 
 @pytest.fixture

@@ -51,11 +51,12 @@ def to_json(comparison: Comparison, metric: str = "", prices: Mapping[str, Price
 
 
 def sentence(comparison: Comparison, metrics: Sequence[str] = ()) -> str:
-    """Return the comparison in words, by these metrics (their labels, or names without k; default: `headline`).
+    """Return the comparison in words, by these metrics (labels, or names without k); default: primary and `headline`.
 
     "hybrid beats knn on Recall@3: +0.07 [+0.02, +0.12]; hybrid against knn on MRR: +0.01 [−0.02, +0.04], inconclusive."
     """
-    names = [metric_of(comparison, name) for name in metrics] or headline(comparison)
+    primary_first = list(dict.fromkeys(filter(None, [comparison.rule.primary, *headline(comparison)])))
+    names = [metric_of(comparison, name) for name in metrics] or primary_first
     clauses = [clause for name in names for clause in clauses_of(comparison, name)]
     unranked = "" if comparison.metrics else f"{_UNRANKED} "
     return unranked + (f"{'; '.join(clauses)}." if clauses else "")

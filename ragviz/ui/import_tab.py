@@ -32,7 +32,7 @@ OWN = """One question a row, as CSV or JSONL: `question`, `answer`, and the loca
 - `evidence`: a JSON list of such locations, when a question needs several
 
 A row with an answer and no evidence is reference only: its answer can be judged, its ranking cannot be measured. One
-with neither is unanswerable, and so is one marked `unanswerable` or `is_impossible`. The answer may also be called
+with neither is refused, unless it is marked `unanswerable` or `is_impossible`. The answer may also be called
 `ground_truth`, `ground_truth_answer`, `expected_answer`, `reference_answer` or `reference`. Other columns are reported
 and ignored."""
 FEW_DOCUMENTS = 1_000
