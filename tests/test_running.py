@@ -134,7 +134,7 @@ def test_a_budget_holds_over_all_attempts(workspace, server):
     assert judgement.usage.cost == pytest.approx(judgement.paid[1])  # the calls of banks are counted once
     again = judgements.judgement_of(workspace, running.run(workspace, "again", config(), budget=0.0))
     assert again.paid[1] == 0 < again.usage.cost
-    assert "this run paid $0.00" in judgements.cost_words(again)
+    assert judgements.cost_words(again).startswith("Paid: 0 calls · $0.00,")
     workspace.store.runs.delete(run.id)
     assert workspace.store.payments.of(run.id) == (0, 0.0)
 
@@ -294,7 +294,7 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     assert body["judged"]["mean"] == pytest.approx(2 / 3)
     assert body["recall@3"]["raw"]["mean"] <= body["recall@3"]["corrected"]["mean"] <= body["recall@3"]["most"]["mean"]
     words = ragviz("results", "retrieved", "-k", "1")
-    assert "by gold alone" in words
+    assert "by evidence alone" in words
     assert "context recall@1" in words
     assert verdicts.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
 

@@ -117,7 +117,9 @@ def _found_words(measured: Measured) -> str:
     verb = "finds its" if n == 1 else "find their"
     interval = f" [{found.low:.2f}, {found.high:.2f}]"
     doubt = f", an interval as wide as {n} questions make it" if 1 < n < FEW else ""
-    return f"{share_words(count, n)} {verb} evidence in {first(measured.k, 'chunk')}{interval}{doubt}"
+    split = measured.losses.evidence["split"]
+    parts = f", {split:,} of them in parts only" if split else ""
+    return f"{share_words(count, n)} {verb} evidence in {first(measured.k, 'chunk')}{interval}{doubt}{parts}"
 
 
 def _answered_words(measured: Measured) -> str:

@@ -154,13 +154,13 @@ def _draw_pooled(judged: pooled.Pooled) -> None:
         if each.raw.mean is not None
     ]
     if rows:
-        title = "a chunk that supports the whole reference counts as gold"
-        console.table(("metric", "by gold alone", "corrected [95 %]", "at most"), rows, title)
+        title = "a chunk that supports the whole reference counts as evidence"
+        console.table(("metric", "by evidence alone", "corrected [95 %]", "at most"), rows, title)
         console.say(judged.sentence)
     for name, bounds in (("precision", judged.context_precision), ("recall", judged.context_recall)):
         if bounds.least is not None:
-            words = f"context {name}@{k}: {bounds.least:.3f} to {bounds.most:.3f}, n={bounds.n}"
-            console.say(f"{words}; {bounds.known.n} of them judged completely")
+            words = f"context {name}@{k} by all runs' verdicts on whole chunks: {bounds.least:.3f} to {bounds.most:.3f}"
+            console.say(f"{words}, n={bounds.n}; {bounds.known.n} of them judged completely")
 
 
 def _asked(run: Run) -> str:

@@ -242,12 +242,11 @@ def cost_words(judgement: Judgement) -> str:
         tokens += f" (estimated from the texts of {usage.estimated:,}, of which the endpoint reported none)"
     unpriced = f" ({judgement.unpriced:,} calls without a price)" if judgement.unpriced else ""
     cost = f"{dollars(usage.cost)}{unpriced} when they were made" if judgement.priced else "no price was known"
-    in_dollars = f"{dollars(paid)}, for " if judgement.priced or paid else ""
-    own = f"this run paid {in_dollars}{calls:,} calls"
-    own += ", embeddings and those that failed included"
+    in_dollars = f" · {dollars(paid)}" if judgement.priced or paid else ""
+    own = f"Paid: {calls:,} calls{in_dollars}, embeddings and failed ones included"
     if not usage.calls:
-        return f"No model calls behind it; {own}"
-    return f"{usage.calls:,} model calls behind it · {tokens} · {cost}; {own}"
+        return own
+    return f"{own}. Behind it: {usage.calls:,} calls · {tokens} · {cost}"
 
 
 def judgement_of(

@@ -178,7 +178,7 @@ def _verdicts(run: Run, k: int) -> None:
         _bounds(f"Context precision@{k} ↑", pooled.context_precision, "Precision at the rank of each useful chunk.")
         _bounds(f"Context recall@{k} ↑", pooled.context_recall, "Share of the reference's claims that follow.")
     st.caption(
-        "Corrected: a chunk that supports every claim of the reference counts as gold does. At most: if every chunk "
+        "Corrected: a chunk that supports every claim of the reference counts as evidence does. At most: if every chunk "
         "that nobody judged did."
     )
     _questions(run, pooled)
@@ -187,9 +187,9 @@ def _verdicts(run: Run, k: int) -> None:
 def _corrected(title: str, means: Corrected) -> None:
     value, note = tiles.estimate_words(means.corrected)
     if means.raw.mean is not None and means.most.mean is not None:
-        note = f"{note} · {means.raw.mean:.2f} by gold alone, at most {means.most.mean:.2f}"
+        note = f"{note} · {means.raw.mean:.2f} by evidence alone, at most {means.most.mean:.2f}"
     tiles.tile(title, value, note, explained="Mean over questions with evidence; a chunk that supports the whole "
-                 "reference counts as gold.")  # fmt: skip
+                 "reference counts as evidence.")  # fmt: skip
 
 
 def _bounds(title: str, bounds: Bounds, explained: str) -> None:
