@@ -178,7 +178,7 @@ def _verdicts(run: Run, k: int) -> None:
         _bounds(f"Context precision@{k} ↑", pooled.context_precision, "Precision at the rank of each useful chunk.")
         _bounds(f"Context recall@{k} ↑", pooled.context_recall, "Share of the reference's claims that follow.")
     st.caption(
-        "Corrected: a chunk that supports every claim of the reference counts as evidence does. At most: if every chunk "
+        "Corrected: a chunk that supports every claim of the reference counts as evidence. At most: if every chunk "
         "that nobody judged did."
     )
     _questions(run, pooled)
