@@ -182,7 +182,7 @@ with heading.header("Questions", f"Questions about {corpus.name} with reference 
 if not sets:
     address.chosen("set", [], noun="question set")
 unsaved.show_orphaned(store)
-import_tab.outcome(corpus)
+import_tab.outcome(corpus, question_set.name if sets else "")
 banks_outcome()
 generation_tab.newest(corpus.id)
 questions = cache.questions_in(question_set) if sets else []

@@ -100,15 +100,15 @@ def _import(corpus: Corpus, given: Sequence[tuple[str, bytes]], chosen: Mapping[
     )
 
 
-def outcome(corpus: Corpus) -> None:
-    """Draw what the last import did, with every row that was left out and why."""
+def outcome(corpus: Corpus, shown: str) -> None:
+    """Draw what the last import did to the set `shown`, or that it stored nothing, with every row left out and why."""
     job = job_panel.finished_job("import", corpus.id)
     result = st.session_state.get(_DONE) or (job.result if job else None)
     if not result:
         return
     name = result["questions"]
-    if result["imported"] and name not in {each.name for each in cache.workspace().store.sets.all(corpus.id)}:
-        return  # it was deleted since
+    if result["imported"] and name != shown:
+        return
     with notices.closable("close-import", lambda: _close(job)):
         documents = f" and {wording.counted(result['documents'], 'document')}" if result["documents"] else ""
         title = set_formats.FORMATS[result["format"]].title
@@ -123,8 +123,6 @@ def outcome(corpus: Corpus) -> None:
         for note in result["notes"]:
             st.caption(plain(note))
         _problems(result)
-        if job and result["imported"] and st.query_params.get("set") != name:
-            address.link("questions", "Review the questions", set=name, tab="Review")
 
 
 def _close(job: Job | None) -> None:
