@@ -83,7 +83,7 @@ def test_the_sample_has_an_answered_and_judged_run_that_asked_no_model(loaded: W
     assert loaded.store.payments.of(run.id)[0] == 0
     assert judgements.judge_words(run) == "answered by hand-made · judged by hand-made"
     judgement = judgements.judgement_of(loaded, run)
-    assert judgements.decided_words(judgement) == ("correctness decided by Equivalence (69), abstentions (31)")
+    assert judgements.decided_words(judgement) == ("correctness decided by Equivalence (69), abstaining or not (31)")
     assert judgements.judge_to_json(run)["answerer"] == {"answerer": "model", "model": hand_made.NAME, "version": None}
 
 

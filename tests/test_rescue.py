@@ -4,6 +4,7 @@ import json
 import re
 import socket
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -283,3 +284,16 @@ def test_the_command_replays_prints_and_is_json(made, command_line, monkeypatch)
     assert re.search(rf"^Of {body['lost']} questions whose evidence does not reach the first 2 chunks: ", out)
     code, _, error = command_line("rescue", "base", "-k", 21)
     assert (code, "k must be from 1 to the depth of run 'base', 20: 21 is not." in error) == (2, True)
+
+
+def test_one_question_is_rescued_by_the_least_k_and_the_best_others():
+    ranks = [1, 4, 0]
+    tried = [
+        rescuing.Replay("k=10", "k", ranks, 10),
+        rescuing.Replay("k=5", "k", ranks, 5),
+        rescuing.Replay("k=4", "k", ranks, 4),
+    ]
+    rescue = rescuing.rescue(ranks, 3, tried)
+    columns = SimpleNamespace(change=lambda _: None)
+    assert rescue_words.rescuing_one(columns, rescue, 1) == "rescued by k = 4"
+    assert rescue_words.rescuing_one(columns, rescue, 2) == "no change that was replayed rescues it"

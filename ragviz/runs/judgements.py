@@ -208,7 +208,7 @@ class WholeJudgement(Judgement):
 
 DECIDED_BY = {
     "reference_in_answer": "the reference's words in the answer",
-    "refusal": "abstentions",
+    "refusal": "abstaining or not",
     "failed": "a failed answer",
     "judge_failed": "a failed judge",
 }
