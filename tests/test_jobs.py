@@ -103,8 +103,8 @@ def test_a_process_with_the_same_number_is_not_the_same_process(workspace):
 
 @pytest.fixture
 def building(workspace, monkeypatch) -> Iterator[Job]:
-    """A build whose endpoint embeds a batch in a quarter of a second: it can be stopped in the middle."""
-    with ModelServer(latency=0.25) as server:
+    """A build whose endpoint embeds a batch in a second: it can be stopped in the middle."""
+    with ModelServer(latency=1.0) as server:
         monkeypatch.setenv("RAGVIZ_HOME", str(workspace.settings.home))
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         corpus = workspace.store.corpora.add("notes")
