@@ -120,14 +120,13 @@ CAUSES_AT_3 = (
 RANKS = [1] * 10 + [7, 7, 9, 11] + [1] * 5
 BY_ID = {f"q{place}": cause for place, cause in enumerate(CAUSES_AT_3)}
 KIND_OF = {f"q{place}": kind for place, kind in enumerate(KINDS)}
-RULINGS = {i: diagnose.Ruling(cause == "fine", "token_f1") for i, cause in BY_ID.items()}
 
 
 def test_what_is_lost_and_what_is_right_are_all_questions():
     """11 of 22 are right, so 11 are lost, those without evidence among them."""
     found = intervals.estimate([rank <= 3 for rank in RANKS])
     lost = losses.count(BY_ID, KIND_OF)
-    measured = Measured(3, np.array(RANKS), found, lost, answers_of(BY_ID, RULINGS, 3))
+    measured = Measured(3, np.array(RANKS), found, lost, answers_of(BY_ID, 3))
     said = verdict(measured, RunConfig("i", "s", answerer="extractive")).sentence
     assert "11 of 22 are answered correctly" in said
     assert "ranking (4 of 11 lost)" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import outcomes
-from ragviz.analysis.diagnose import Ruling
 from ragviz.analysis.losses import PATTERN, STAGES, Losses
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RunConfig
@@ -59,18 +59,14 @@ class Measured:
         return self.answers is not None and self.answers.k == self.k
 
 
-def answers_of(causes: Mapping[str, str], rulings: Mapping[str, Ruling], k: int) -> Answers:
-    """Count the right answers; `causes` and `rulings` are by question id, as of the answers, which were made at `k`.
+def answers_of(causes: Mapping[str, str], k: int) -> Answers:
+    """Count the right answers; `causes` are by question id, as of the answers, which were made at `k`.
 
-    One whose judge failed has no verdict: it is neither right nor wrong.
-
-    >>> answers_of({"a": "not_judged", "b": "fine", "c": "wrong", "d": ""}, {}, 3)
+    >>> answers_of({"a": "not_judged", "b": "fine", "c": "wrong", "d": ""}, 3)
     Answers(k=3, right=1, known=3, unjudged=1)
     """
-    fine = [question_id for question_id, cause in causes.items() if cause == "fine"]
-    without_verdict = sum(i in rulings and rulings[i].right is None for i in fine)
-    failed = sum(cause == "not_judged" for cause in causes.values())
-    return Answers(k, len(fine) - without_verdict, sum(map(bool, causes.values())), without_verdict + failed)
+    of = Counter(filter(None, causes.values()))
+    return Answers(k, of["fine"], of.total(), of["not_judged"])
 
 
 def verdict(measured: Measured, config: RunConfig) -> Verdict:

@@ -319,7 +319,10 @@ def _closed_book(workspace: Workspace, runs: Sequence[Run]) -> Iterator[ClosedBo
 def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str, bool]]:
     """Return by run whether a judge found all claims of its answers in their passages; of the newest judged runs."""
     judged = [run for run in runs if run.knows.answers and run.knows.contexts][:MOST_RUNS]
-    values = {run.name: judgements.judgement_of(workspace, run).scores.get("faithfulness", {}) for run in judged}
+    values = {
+        run.name: measurements.scores_of(workspace, run, metrics=("faithfulness",)).get("faithfulness", {})
+        for run in judged
+    }
     return {
         name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}
         for name, scores in values.items()

@@ -142,7 +142,7 @@ def _found_words(summary: Summary) -> str:
 
 def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
     """Say how many answers are right, and how the run abstains."""
-    answers = run_verdict.answers_of(judgement.causes, judgement.rulings, run.config.k)
+    answers = run_verdict.answers_of(judgement.causes, run.config.k)
     unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
     words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
     of = judgement.abstention

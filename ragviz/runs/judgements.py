@@ -320,7 +320,7 @@ def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses)
         summary.ranks,
         summary.metrics.get(label("all_groups", k)),
         lost,
-        run_verdict.answers_of(judgement.causes, judgement.rulings, answers_k) if current.knows.answers else None,
+        run_verdict.answers_of(judgement.causes, answers_k) if current.knows.answers else None,
         judgement.claims,
     )
 

@@ -71,8 +71,7 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         name, cause = found
         mark = ":blue[●]" if name == "fine" else ":orange[▲]"
         step = cause.next_step
-        ids = list(cache.summary(run, k).question_ids)
-        if step == diagnose.REPLAY and question.id in ids:
+        if step == diagnose.REPLAY and question.id in (ids := cache.summary(run, k).question_ids):
             place = ids.index(question.id)
             step = (
                 f"{plain(rescue_words.rescuing_one(cache.combination(run, k).columns, cache.rescue(run, k), place))}."
