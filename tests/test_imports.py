@@ -11,6 +11,7 @@ from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
 from ragviz.runs import exports, imports, judgements, measurements, running, tables
 from ragviz.targets import logged_file, ragchecker
+from ragviz.targets.logged_item import Passage
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 
@@ -81,7 +82,7 @@ def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
         "Result 1 has no answer: what needs it is not known.",
         "Result 2 has no reference: what needs it is not known.",
     )
-    assert [item.contexts for item in log.items][2] == (("", "Dogs stay outside."), ("", "1998: Harlow."))
+    assert log.items[2].contexts == (Passage("Dogs stay outside."), Passage("1998: Harlow."))
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
     scores = judgements.judgement_of(workspace, run).scores
     assert [scores["faithfulness"][name].value for name in "789"] == [None, 0.5, 0.5]
@@ -138,7 +139,7 @@ def test_tasks_of_inspectorraget_are_a_run_with_the_means_of_its_annotators():
     log = logged_file.read(json.dumps(RAGET).encode(), "raget.json")
     one, two = log.items
     assert (one.question, one.answer, one.reference, one.contexts) == (
-        "When?", "In 1998.", "In 1998.", (("d1", "1998: Harlow."),),
+        "When?", "In 1998.", "In 1998.", (Passage("1998: Harlow.", "d1"),),
     )  # fmt: skip
     assert one.scores == {"useful": 2.5}
     assert (two.question, two.answer) == ("Who?", None)

@@ -20,7 +20,7 @@ from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking
 from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import running, summaries
-from ragviz.targets.logged_file import Log, LoggedItem
+from ragviz.targets.logged_item import Log, LoggedItem
 from ragviz.text import language
 from ragviz.text.denial import abstains
 from ragviz.workspace import Workspace
@@ -108,15 +108,16 @@ def _stored(
 ) -> tuple[Question, Retrieved, EvaluatedAnswer]:
     """Store the passages of an item under its run; return its question, ranking, and recording with its verdicts."""
     chunks, matrix = [], item.matrix or Matrix()
-    for place, (name, text) in enumerate(item.contexts):
-        document = _document(f"{run.name}/{item.id}-{name[:LONGEST_SHOWN] or place}.txt", text)
+    for place, passage in enumerate(item.contexts):
+        shown = passage.id[:LONGEST_SHOWN] or place
+        document = _document(f"{run.name}/{item.id}-{shown}.txt", passage.text)
         workspace.store.documents.add_passage(run.corpus_id, document)
-        chunks.append(chunking.cut_out(document, 0, len(text), 0))
+        chunks.append(chunking.cut_out(document, 0, len(passage.text), 0))
     useful = matrix.useful or (False,) * len(chunks)
     supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]
     spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in supporting]
     evidence = (tuple(spans) or (Span("", 0, 0, item.reference, stale=True),),)
-    lang = language.of_short(item.question, language.detect("\n".join(text for _, text in item.contexts)))
+    lang = language.of_short(item.question, language.detect("\n".join(each.text for each in item.contexts)))
     question = Question(item.id, item.question, item.reference, evidence, "import", "accepted", language=lang)
     ids = tuple(chunk.id for chunk in chunks)
     ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from ragviz.core.errors import InputError
-from ragviz.targets.logged_file import Log, LoggedItem, gathered
+from ragviz.targets.logged_item import Log, LoggedItem, Passage, gathered
 from ragviz.text.untrusted import is_deep, parsed, storable
 
 
@@ -73,12 +73,12 @@ def _item(task: _Task, texts: Mapping[str, str], evaluation: _Evaluation | None)
     asked = task.input if isinstance(task.input, str) else task.input[-1].text if task.input else ""
     if not asked.strip():
         raise ValueError("it has no question")
-    contexts = [(each.document, each.text or texts.get(each.document, "")) for each in task.contexts]
+    contexts = [Passage(each.text or texts.get(each.document, ""), each.document) for each in task.contexts]
     given = {name: _mean([*by.values()]) for name, by in (evaluation.annotations if evaluation else {}).items()}
     scores = {name: value for name, value in given.items() if value is not None}
     answer = evaluation.response if evaluation and evaluation.response.strip() else None
     reference = task.targets[0].text if task.targets else ""
-    return LoggedItem(task.id, asked, reference, answer, tuple(each for each in contexts if each[1]), scores=scores)
+    return LoggedItem(task.id, asked, reference, answer, tuple(each for each in contexts if each.text), scores=scores)
 
 
 def _mean(given: Sequence[Any]) -> float | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ragviz.core.errors import InputError
-from ragviz.core.question import LONGEST_ID
-from ragviz.core.verdict import Matrix
 from ragviz.targets.target import Target
 from ragviz.text.untrusted import has_keys
+
+if TYPE_CHECKING:  # the formats are listed by `ragviz --help`
+    from ragviz.targets.logged_item import Log
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,32 +54,6 @@ FORMATS: Mapping[str, Format] = {
 """Format by name: a new one is a file, and its entry here."""
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedItem:
-    """A question that another program answered: its contexts as (name, text), in the order in which they were read.
-
-    `answer` is None where the file holds none. The `matrix`, where the file holds verdicts, names its chunks by their
-    place: "0", "1" … `scores` are those of the other program, by its names.
-    """
-
-    id: str
-    question: str
-    reference: str
-    answer: str | None
-    contexts: tuple[tuple[str, str], ...]
-    matrix: Matrix | None = None
-    scores: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Log:
-    """The readable items of a file, a sentence on each that is not readable, and the format."""
-
-    items: tuple[LoggedItem, ...]
-    problems: tuple[str, ...]
-    origin: str
-
-
 AUTO = "auto"
 """In place of a format's name: the one that the file is recognised as."""
 
@@ -100,34 +75,7 @@ def read(data: bytes, name: str, file_format: str = AUTO) -> Log:
         file_format = next(shown, AUTO)
     if file_format == AUTO:
         raise InputError(f"'{name}' is no file of {', '.join(FORMATS)}: choose one with --format, or convert it.")
-    return cast(Callable[[bytes, str], Log], import_module(FORMATS[file_format].module).read)(data, name)
-
-
-def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:
-    """Return a log of items, each by what it is called and a function that makes it or says by ValueError why not.
-
-    Raises:
-        InputError: none can be read.
-
-    """
-    items: dict[str, LoggedItem] = {}
-    problems: list[str] = []
-    for called, made in numbered:
-        try:
-            item = made()
-            if len(item.id) > LONGEST_ID:
-                raise ValueError(f"its id has {len(item.id):,} characters: at most {LONGEST_ID} can be kept")
-            if items.setdefault(item.id, item) is not item:
-                raise ValueError(f"there is one with the id '{item.id}' before it")
-        except ValueError as error:
-            problems.append(f"{called}: {error}.")
-            continue
-        lacking = [lack for lack, text in (("answer", item.answer), ("reference", item.reference)) if not text]
-        if lacking := [*lacking, *(["contexts"] if not item.contexts else [])]:
-            problems.append(f"{called} has no {' and no '.join(lacking)}: what needs it is not known.")
-    if not items:
-        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
-    return Log(tuple(items.values()), tuple(problems), origin)
+    return cast("Callable[[bytes, str], Log]", import_module(FORMATS[file_format].module).read)(data, name)
 
 
 TARGET = Target("the passages of an imported file", hands_over=None, live=False)

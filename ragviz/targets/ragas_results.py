@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ragviz.documents import tables_in
-from ragviz.targets.logged_file import Log, LoggedItem, gathered
+from ragviz.targets.logged_item import Log, LoggedItem, Passage, gathered
 
 _QUESTION, _ANSWER = ("user_input", "question"), ("response", "answer")
 _CONTEXTS, _REFERENCE = ("retrieved_contexts", "contexts"), ("reference", "ground_truth")
@@ -34,8 +34,8 @@ def _item(number: str, row: Mapping[str, Any]) -> LoggedItem:
     contexts = tables_in.texts_in(next((row[name] for name in _CONTEXTS if name in row), None), "contexts")
     others = row.keys() - {*_QUESTION, *_ANSWER, *_CONTEXTS, *_REFERENCE, "id"}
     scores = {name: value for name in row if name in others and (value := _number(row[name])) is not None}
-    named = tuple(("", text) for text in contexts)
-    return LoggedItem(str(row.get("id") or number), question, reference, answer or None, named, scores=scores)
+    passages = tuple(map(Passage, contexts))
+    return LoggedItem(str(row.get("id") or number), question, reference, answer or None, passages, scores=scores)
 
 
 def _text(row: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ValidationError, model_validato
 
 from ragviz.core.errors import InputError
 from ragviz.core.verdict import Claim, ClaimVerdict, Matrix, Verdict
-from ragviz.targets.logged_file import Log, LoggedItem, gathered
+from ragviz.targets.logged_item import Log, LoggedItem, Passage, gathered
 from ragviz.text.untrusted import NESTED, is_deep, parsed, storable
 
 
@@ -115,7 +115,7 @@ def _item(given: object) -> LoggedItem:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise ValueError(f"{place + ': ' if place else ''}{first['msg']}") from None
-    passages = tuple((str(passage.doc_id), passage.text) for passage in row.retrieved_context)
+    passages = tuple(Passage(passage.text, str(passage.doc_id)) for passage in row.retrieved_context)
     judged = any(getattr(row, name) is not None for name in _VERDICTS_ON)
     matrix = _matrix(row) if judged else None
     return LoggedItem(str(row.query_id), row.query, row.gt_answer or "", row.response, passages, matrix)

@@ -1,0 +1,85 @@
+"""What another system read and answered for one question, as its file, its endpoint or its function tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ragviz.core.errors import InputError
+from ragviz.core.question import LONGEST_ID
+from ragviz.core.verdict import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A context that the system read: its `text`, with what is known of it; "" and None stand for what is not.
+
+    `id` is the system's name for it, `document` that of the document it is from; a higher `score` is better.
+    """
+
+    text: str
+    id: str = ""
+    document: str = ""
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedItem:
+    """A question that another system answered: its contexts in the order in which they were read.
+
+    `answer` is None where none is told; `error` says why a system that was to answer did not. `reference_contexts` are
+    texts that answer the question, `history` the earlier turns of its conversation, question and answer, the oldest
+    first. The `matrix`, where there are verdicts, names its chunks by their place: "0", "1" … `scores` are those of the
+    program that judged it, by its names. `seconds`, tokens and dollars are of the answer, None where they are not told.
+    """
+
+    id: str
+    question: str
+    reference: str
+    answer: str | None
+    contexts: tuple[Passage, ...] = ()
+    matrix: Matrix | None = None
+    scores: Mapping[str, float] = field(default_factory=dict)
+    reference_contexts: tuple[str, ...] = ()
+    history: tuple[tuple[str, str], ...] = ()
+    seconds: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """The readable items of a file, a sentence on each that is not readable, and the format."""
+
+    items: tuple[LoggedItem, ...]
+    problems: tuple[str, ...]
+    origin: str
+
+
+def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:
+    """Return a log of items, each by what it is called and a function that makes it or says by ValueError why not.
+
+    Raises:
+        InputError: none can be read.
+
+    """
+    items: dict[str, LoggedItem] = {}
+    problems: list[str] = []
+    for called, made in numbered:
+        try:
+            item = made()
+            if len(item.id) > LONGEST_ID:
+                raise ValueError(f"its id has {len(item.id):,} characters: at most {LONGEST_ID} can be kept")
+            if items.setdefault(item.id, item) is not item:
+                raise ValueError(f"there is one with the id '{item.id}' before it")
+        except ValueError as error:
+            problems.append(f"{called}: {error}.")
+            continue
+        lacking = [lack for lack, text in (("answer", item.answer), ("reference", item.reference)) if not text]
+        if lacking := [*lacking, *(["contexts"] if not item.contexts else [])]:
+            problems.append(f"{called} has no {' and no '.join(lacking)}: what needs it is not known.")
+    if not items:
+        raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
+    return Log(tuple(items.values()), tuple(problems), origin)
