@@ -169,7 +169,7 @@ def test_all_pairs_of_near_questions_are_compared_and_few_others():
     words = [chance.sample(vocabulary, 8) for _ in range(300)]
     words += [[*own[:7], chance.choice(vocabulary)] for own in words[:60]]
     read = material_of(*(question(n, " ".join(own)) for n, own in enumerate(words)))
-    compared = duplicates.pairs(read)
+    compared = set(duplicates.pairs([subject.words for subject in read.subjects]))
     sets_of = [subject.words for subject in read.subjects]
     near = {
         (a, b)

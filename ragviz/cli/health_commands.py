@@ -117,14 +117,14 @@ def _body(
             | {"questions": [asdict(f) | {"question": texts.get(f.question_id, "")} for f in found.findings]}
         )
     head = {"questions": name, "version": made.version, "index": made.index}
-    said = {"verdict": contents.verdict(made.contents), "asked_about": contents.places_words(made.contents)}
-    return head | said | {"contents": asdict(made.contents), "checks": rows}
+    said = {"verdict": contents.verdict(made.contents), "contents": asdict(made.contents)}
+    return head | said | {"checks": rows}
 
 
 def _draw(body: Mapping[str, Any], newest: Mapping[str, list[effects.Effect]], check: str) -> None:
     """Draw all checks with their effects on the newest run, or the questions of one."""
     warning = f"Warning: {body['warning']}" if body["warning"] else ""
-    console.say(warning, *body["verdict"], body["asked_about"])
+    console.say(warning, *body["verdict"])
     if check:
         row = next(each for each in body["checks"] if each["check"] == check)
         listed = [(f["question_id"], console.line(f["question"]), f["words"]) for f in row["questions"]]

@@ -6,14 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from ragviz.core.digests import digest
 from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Area, Material
 from ragviz.questions.question_types import TYPE_TITLES
-from ragviz.stats import intervals
-from ragviz.stats.clusters import clusters_of
 
 ALPHA = 0.05
 """Chance at which any document or section of a set drawn by length would have too many questions (Bonferroni)."""
@@ -35,22 +31,9 @@ def unbalanced(material: Material) -> Found:
         findings.setdefault(finding.question_id, finding)
     counts = [len(area.questions) for area in material.documents]
     empty = sum(not count for count in counts)
-    note = f"{empty:,} of {len(counts):,} documents are not asked about; Gini coefficient over them {gini(counts):.2f}."
+    note = f"{empty:,} of {len(counts):,} documents are not asked about."
     order = (subject.id for subject in material.subjects)
     return Found(tuple(findings[i] for i in order if i in findings), "", note if counts else "")
-
-
-def gini(counts: Sequence[int]) -> float:
-    """Return the Gini coefficient of counts: 0 where all are equal, near 1 where one has all; 0 without any.
-
-    >>> gini([5, 5, 5]), gini([0, 0, 0, 12])
-    (0.0, 0.75)
-    """
-    total, n = sum(counts), len(counts)
-    if not total:
-        return 0.0
-    weighted = sum((2 * place - n - 1) * count for place, count in enumerate(sorted(counts), start=1))
-    return weighted / (n * total)
 
 
 def most_expected(expected: float, cells: int) -> int:
@@ -113,7 +96,7 @@ def _beyond(ids: Sequence[str], most: int) -> list[str]:
 
 
 def per_passage(material: Material) -> Found:
-    """Find questions beyond the third about the same passage, and how much the answers of a passage depend."""
+    """Find questions beyond the third about the same passage."""
     about: dict[object, list[str]] = {}
     for subject in material.subjects:
         for key in _passages(subject.gold, subject.question.evidence):
@@ -127,7 +110,7 @@ def per_passage(material: Material) -> Found:
     mean = sum(size * count for size, count in sizes.items()) / max(sum(sizes.values()), 1)
     note = f"{len(about):,} passages are asked about, {mean:.1f} questions each." if about else ""
     order = (subject.id for subject in material.subjects)
-    return Found(tuple(findings[i] for i in order if i in findings), "", f"{note} {_dependence(material)}".strip())
+    return Found(tuple(findings[i] for i in order if i in findings), "", note)
 
 
 def _passages(gold: Sequence[Sequence[str]], evidence: object) -> list[object]:
@@ -136,20 +119,3 @@ def _passages(gold: Sequence[Sequence[str]], evidence: object) -> list[object]:
         return list(dict.fromkeys(group[0] for group in gold if group))
     groups = evidence if isinstance(evidence, tuple) else ()
     return list(dict.fromkeys((group[0].document_id, group[0].start) for group in groups if group))
-
-
-def _dependence(material: Material) -> str:
-    """Say the design effect of passages on what the newest run found; "" without a run."""
-    if not material.outcomes:
-        return ""
-    newest = material.outcomes[0]
-    asked = [subject for subject in material.subjects if subject.id in newest.found]
-    clusters = clusters_of([set(_passages(subject.gold, subject.question.evidence)) for subject in asked])
-    if not asked or clusters.independent or not clusters.generalise:
-        return ""
-    values = np.array([[float(newest.found[subject.id])] for subject in asked])
-    effect = float(intervals.moments(values, clusters).design_effect[0])
-    if math.isnan(effect):
-        return ""
-    worth = f"{len(asked):,} questions are worth {len(asked) / max(effect, 1):,.0f} independent ones"
-    return f"Design effect of passages on what {newest.run} found: {effect:.1f} ({worth})."

@@ -34,7 +34,7 @@ SAME_WORDS = 0.75
 COMPARED = 20_000
 """Clusters, the most asked, that are compared by their words; the others hold texts of the very same words."""
 EMBEDDED = 5_000
-"""Clusters, the most asked, that are embedded and searched for in the documents."""
+"""Clusters, the most asked, that are embedded."""
 _NEAREST = 5  # nearest questions that are looked at, as their numbers may differ
 _BLOCK = 500
 
@@ -50,9 +50,6 @@ class OpenCluster:
     members: list[Asked] = field(default_factory=list)
     question: str = ""
     alike: float = 0.0
-    score: float | None = None
-    held: bool | None = None
-    chunk: str = ""
 
     @property
     def count(self) -> int:

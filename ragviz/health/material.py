@@ -11,7 +11,7 @@ from typing import Any
 from ragviz.analysis import pooled
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document, DocumentInfo
-from ragviz.core.errors import RagvizError, ServiceError, UsageError
+from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
@@ -23,8 +23,6 @@ from ragviz.health import word_weights as words
 from ragviz.health.word_weights import Weights
 from ragviz.index import damage
 from ragviz.metrics import rank_metrics
-from ragviz.models import embedding
-from ragviz.models.vectors import Vectors
 from ragviz.questions import staleness
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
@@ -117,7 +115,7 @@ class Material:
     `set_aside` are the questions that are in quarantine because their evidence is gone.
     `lexical` are the first chunks of BM25 for each question, by id, `rivals` those for question and answer together;
     both are empty without an index. `texts` reads chunks by their ids. `verdicts` are pooled ones, by question id.
-    `vectors` are the embeddings of questions that are cached, by id. `planned` counts the questions that the set's plan
+    `planned` counts the questions that the set's plan
     wants of each type, None without a plan. `judged` says by run of which answers a judge found all claims in the
     passages, by question.
     """
@@ -133,7 +131,6 @@ class Material:
     closed: tuple[ClosedBook, ...] = ()
     judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     verdicts: Mapping[str, pooled.Verdicts] = field(default_factory=dict)
-    vectors: Mapping[str, Vectors] = field(default_factory=dict)
     documents: tuple[Area, ...] = ()
     sections: tuple[Area, ...] = ()
     planned: Mapping[str, int] | None = None
@@ -212,7 +209,6 @@ def read_material(
         tuple(_closed_book(workspace, runs)),
         _supported(workspace, runs),
         verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
-        _cached_vectors(workspace, index, questions),
         *_areas(workspace, question_set.corpus_id, documents, questions),
         dict(planned) if planned.total() else None,
         tuple(question for question in every if staleness.is_set_aside(question)),
@@ -327,19 +323,6 @@ def _supported(workspace: Workspace, runs: Sequence[Run]) -> dict[str, dict[str,
         name: {i: score.value == 1 for i, score in scores.items() if score.value is not None}
         for name, scores in values.items()
     }
-
-
-def _cached_vectors(workspace: Workspace, index: IndexInfo | None, questions: Sequence[Question]) -> dict[str, Vectors]:
-    """Return the embeddings of questions that a run has paid for already; nothing is computed."""
-    if index is None or not index.embedder_identity:
-        return {}
-    try:
-        found = embedding.cached(
-            index.config.embedder, [q.query for q in questions], "query", workspace.store.cache("embedding")
-        )
-    except RagvizError:
-        return {}
-    return {questions[row].id: vector for row, vector in found.items() if len(vector) == index.dims}
 
 
 def _areas(

@@ -54,10 +54,7 @@ _ALL = (
         "Duplicate or nearly",
         "It counts one question twice, and its interval is too narrow.",
         f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
-        f"shared (embeddings, where cached, of one chunk's questions: cosine {duplicates.CLOSE}) and alike answers, "
-        "with the same numbers and from the same passages where there are several; "
-        f"{duplicates.SAME[0]:.0%} (cosine {duplicates.SAME[1]}) where the answer is the same and the evidence "
-        "overlaps. The earlier one is not listed.",
+        "shared and alike answers, with the same numbers. The earlier one is not listed.",
         (),
         duplicates.duplicates,
     ),
@@ -65,21 +62,11 @@ _ALL = (
         "unsupported",
         "Answer not supported by its evidence",
         "The right answer cannot be told from what counts as found.",
-        "A number of the answer that its evidence neither states nor gives by one calculation, or less than "
-        f"{word_checks.SUPPORTED:.0%} of the weight of its words that are neither the question's nor compare, count or "
-        "sum up; where a judge judged all gold chunks, it decides.",
+        "A number of the answer that its evidence neither states nor gives by one calculation; of a question with one "
+        f"passage, less than {word_checks.SUPPORTED:.0%} of the weight of its words that are not the question's; where "
+        "a judge judged all gold chunks, it decides.",
         ("index", "verdicts"),
         word_checks.unsupported,
-    ),
-    Check(
-        "too-much",
-        "Evidence asks for more than the question does",
-        "All passages must be found, and one of them is not needed: the question is lost in vain.",
-        "A passage, of several, that holds no word of question and answer that the others lack, and no number that the "
-        "answer is computed with, in what is quoted of it and in its gold chunks; where a judge judged it, one that is "
-        "not useful. Where it is asked which version holds, one that holds no word of them at all.",
-        ("index", "verdicts"),
-        word_checks.asks_too_much,
     ),
     Check(
         "separates-nothing",

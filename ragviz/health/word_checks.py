@@ -1,14 +1,13 @@
-"""Checks of the words of questions: copied from the passage, not supported by it, answered elsewhere, asked in vain."""
+"""Checks of the words of questions: copied from the passage, not supported by it, answered elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from ragviz.analysis import pooled
 from ragviz.core.chunk import Chunk
 from ragviz.core.question import Question
 from ragviz.core.span import Evidence
-from ragviz.generation import verified_by_rules
 from ragviz.generation.rejection import COPIED, LEAST_COPIED
 from ragviz.health import word_weights
 from ragviz.health.finding import Finding, Found
@@ -16,7 +15,6 @@ from ragviz.health.material import Material, Subject
 from ragviz.health.word_weights import Weights
 from ragviz.text import numerals, segmentation
 from ragviz.text.counts import agreed, counted
-from ragviz.text.denial import denies
 
 SUPPORTED = 0.25
 """Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
@@ -91,18 +89,14 @@ def _judged_support(subject: Subject, verdicts: pooled.Verdicts | None) -> float
 
 
 def _by_words(subject: Subject, material: Material) -> Finding | None:
-    """Return what words say; where the answer and a passage are in other languages, only numbers can be compared."""
+    """Return what words say; of several passages, or one in another script, only numbers can be compared."""
     evidence = subject.evidence_text
     missing = unstated(subject.question, evidence)
     if missing:
         listed = ", ".join(sorted(missing)[:3])
         return Finding(subject.id, 0.0, f"its evidence does not state {listed}, which the answer does")
-    told = frozenset(
-        word for word in subject.answer - subject.words - word_weights.RELATIONS if not numerals.stated_numbers(word)
-    )
-    stated = numerals.stated_numbers(evidence)
-    told = frozenset(word for word in told if word_weights.MONTHS.get(word) not in stated)
-    if not told or not all(_same_script(subject.question.answer, text) for text, _ in subject.evidence):
+    told = frozenset(word for word in subject.answer - subject.words if not numerals.stated_numbers(word))
+    if not told or len(subject.evidence) > 1 or not _same_script(subject.question.answer, evidence):
         return None
     share = material.weights.share(told, standing(told, subject.evidence_words, evidence)) or 0.0
     return Finding(subject.id, share, f"{share:.0%} of the answer's words stand in it") if share < SUPPORTED else None
@@ -189,13 +183,10 @@ def _answers(
     if not _holds(subject.answer, subject.words - subject.answer, here, weights):
         return False
     about = (subject.words & subject.evidence_words) - subject.answer
-    is_denied = denies(subject.question.answer)
     sentences = segmentation.sentences(text, language)
     for first in range(max(1, len(sentences) - WINDOW + 1)):
         within = sentences[first : first + WINDOW]
         part = text[within[0][0] : within[-1][1]] if within else text
-        if is_denied and not denies(part):
-            continue
         found = standing(
             subject.answer | about, word_weights.content(part, language) | numerals.stated_numbers(part), part
         )
@@ -217,91 +208,3 @@ def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozense
     ['pump', '天']
     """
     return (wanted & own) | {word for word in wanted - own if "\u3400" <= word[0] <= "\u9fff" and word in text}
-
-
-def asks_too_much(material: Material) -> Found:
-    """Find questions of several passages one of which is not needed: by a judge, else by leaving each out in turn."""
-    several = [subject for subject in material.subjects if len(subject.evidence) > 1]
-    vain = _vain(several, material)
-    findings = []
-    for subject in several:
-        judged = [_judged_useful(subject, number, material) for number in range(len(subject.evidence))]
-        by_judge = [number for number, useful in enumerate(judged) if useful is False]
-        by_words = [number for number in vain.get(subject.id, ()) if judged[number] is None]
-        told = [f"a judge finds {_passages(by_judge, subject)} not useful to the question"] if by_judge else []
-        if by_words:
-            hold = agreed(len(by_words), "holds")
-            told.append(f"{_passages(by_words, subject)} {hold} no word of question or answer that the others lack")
-        if told:
-            findings.append(Finding(subject.id, float(len(by_judge) + len(by_words)), "; ".join(told)))
-    return Found(tuple(findings), "", f"{len(several):,} questions need several passages.")
-
-
-def _passages(numbers: Sequence[int], subject: Subject) -> str:
-    listed = ", ".join(str(number + 1) for number in numbers)
-    return f"passage{'s' * (len(numbers) > 1)} {listed} of {len(subject.evidence)}"
-
-
-def _judged_useful(subject: Subject, number: int, material: Material) -> bool | None:
-    """Return whether a judge found a gold chunk of a passage useful; None where not all of them were judged."""
-    verdicts = material.verdicts.get(subject.id)
-    gold = frozenset(subject.gold[number]) if number < len(subject.gold) else frozenset[str]()
-    if verdicts is None or not gold or not gold <= verdicts.chunks.keys():
-        return None
-    return any(verdicts.chunks[i].useful for i in gold)
-
-
-def _vain(subjects: Sequence[Subject], material: Material) -> dict[str, list[int]]:
-    """Return the passages that words do not need, by id: neither what was quoted of them, nor their gold chunks."""
-    suspects = [(subject, vain) for subject in subjects if (vain := _dispensable(subject, subject.evidence))]
-    found = {}
-    for start in range(0, len(suspects), BATCH):
-        batch = suspects[start : start + BATCH]
-        ids = list(dict.fromkeys(i for subject, _ in batch for group in subject.gold for i in group))
-        texts = dict(zip(ids, material.texts(ids), strict=True))
-        for subject, vain in batch:
-            around = [_around(subject, number, texts, material) for number in range(len(subject.evidence))]
-            found[subject.id] = sorted({*vain} & {*_dispensable(subject, around)})
-    return found
-
-
-def _around(subject: Subject, number: int, texts: Mapping[str, str], material: Material) -> tuple[str, frozenset[str]]:
-    """Return the text and the words of a passage with those of its gold chunks."""
-    text, own = subject.evidence[number]
-    for chunk_id in subject.gold[number] if number < len(subject.gold) else ():
-        more, its_words, stated = _read(texts[chunk_id], material.chunk_language(chunk_id))
-        text, own = f"{text}\n{more}", own | its_words | stated
-    return text, own
-
-
-def _dispensable(subject: Subject, passages: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
-    """Return the places of the passages, given with their words, without which question and answer lose no word.
-
-    Nothing is said of a passage in another script, of one that is found whenever another is, and where no passage
-    holds a word. Which version holds is known only beside the other ones: there a passage is needed that holds any.
-    """
-    wanted = subject.words | subject.answer
-    held = [standing(wanted, own, text) for text, own in passages]
-    if not any(held):
-        return []
-    is_version = subject.question.type == "version"
-    vain = [n for n, mine in enumerate(held) if not mine] if is_version else verified_by_rules.dispensable(held)
-    groups = list(map(set[object], subject.gold or subject.question.evidence))
-    return [
-        n
-        for n in vain
-        if bool(passages[n][1])
-        and _same_script(subject.question.text, passages[n][0])
-        and not any(group and group <= groups[n] for place, group in enumerate(groups) if place != n)
-        and not _counts_towards(subject, n)
-    ]
-
-
-def _counts_towards(subject: Subject, number: int) -> bool:
-    """Return whether a number of the answer is computed with one of a passage, and cannot be without it."""
-    stated = [numerals.stated_numbers(text) for text, _ in subject.evidence]
-    others = frozenset[str]().union(*(each for place, each in enumerate(stated) if place != number))
-    answered = (numerals.numbers(subject.question.answer) | numerals.counts(subject.question.answer)) - others
-    return any(
-        word_weights.computed(n, others | stated[number]) and not word_weights.computed(n, others) for n in answered
-    )

@@ -15,18 +15,6 @@ from ragviz.text.stems import content_words, stem
 
 OPERANDS = 12
 _YES_NO = frozenset(["yes", "no", "true", "false", "是", "否", "是的", "不是", "对", "不对", "可以", "不可以"])
-_ENGLISH_RELATIONS = (
-    "against versus vs compared comparison more less fewer fewest least greater greatest larger largest bigger biggest"
-    " smaller smallest higher highest lower lowest longer longest shorter shortest earlier earliest later latest older"
-    " oldest newer newest younger youngest faster fastest slower slowest cheaper cheapest same equal equally identical"
-    " alike different differ differs difference neither either twice thrice double triple half times former latter"
-    " total altogether together sum average overall respectively whereas while exactly instead"
-)
-_CHINESE_RELATIONS = (
-    "比 相比 比较 相同 不同 一样 同样 一致 相等 更 较 更多 更少 更大 更小 更长 更短 更高 更低 更早 更晚 更快 更慢 多 少"
-    " 大 小 长 短 高 低 早 晚 快 慢 倍 两倍 一半 前者 后者 两者 均 而 而是 则 差 相差 差别 区别 合计 共 总共 总计 平均"
-)
-_MONTHS = "january february march april may june july august september october november december"
 _BETWEEN = re.compile(r"[^\w\s'.]+")
 """Characters between words: hyphens too, and quotation marks of any language."""
 
@@ -42,12 +30,6 @@ def content(text: str, language: str) -> frozenset[str]:
     apart = _BETWEEN.sub(" ", text.replace("’", "'"))
     told = (word for word in content_words(apart, language) if word not in _YES_NO)
     return frozenset(stem(word) for word in told if any(c.isalpha() for c in word)) | numbers(text)
-
-
-RELATIONS = frozenset(map(stem, _ENGLISH_RELATIONS.split())) | frozenset(_CHINESE_RELATIONS.split())
-"""Stems of the words by which an answer compares, counts or sums up what passages say: no passage has to hold them."""
-MONTHS = {stem(name): str(number) for number, name in enumerate(_MONTHS.split(), start=1)}
-"""Stem of each English month's name → its number, as which a passage may write it."""
 
 
 def computed(number: str, operands: frozenset[str]) -> bool:

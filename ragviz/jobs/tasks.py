@@ -172,9 +172,8 @@ def _asked(workspace: Workspace, arguments: Mapping[str, Any], progress: Progres
         raise UsageError("The log is gone: uploads are kept for a day. Import it again.")
     question_set = workspace.store.sets.get(arguments["questions"])
     index = workspace.store.indexes.get(arguments["index"]) if arguments["index"] else None
-    chosen = {"alike": arguments["alike"], "apply": arguments["apply"], "author": arguments["author"]}
     [file] = files.from_paths([(name, Path(path))])
-    read = demand.read_into(workspace, question_set, file, index, **chosen, progress=progress)
+    read = demand.read_into(workspace, question_set, file, index, progress=progress)
     return {"questions": question_set.name, "texts": read.texts, "asked": read.asked, "clusters": len(read.clusters)}
 
 

@@ -48,15 +48,11 @@ def read_log(
     file: tuple[str, str],
     *,
     index: str = "",
-    alike: float,
-    apply: bool = False,
-    author: str = "",
     folder: str = "",
     upload: str = "",
 ) -> NewJob:
     """Read a log of what people asked, by its name and path, and set it against a question set."""
     arguments: dict[str, Any] = {"questions": question_set.id, "index": index, "files": [file]}
-    arguments |= {"alike": alike, "apply": apply, "author": author}
     arguments |= {"folder": folder, "upload": upload} if folder else {}
     return NewJob("asked", f"Read {file[0]}", question_set.corpus_id, arguments)
 

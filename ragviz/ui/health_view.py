@@ -54,8 +54,6 @@ def draw(corpus: Corpus, question_set: QuestionSet, index: IndexInfo | None) -> 
         sentences = [escape(sentence) for sentence in contents.verdict(made.contents)]
         st.html(f'<p class="rv-verdict">{" ".join(sentences)}</p>')
         st.caption(plain(_basis(question_set, made)))
-        if asked_about := contents.places_words(made.contents):
-            st.caption(plain(asked_about))
     if index is not None:
         notices.behind(index)
     if note := synthetic.banner([run.config for run in runs], [q for q in questions.values() if q.asked]):
