@@ -32,7 +32,7 @@ from typing import Any
 
 import large_run
 
-from ragviz.store.opening import sqlite_url
+from ragviz.store.store import sqlite_url
 
 ROOT = large_run.ROOT
 SIZES = (1_000, 10_000)

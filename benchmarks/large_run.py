@@ -43,7 +43,7 @@ from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAn
 from ragviz.documents import corpora
 from ragviz.metrics import answers as answer_metrics
 from ragviz.runs import exports, summaries
-from ragviz.store.opening import sqlite_url
+from ragviz.store.store import sqlite_url
 from ragviz.workspace import Workspace, open_workspace
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,7 +21,7 @@ from ragviz.retrieval import rerankers
 from ragviz.retrieval.retrievers import RETRIEVERS, needs, offered
 from ragviz.runs import imports, running
 from ragviz.service import run_verbs
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.targets import logged_file
 from ragviz.targets.targets import TARGETS
 from ragviz.text.markup import plain
@@ -306,7 +306,7 @@ def duration_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
     spec = rerankers.spec_of(config.reranker)
     doing = "Retrieving" if spec is None else "Retrieving and reranking"
     work = running.questions_by(config, index.config.embedder)
-    seconds = rates.duration(store.cache("rate"), work, questions)
+    seconds = stored_calls.duration(store.cache("rate"), work, questions)
     if seconds is None:
         return f"{doing}: no estimate yet on this machine."
     embeds = spec is not None and spec.embeds
@@ -325,7 +325,7 @@ def reranked_words(config: RunConfig, index: IndexInfo, questions: int) -> str:
         return f"{words}."
     texts = min(pairs, index.chunks)
     embedder = rerankers.parsed(config.reranker)[1] or index.config.embedder
-    seconds = rates.duration(store.cache("rate"), indexing.chunks_by(embedder), texts)
+    seconds = stored_calls.duration(store.cache("rate"), indexing.chunks_by(embedder), texts)
     took = "" if seconds is None else f", {wording.duration(seconds)} at the speed of earlier builds"
     return f"{words}; {wording.counted(texts, 'text')} of chunks to embed{took}."
 

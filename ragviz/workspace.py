@@ -17,8 +17,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.settings import Settings, settings
 from ragviz.core.stopping import current
 from ragviz.store import disk
-from ragviz.store.opening import open_store, sqlite_url
-from ragviz.store.store import Store
+from ragviz.store.store import Store, open_store, sqlite_url
 
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index

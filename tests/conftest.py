@@ -25,7 +25,7 @@ from filelock import FileLock
 
 from ragviz import cli
 from ragviz.core.settings import Settings
-from ragviz.store.opening import sqlite_url
+from ragviz.store.store import sqlite_url
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 

@@ -34,8 +34,7 @@ from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.store import codecs
-from ragviz.store.opening import open_store, sqlite_url
-from ragviz.store.store import Store
+from ragviz.store.store import Store, open_store, sqlite_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(420)]
 

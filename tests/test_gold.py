@@ -15,7 +15,7 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.retrieval.gold import gold_chunks
-from ragviz.store.stored_evidence import reanchored
+from ragviz.store.stored_documents import reanchored
 
 OWN = Path(__file__).parent / "data" / "spans"
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "spans"

@@ -11,8 +11,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from ragviz.core.errors import ServiceError
-from ragviz.store import database, migrations, opening, schema
-from ragviz.store.opening import open_store
+from ragviz.store import database, migrations, schema, store
+from ragviz.store.store import open_store
 
 
 def test_an_empty_database_is_upgraded_to_the_tables_of_the_store(database_url):
@@ -24,7 +24,7 @@ def test_an_empty_database_is_upgraded_to_the_tables_of_the_store(database_url):
 
 
 def test_the_newest_revision_is_that_of_the_scripts():
-    assert ScriptDirectory(Path(migrations.__file__).parent).get_heads() == [opening.REVISION]
+    assert ScriptDirectory(Path(migrations.__file__).parent).get_heads() == [store.REVISION]
 
 
 @pytest.mark.parametrize("revision", ["99", "3f2a91c0"])
@@ -32,7 +32,7 @@ def test_a_database_of_an_unknown_revision_is_refused_and_left_as_it_is(database
     engine = open_store(database_url)._engine
     with engine.begin() as connection:
         connection.execute(sa.text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
-    with pytest.raises(ServiceError, match=f"has schema {revision}, this ragviz knows {opening.REVISION}: upgrade"):
+    with pytest.raises(ServiceError, match=f"has schema {revision}, this ragviz knows {store.REVISION}: upgrade"):
         open_store(database_url)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() == revision
@@ -40,7 +40,7 @@ def test_a_database_of_an_unknown_revision_is_refused_and_left_as_it_is(database
 
 _OPENING = """
 import os, sys
-from ragviz.store.opening import open_store
+from ragviz.store.store import open_store
 print("ready", flush=True)
 sys.stdin.readline()
 open_store(sys.argv[1]).corpora.add(str(os.getpid()))
@@ -62,7 +62,7 @@ def test_of_processes_that_open_a_new_database_at_once_one_creates_it(database_u
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(database_url, monkeypatch):
-    monkeypatch.setattr(opening, "refuse_foreign", lambda engine: None)
+    monkeypatch.setattr(store, "refuse_foreign", lambda engine: None)
     engine = database.open_engine(database_url)
     with engine.begin() as connection:
         schema.verdicts.create(connection)  # the last table of the baseline: it is in the way

@@ -14,8 +14,7 @@ from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
 from ragviz.runs import judgements, overviews, summaries
 from ragviz.stats.clusters import Clusters
-from ragviz.store.stored_judgements import StoredJudgements
-from ragviz.store.stored_rankings import StoredRankings
+from ragviz.store.stored_runs import StoredJudgements, StoredRankings
 from ragviz.workspace import Workspace, open_workspace
 from tests.test_inspect import home, judged  # noqa: F401 - fixtures
 from tests.test_pages import built, checked, show, words  # noqa: F401 - fixtures

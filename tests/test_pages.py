@@ -31,7 +31,7 @@ from ragviz.retrieval import rerankers
 from ragviz.runs import comparisons, measurements, replays, running
 from ragviz.stats.differences import corrected
 from ragviz.store import database, schema
-from ragviz.store.stored_indexes import StoredIndexes
+from ragviz.store.stored_corpora import StoredIndexes
 from ragviz.ui import frame, job_panel, wording
 from ragviz.ui.cache import workspace
 from ragviz.workspace import Workspace, open_workspace

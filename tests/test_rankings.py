@@ -8,8 +8,8 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.store import schema, stored_rankings
-from ragviz.store.opening import open_store
+from ragviz.store import schema, stored_runs
+from ragviz.store.store import open_store
 
 DEPTH, QUESTIONS, CHUNKS = 50, 200, 2_000
 
@@ -43,8 +43,6 @@ def test_a_ranking_of_fifty_chunks_takes_less_than_a_kilobyte_and_is_read_as_it_
     with store._engine.connect() as connection:
         results = connection.execute(sa.select(schema.results.c.chunks, schema.results.c.scores)).all()
         blocks = connection.execute(sa.select(schema.run_chunks.c.ids)).scalars().all()
-        assert len(stored_rankings.chunk_ids(connection, run_id)) == len(
-            {i for _, _, r in given for i in r.ranking.ids}
-        )
+        assert len(stored_runs.chunk_ids(connection, run_id)) == len({i for _, _, r in given for i in r.ranking.ids})
     assert {len(row.chunks) + len(row.scores) for row in results} == {600}
     assert 600 + sum(map(len, blocks)) / QUESTIONS < 1_000

@@ -7,7 +7,7 @@ import pytest
 from ragviz.core.configuration import IndexConfig
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.store import rates
+from ragviz.store import stored_calls
 
 
 @pytest.fixture
@@ -16,26 +16,26 @@ def cache(workspace):
 
 
 def test_a_rate_is_all_units_by_all_seconds(cache):
-    rates.learn(cache, "chunks", 90, 10)
-    assert rates.rate(cache, "chunks") == 9.0
-    rates.learn(cache, "chunks", 30, 30)
-    assert rates.rate(cache, "chunks") == 120 / 40
-    assert rates.duration(cache, "chunks", 60) == 20.0
-    assert rates.rate(cache, "questions") is None
+    stored_calls.learn(cache, "chunks", 90, 10)
+    assert stored_calls.rate(cache, "chunks") == 9.0
+    stored_calls.learn(cache, "chunks", 30, 30)
+    assert stored_calls.rate(cache, "chunks") == 120 / 40
+    assert stored_calls.duration(cache, "chunks", 60) == 20.0
+    assert stored_calls.rate(cache, "questions") is None
 
 
 def test_of_more_than_ten_minutes_the_earlier_fade(cache):
-    rates.learn(cache, "chunks", 4000, 400)  # 10 a second
-    rates.learn(cache, "chunks", 800, 400)  # 2 a second: half of the first 400 s still counts
-    assert rates.rate(cache, "chunks") == pytest.approx((2000 + 800) / 600)
-    rates.learn(cache, "chunks", 700, 700)  # longer than the history: the rest is forgotten
-    assert rates.rate(cache, "chunks") == 1.0
+    stored_calls.learn(cache, "chunks", 4000, 400)  # 10 a second
+    stored_calls.learn(cache, "chunks", 800, 400)  # 2 a second: half of the first 400 s still counts
+    assert stored_calls.rate(cache, "chunks") == pytest.approx((2000 + 800) / 600)
+    stored_calls.learn(cache, "chunks", 700, 700)  # longer than the history: the rest is forgotten
+    assert stored_calls.rate(cache, "chunks") == 1.0
 
 
 def test_another_machine_at_the_same_database_has_its_own(cache, monkeypatch):
-    rates.learn(cache, "chunks", 90, 10)
+    stored_calls.learn(cache, "chunks", 90, 10)
     monkeypatch.setattr(socket, "gethostname", lambda: "another")
-    assert rates.rate(cache, "chunks") is None
+    assert stored_calls.rate(cache, "chunks") is None
 
 
 @pytest.mark.model
@@ -45,9 +45,9 @@ def test_a_build_teaches_how_fast_texts_are_embedded_and_cached_ones_teach_nothi
     corpora.add_file(workspace, corpus, "notes.txt", text.encode())
     indexing.build_index(workspace, corpus, "i", IndexConfig(chunk_size=60))
     name = workspace.settings.embedder
-    chunks, tokens = (rates.rate(cache, by(name)) for by in (indexing.chunks_by, indexing.tokens_by))
+    chunks, tokens = (stored_calls.rate(cache, by(name)) for by in (indexing.chunks_by, indexing.tokens_by))
     built = workspace.store.indexes.get("i")
     assert chunks is not None
     assert tokens == pytest.approx(chunks * built.tokens / built.chunks)  # they were counted over the same seconds
     indexing.build_index(workspace, corpus, "j", IndexConfig(chunk_size=60))
-    assert rates.rate(cache, indexing.chunks_by(name)) == chunks
+    assert stored_calls.rate(cache, indexing.chunks_by(name)) == chunks

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from ragviz.core.job import Job
 from ragviz.jobs.queue import ACTIVE
-from ragviz.store.opening import open_store
+from ragviz.store.store import open_store
 from tests.test_browser import (
     Line,
     Server,

@@ -15,7 +15,7 @@ from platformdirs import user_data_dir
 
 from ragviz.core.errors import UsageError
 from ragviz.core.settings import Settings
-from ragviz.store.opening import open_store, sqlite_url
+from ragviz.store.store import open_store, sqlite_url
 from tests.conftest import ROOT, emptied
 
 POSTGRESQL = os.environ.get("RAGVIZ_TEST_POSTGRESQL_URL")

@@ -17,8 +17,7 @@ from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import codecs, database
-from ragviz.store.opening import open_store
-from ragviz.store.store import Store
+from ragviz.store.store import Store, open_store
 
 
 def make_document(name: str = "a.txt", text: str = "héllo 你好 😀") -> Document:

@@ -20,7 +20,7 @@ from ragviz.judging.forecast import Forecast
 from ragviz.models.spending import dollars
 from ragviz.retrieval import rerankers, retrievers
 from ragviz.runs import running
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.workspace import Workspace
 
 
@@ -129,7 +129,7 @@ def _seconds(
             seconds += index.extent.seconds
     learnt = workspace.store.cache("rate")
     for cell in ranked:
-        pace = rates.rate(learnt, running.questions_by(cell.run, cell.index.embedder))
+        pace = stored_calls.rate(learnt, running.questions_by(cell.run, cell.index.embedder))
         if pace is None:
             return None
         seconds += questions / pace

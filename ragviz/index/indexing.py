@@ -23,7 +23,7 @@ from ragviz.index.damage import content_of, examined
 from ragviz.models.spending import Spending, dollars
 from ragviz.models.tokenizer import open_tokenizer, text_tokens_of
 from ragviz.models.vectors import Embedder, Vectors
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.store.codecs import Cuts
 from ragviz.text import segmentation
 from ragviz.workspace import Workspace
@@ -282,8 +282,8 @@ def _embedded(
     count, seconds = embedder.embedded - count, embedder.seconds - seconds
     tokens = sum(chunk.tokens for chunk in chunks) * count / len(chunks)  # those of the chunks that were not cached
     learnt = workspace.store.cache("rate")
-    rates.learn(learnt, chunks_by(embedder.name), count, seconds)
-    rates.learn(learnt, tokens_by(embedder.name), tokens, seconds)
+    stored_calls.learn(learnt, chunks_by(embedder.name), count, seconds)
+    stored_calls.learn(learnt, tokens_by(embedder.name), tokens, seconds)
     return vectors
 
 

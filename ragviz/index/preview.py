@@ -11,7 +11,7 @@ from ragviz.core.configuration import IndexConfig, RetrieverName
 from ragviz.core.document import Document, DocumentInfo
 from ragviz.index import chunking, indexing
 from ragviz.models import weights
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.text import language
 from ragviz.workspace import Workspace
 
@@ -41,7 +41,7 @@ class Extent:
 
 def speed_of(workspace: Workspace, embedder: str) -> float | None:
     """Return the tokens a second that an embedder embeds on this machine, None before it did."""
-    return rates.rate(workspace.store.cache("rate"), indexing.tokens_by(embedder))
+    return stored_calls.rate(workspace.store.cache("rate"), indexing.tokens_by(embedder))
 
 
 def sampled(documents: Sequence[DocumentInfo]) -> list[DocumentInfo]:

@@ -13,8 +13,8 @@ from ragviz.core.errors import Cancelled, Deleted, NotFoundError, UsageError
 from ragviz.core.job import Job
 from ragviz.core.progress import Progress
 from ragviz.core.run_info import Run
-from ragviz.store.named_records import plain_name
 from ragviz.store.transactions import Kind as Noun
+from ragviz.store.transactions import plain_name
 from ragviz.workspace import Workspace
 
 Task = Callable[[Workspace, Mapping[str, Any], Progress], dict[str, Any]]

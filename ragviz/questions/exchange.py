@@ -21,7 +21,7 @@ from ragviz.questions.formats import set_formats
 from ragviz.questions.formats.files import from_bytes
 from ragviz.questions.formats.input_file import InputFile, Problem
 from ragviz.questions.formats.set_formats import AUTO, Choices, Outgoing, Written
-from ragviz.store.named_records import plain_name
+from ragviz.store.transactions import plain_name
 from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 

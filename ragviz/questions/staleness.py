@@ -25,7 +25,7 @@ from ragviz.questions.formats.located import located
 from ragviz.questions.units import length
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
-from ragviz.store.stored_evidence import reanchored
+from ragviz.store.stored_documents import reanchored
 from ragviz.text import language
 from ragviz.text.counts import agreed, counted
 from ragviz.text.denial import denies

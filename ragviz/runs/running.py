@@ -26,7 +26,7 @@ from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
 from ragviz.runs import choices, contexts, control_items, provenance, summaries
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label
 from ragviz.targets.targets import TARGETS, check_models, target_of
 from ragviz.workspace import Workspace
@@ -337,7 +337,7 @@ def retrieve(
                 provenance.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began
             if start:  # the first batch waits for the embedder
-                rates.learn(learnt, work, len(batch), took)
+                stored_calls.learn(learnt, work, len(batch), took)
                 provenance.note_retrieval(workspace, current, len(batch), searched)
             start += len(batch)
             finished = len(answered) + start

@@ -5,31 +5,29 @@ Names of corpora, indexes, question sets, runs, experiments are unique. Times ar
 
 from __future__ import annotations
 
+import logging
+import os
+import threading
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Engine
+from sqlalchemy.engine import Connection, Engine
 
+from ragviz.core.errors import ServiceError, UsageError
 from ragviz.store import database, schema
 from ragviz.store.database import repeated
-from ragviz.store.named_records import best, named_query
-from ragviz.store.stored_caches import StoredCache, StoredPool
-from ragviz.store.stored_comments import StoredComments
-from ragviz.store.stored_corpora import StoredCorpora
-from ragviz.store.stored_documents import StoredDocuments
-from ragviz.store.stored_evidence import StoredEvidence
+from ragviz.store.stored_calls import StoredCache, StoredPayments, StoredPool, StoredPrices
+from ragviz.store.stored_corpora import StoredCorpora, StoredIndexes
+from ragviz.store.stored_documents import StoredDocuments, StoredEvidence
 from ragviz.store.stored_experiments import StoredExperiments
-from ragviz.store.stored_indexes import StoredIndexes
 from ragviz.store.stored_jobs import StoredJobs
-from ragviz.store.stored_judgements import StoredJudgements
-from ragviz.store.stored_payments import StoredPayments
-from ragviz.store.stored_prices import StoredPrices
-from ragviz.store.stored_questions import StoredQuestions
-from ragviz.store.stored_rankings import StoredRankings
-from ragviz.store.stored_runs import StoredRuns
-from ragviz.store.stored_sets import StoredSets
+from ragviz.store.stored_questions import StoredComments, StoredQuestions, StoredSets
+from ragviz.store.stored_runs import StoredJudgements, StoredRankings, StoredRuns
 from ragviz.store.stored_versions import StoredVersions
-from ragviz.store.transactions import TABLES, Kind, Transactions
+from ragviz.store.transactions import TABLES, Kind, Transactions, best, named_query
 
 
 class Store:
@@ -91,3 +89,90 @@ class Store:
         rows = self._transactions.rows(sa.union_all(*queries)) if queries else []
         matches = [best([row for row in rows if row.place == place], name) for place, (_, name) in enumerate(named)]
         return [row.id if row else None for row in matches]
+
+
+REVISION = "1"
+"""The newest revision in `migrations/versions`: the one that `schema` describes."""
+_MIGRATING = 7_261_766_069  # PostgreSQL's advisory lock for migrations
+_log = logging.getLogger("ragviz")
+_in_this_process = threading.Lock()  # Alembic has one environment in a process
+OWN_TABLES = frozenset({"corpora", "question_sets", "runs"})
+"""Tables that every database of ragviz has."""
+
+
+def open_store(url: str) -> Store:
+    """Open the store at a SQLAlchemy `url` and bring its schema up to date.
+
+    Raises:
+        UsageError: `url` is not an address of a database, or of one that holds another program's tables.
+        ServiceError: the database cannot be reached or used, or a newer ragviz wrote it. The password is never shown.
+
+    """
+    engine = database.open_engine(url)
+    database.retried(partial(refuse_foreign, engine), database.AT_FIRST)
+    database.prepare(engine)
+    database.retried(partial(upgrade, engine), database.AT_FIRST)
+    store = Store(engine)
+    try:
+        store.evidence.settle_all()
+    except ServiceError as error:  # reading must work without the right to write
+        _log.warning("Evidence that a killed process left is not moved yet. %s", error)
+    return store
+
+
+def refuse_foreign(engine: Engine) -> None:
+    """Raise UsageError when the database holds tables, and they are not ragviz's; nothing is changed in it."""
+    with database.reading(engine) as connection:
+        tables = sa.inspect(connection).get_table_names()
+    if tables and not OWN_TABLES.issubset(tables):
+        some = ", ".join(sorted(tables)[:3])
+        raise UsageError(
+            f"The database {database.shown(engine)} holds tables of another program ({some}{' …' * (len(tables) > 3)}),"
+            " and nothing was created in it: set RAGVIZ_DATABASE_URL to an empty database, or unset it for a SQLite "
+            "file in RAGVIZ_HOME."
+        )
+
+
+def upgrade(engine: Engine) -> None:
+    """Run the missing migrations in one transaction; a database that has them all is only read.
+
+    Of several processes that open a database at once, one migrates and the others wait for it.
+
+    Raises:
+        ServiceError: a newer version of ragviz wrote the database.
+
+    """
+    with database.reading(engine) as connection:
+        if _revision_of(connection) == REVISION:
+            return
+    from alembic import command
+    from alembic.config import Config
+
+    with _in_this_process, database.writing(engine) as connection:
+        if connection.dialect.name == "postgresql":  # SQLite has one writer at a time
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MIGRATING)))
+        if _revision_of(connection) != REVISION:
+            config = Config(attributes={"connection": connection})
+            config.set_main_option("script_location", "ragviz.store:migrations")
+            command.upgrade(config, "head")
+
+
+def _revision_of(connection: Connection) -> str | None:
+    """Return the revision of a database, None for a new one; ServiceError when this version does not know it."""
+    if not sa.inspect(connection).has_table("alembic_version"):
+        return None
+    revision = connection.execute(sa.text("SELECT max(version_num) FROM alembic_version")).scalar()
+    if revision is not None and (not revision.isdecimal() or int(revision) > int(REVISION)):
+        raise ServiceError(
+            f"The database {database.shown(connection.engine)} has schema {revision}, this ragviz knows {REVISION}: "
+            "upgrade ragviz."
+        )
+    return str(revision) if revision is not None else None
+
+
+def sqlite_url(path: Path) -> str:
+    """Return the URL of a SQLite file; it and its folder are created when missing, for this user only."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # SQLite says why it cannot be opened
+        os.close(os.open(path, os.O_CREAT, 0o600))
+    return str(sa.URL.create("sqlite", database=str(path)))

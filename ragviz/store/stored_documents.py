@@ -1,22 +1,42 @@
-"""The documents in the store: files of a corpus, their earlier texts, and passages of imported runs."""
+"""The documents in the store: files of a corpus, their earlier texts, passages of imported runs.
+
+Evidence in replaced and deleted ones: who names them, and moving it to where its text is now.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
-from ragviz.core.digests import digest
+from ragviz.core.chunk import Chunk
+from ragviz.core.digests import digest, new_id
 from ragviz.core.document import Document, DocumentInfo
-from ragviz.core.errors import NotFoundError, UsageError
-from ragviz.store import schema
+from ragviz.core.errors import Deleted, NotFoundError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import SYSTEM, Edit
+from ragviz.core.span import Span
+from ragviz.store import codecs, schema
 from ragviz.store.codecs import columns, record
-from ragviz.store.database import repeated
-from ragviz.store.named_records import is_text
-from ragviz.store.transactions import Repository, batches, insert, insert_missing, inserted
+from ragviz.store.database import reading, repeated
+from ragviz.store.stored_versions import record_version
+from ragviz.store.transactions import (
+    BATCH,
+    Repository,
+    batches,
+    count_change,
+    insert,
+    insert_missing,
+    inserted,
+    is_text,
+)
 from ragviz.text.former_documents import marked
 
 NO_FILES = ("replaced", "passage")
@@ -185,3 +205,214 @@ def _info_query(corpus_id: str) -> sa.Select[Any]:
 
 def _info(row: Row[Any]) -> DocumentInfo:
     return DocumentInfo(**row._asdict())
+
+
+ATTEMPTS = 5
+"""Attempts at moving evidence while other processes edit questions."""
+_log = logging.getLogger("ragviz")
+
+
+class Overtaken(Exception):
+    """Another process changed the data that a change was computed from."""
+
+
+class StoredEvidence(Repository):
+    """Evidence that is to move because its documents changed."""
+
+    def settle(self, corpus_id: str, author: str = "") -> None:
+        """Move evidence out of replaced or deleted documents, and delete replaced texts that no index and no run needs.
+
+        Evidence moves to where its exact text is now, else it is marked stale. Outstanding moves are recorded with the
+        replacement or deletion, and cleared with the move: those that a kill left are done when the store is opened
+        next. The questions are read once, however many documents changed, and not at all when none did. `author` is who
+        changed the documents, for the versions that this makes.
+        """
+        for _ in range(ATTEMPTS):
+            with suppress(Overtaken):
+                self._settle(corpus_id, author)
+                return
+        _log.warning(
+            "Evidence of corpus %s changes too fast to be moved; it is moved when the store is opened next.", corpus_id
+        )
+
+    def settle_all(self) -> None:
+        """Settle every corpus with outstanding moves."""
+        for row in self._rows(sa.select(schema.moves.c.corpus_id).distinct()):
+            self.settle(row.corpus_id)
+
+    @repeated
+    def _settle(self, corpus_id: str, author: str) -> None:
+        """Settle once, or raise `Overtaken`, with nothing changed, when another process changed the data meanwhile."""
+        documents, moves, former = schema.documents, schema.moves, schema.former_documents
+        number = sa.select(schema.revisions.c.number).where(schema.revisions.c.owner_id == corpus_id)
+        before = sum(row.number for row in self._rows(number))
+        marks = [m.document_id for m in self._rows(sa.select(moves).where(moves.c.corpus_id == corpus_id))]
+        columns = (documents.c.id, documents.c.name, documents.c.status)
+        rows = self._rows(sa.select(*columns).where(documents.c.corpus_id == corpus_id))
+        indexed = self._rows(sa.select(schema.indexes.c.documents).where(schema.indexes.c.corpus_id == corpus_id))
+        needed = {document_id for row in indexed for document_id in row.documents}
+        spare = self._rows(sa.select(documents.c.id).where(_is_spare(corpus_id)))
+        unneeded = [row.id for row in spare if row.id not in needed]
+        forgotten = sa.and_(former.c.corpus_id == corpus_id, ~_is_mentioned(former, schema.runs, schema.question_sets))
+        if not marks and not unneeded and not self._rows(sa.select(former.c.id).where(forgotten).limit(1)):
+            return
+        moved = list(self._moved(corpus_id, rows))
+        with suppress(Deleted), self._transactions.changing(corpus_id, "corpus") as connection:
+            if connection.execute(number).scalar_one() != before + 1:
+                raise Overtaken
+            _move(connection, moved, author)
+            for ids in batches(marks):
+                mine = sa.and_(moves.c.corpus_id == corpus_id, moves.c.document_id.in_(ids))
+                connection.execute(moves.delete().where(mine))
+            for ids in batches(unneeded):
+                delete_texts(connection, sa.and_(_is_spare(corpus_id), documents.c.id.in_(ids)))
+            connection.execute(former.delete().where(forgotten))
+
+    def _moved(self, corpus_id: str, rows: Sequence[Row[Any]]) -> Iterator[dict[str, str]]:
+        """Yield the values of `_MOVE` for every question of a corpus with evidence in a replaced or deleted document.
+
+        `rows` are id, name and status of its documents.
+        """
+        known = {row.id for row in rows}
+        names = {row.name: row.id for row in rows if row.status == "ok"}
+        replacements = {row.id: names.get(row.name) for row in rows if row.status == "replaced"}
+        document_of = lru_cache(maxsize=8)(partial(self._document_now, corpus_id))
+        for row in self._questions(corpus_id):
+            question = codecs.question_from_json(row.body)
+            successors = {
+                span.document_id: replacements.get(span.document_id)
+                for group in question.evidence
+                for span in group
+                if span.document_id in replacements or span.document_id not in known
+            }
+            moved = reanchored(question, successors, document_of)
+            if moved != question:
+                yield {"set": row.set_id, "question": row.id, "old": row.body, "new": codecs.question_to_json(moved)}
+
+    def _document_now(self, corpus_id: str, document_id: str) -> Document:
+        """Return a document of `rows` above; `Overtaken` when another process has deleted it since they were read."""
+        try:
+            return StoredDocuments(self._transactions).get(corpus_id, document_id)
+        except NotFoundError:
+            raise Overtaken from None
+
+    def _questions(self, corpus_id: str) -> Iterator[Row[Any]]:
+        """Yield every question of a corpus as stored, fetched in batches."""
+        table = schema.questions.c
+        sets = sa.select(schema.question_sets.c.id).where(schema.question_sets.c.corpus_id == corpus_id)
+        query = sa.select(table.set_id, table.id, table.body).where(table.set_id.in_(sets))
+        query = query.order_by(table.set_id, table.id)  # one order of locks for all processes
+        with reading(self._transactions.engine) as connection:
+            rows = connection.execution_options(yield_per=BATCH).execute(query)
+            yield from cast(Iterator[Row[Any]], rows)
+
+
+def reanchored(
+    question: Question, successors: Mapping[str, str | None], document_of: Callable[[str], Document]
+) -> Question:
+    """Return the question with spans of replaced documents moved to where their exact text is now, else stale.
+
+    `successors` maps the id of each replaced document to its successor's, None for a deleted one; `document_of` reads a
+    document. A span whose text occurs more than once moves to the occurrence nearest to its old position (ties: the
+    earlier). A stale span is tried again when its document is replaced once more, or is its own successor.
+    """
+
+    def moved(span: Span) -> Span:
+        if span.document_id not in successors or (successors[span.document_id] == span.document_id and not span.stale):
+            return span
+        successor = successors[span.document_id]
+        if successor is None:
+            return replace(span, stale=True)
+        start = _nearest(document_of(successor).text, span.text, span.start) if span.text else None
+        if start is None:
+            return replace(span, document_id=successor, stale=True)
+        return replace(span, document_id=successor, start=start, end=start + len(span.text), stale=False)
+
+    if all(span.document_id not in successors for group in question.evidence for span in group):
+        return question
+    return replace(question, evidence=tuple(tuple(map(moved, group)) for group in question.evidence))
+
+
+def _nearest(text: str, quote: str, position: int) -> int | None:
+    """Return the start of `quote` in `text` nearest to `position`; None when it does not occur."""
+    candidates = text.rfind(quote, 0, position + len(quote)), text.find(quote, position)
+    return min((at for at in candidates if at >= 0), key=lambda at: abs(at - position), default=None)
+
+
+def documents_in(questions: Iterable[Question], chunk_ids: Iterable[str] = ()) -> set[str]:
+    """Return the ids of the documents that questions, by evidence and source chunks, and other chunks name."""
+    found = set[str]()
+    chunks = set(chunk_ids)
+    for question in questions:
+        found.update(span.document_id for group in question.evidence for span in group)
+        chunks.update(question.source_chunks)
+    return found | {place[0] for place in map(Chunk.parse_id, chunks) if place}
+
+
+def mention(connection: Connection, owner_id: str, document_ids: Collection[str]) -> None:
+    """Record which documents a run or a version of a question set names: their names are kept as long as it is."""
+    rows = [{"owner_id": owner_id, "document_id": document_id} for document_id in sorted(document_ids)]
+    insert_missing(connection, schema.mentions, rows)
+
+
+def mark_gone(connection: Connection, set_id: str, questions: Sequence[Question]) -> None:
+    """Record that evidence is to move out of documents that are replaced or deleted when the questions are written.
+
+    The others are locked until the transaction ends: a process that replaces one of them then sees these questions.
+    """
+    spans = (span for question in questions for group in question.evidence for span in group)
+    ids, existing = sorted({span.document_id for span in spans if not span.stale}), set[str]()
+    if not ids:
+        return
+    owner = sa.select(schema.question_sets.c.corpus_id).where(schema.question_sets.c.id == set_id)
+    corpus_id = connection.execute(owner).scalar_one()
+    table = schema.documents.c
+    usable = sa.select(table.id).where(table.corpus_id == corpus_id, table.status.in_(("ok", "passage")))
+    for batch in batches(ids):
+        locking = usable.where(table.id.in_(batch)).with_for_update(read=True)
+        existing.update(connection.execute(locking).scalars())
+    if gone := [document_id for document_id in ids if document_id not in existing]:
+        count_change(connection, corpus_id)  # a concurrent `settle` has not seen these questions: it starts again
+        mark_moves(connection, corpus_id, gone)
+
+
+_MOVE = sa.text("UPDATE questions SET body = :new WHERE set_id = :set AND id = :question AND body = :old")
+
+
+def _move(connection: Connection, moves: Sequence[Mapping[str, str]], author: str) -> None:
+    """Move evidence, which makes a version of each set, by the `author` who changed the documents."""
+    for batch in batches(moves):
+        if connection.execute(_MOVE, list(batch)).rowcount != len(batch):
+            raise Overtaken  # a question was edited since it was read
+    before: dict[str, dict[str, str]] = {}
+    named: dict[str, set[str]] = {}
+    for values in moves:
+        before.setdefault(values["set"], {})[values["question"]] = values["old"]
+        named.setdefault(values["set"], set()).update(documents_in([codecs.question_from_json(values["new"])]))
+    for set_id, bodies in before.items():
+        count_change(connection, set_id)
+        record_version(
+            connection, set_id, Edit(author, "evidence moved with its documents", f"{SYSTEM}{new_id()}"), bodies
+        )
+        mention(connection, set_id, named[set_id])
+
+
+def _is_mentioned(documents: sa.Table, *owners: sa.Table) -> sa.ColumnElement[bool]:
+    """Return the condition that one of the `owners`, of its corpus, mentions a document."""
+    mentions = schema.mentions.c
+    named = [
+        sa.exists().where(
+            mentions.document_id == documents.c.id,
+            mentions.owner_id == owner.c.id,
+            owner.c.corpus_id == documents.c.corpus_id,
+        )
+        for owner in owners
+    ]
+    return sa.or_(*named)
+
+
+def _is_spare(corpus_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition for the replaced documents of a corpus that no run names."""
+    table = schema.documents
+    replaced = sa.and_(table.c.corpus_id == corpus_id, table.c.status == "replaced")
+    return sa.and_(replaced, ~_is_mentioned(table, schema.runs))

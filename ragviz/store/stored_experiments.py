@@ -14,8 +14,7 @@ from ragviz.core.experiment import Cell, Confirmation, Experiment
 from ragviz.store import schema
 from ragviz.store.codecs import columns, record
 from ragviz.store.database import repeated
-from ragviz.store.named_records import NamedRecords, taken
-from ragviz.store.transactions import count_change, drop_count, insert, require
+from ragviz.store.transactions import NamedRecords, count_change, drop_count, insert, require, taken
 
 
 class StoredExperiments(NamedRecords[Experiment]):

@@ -14,8 +14,7 @@ from ragviz.core.job import Job
 from ragviz.store import schema
 from ragviz.store.codecs import record
 from ragviz.store.database import repeated
-from ragviz.store.named_records import is_text
-from ragviz.store.transactions import Repository
+from ragviz.store.transactions import Repository, is_text
 from ragviz.text.untrusted import storable
 
 _SUBMITTING = 7_261_766_070  # PostgreSQL's advisory lock for jobs that are created once

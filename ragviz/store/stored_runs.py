@@ -1,10 +1,12 @@
-"""The runs in the store: what they are, how they are called, what is measured of them."""
+"""Runs with what was retrieved, answered and judged for each question."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -14,13 +16,31 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import new_id
 from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.run_info import Run
-from ragviz.store import schema, stored_rankings
+from ragviz.core.score import Score
+from ragviz.core.verdict import EvaluatedAnswer
+from ragviz.store import codecs, schema
 from ragviz.store.codecs import columns
-from ragviz.store.database import repeated
-from ragviz.store.named_records import NamedRecords, is_text, plain_name, taken
-from ragviz.store.stored_evidence import StoredEvidence
-from ragviz.store.transactions import batches, count_change, drop_count, require, upsert
+from ragviz.store.database import reading, repeated
+from ragviz.store.stored_documents import StoredEvidence, documents_in, mention
+from ragviz.store.transactions import (
+    NamedRecords,
+    Repository,
+    batches,
+    count_change,
+    delete_of,
+    drop_count,
+    insert,
+    insert_missing,
+    is_text,
+    plain_name,
+    require,
+    taken,
+    upsert,
+)
+from ragviz.text.keys import without_keys
 from ragviz.text.untrusted import storable
 
 LONGEST_TAG, MOST_TAGS, LONGEST_NOTE = 50, 20, 2_000
@@ -217,7 +237,7 @@ def delete_rows(connection: Connection, run_id: str) -> None:
     runs, documents = schema.runs.c, schema.documents
     run = connection.execute(sa.select(runs.corpus_id, runs.config).where(runs.id == run_id)).first()
     if run is not None and not run.config.index:
-        places = map(Chunk.parse_id, stored_rankings.chunk_ids(connection, run_id))
+        places = map(Chunk.parse_id, chunk_ids(connection, run_id))
         for batch in batches(sorted({place[0] for place in places if place})):
             mine = sa.and_(documents.c.corpus_id == run.corpus_id, documents.c.id.in_(batch))
             connection.execute(documents.delete().where(mine, documents.c.status == "passage"))
@@ -229,3 +249,180 @@ def delete_rows(connection: Connection, run_id: str) -> None:
         connection.execute(table.delete().where(table.c.owner_id == run_id))
     connection.execute(schema.runs.delete().where(runs.id == run_id))
     drop_count(connection, run_id)
+
+
+class StoredJudgements(Repository):
+    """The evaluated answers of all runs."""
+
+    @repeated
+    def put(self, run_id: str, evaluated: Sequence[tuple[EvaluatedAnswer, Sequence[Score]]]) -> None:
+        """Store evaluated answers and their scores, replacing earlier ones of the same questions."""
+        ids = [answer.question.id for answer, _ in evaluated]
+        bodies = [
+            {"run_id": run_id, "question_id": answer.question.id}
+            | {"failed": bool(answer.failures), "body": codecs.evaluated_to_json(answer)}
+            for answer, _ in evaluated
+        ]
+        scores = [
+            {"run_id": run_id, "question_id": answer.question.id} | asdict(score)
+            for answer, scores in evaluated
+            for score in scores
+        ]
+        with self._transactions.changing(run_id, "run") as connection:
+            for table, rows in ((schema.judgements, bodies), (schema.scores, scores)):
+                delete_of(connection, table, table.c.run_id == run_id, ids)
+                insert(connection, table, rows)
+
+    def of(self, run_id: str, questions: Sequence[Question], keys: Sequence[str]) -> dict[str, EvaluatedAnswer]:
+        """Return what `all` does, in the order of `questions`: those of the run, not read again."""
+        table = schema.judgements.c
+        rows = self._rows(sa.select(table.question_id, table.body).where(table.run_id == run_id))
+        bodies = {row.question_id: row.body for row in rows}
+        return {
+            q.id: codecs.evaluated_from_json(without_keys(bodies[q.id], keys), q) for q in questions if q.id in bodies
+        }
+
+    def all(
+        self, run_id: str, question_ids: Sequence[str] | None = None, *, keys: Sequence[str] = ()
+    ) -> dict[str, EvaluatedAnswer]:
+        """Return the evaluated answers of a run (or of some of its questions), by question id.
+
+        `keys` are removed from them, to be shown; stored texts are as the models returned them.
+        """
+        table, results = schema.judgements.c, schema.results.c
+        same = sa.and_(results.run_id == table.run_id, results.question_id == table.question_id)
+        query = sa.select(table.question_id, table.body, results.question).join(schema.results, same)
+        query = query.where(table.run_id == run_id).order_by(results.position)
+        if question_ids is not None:
+            query = query.where(table.question_id.in_(list(question_ids)))
+        return {
+            row.question_id: codecs.evaluated_from_json(
+                without_keys(row.body, keys), codecs.question_from_json(row.question)
+            )
+            for row in self._rows(query)
+        }
+
+    def failed(self, run_id: str) -> dict[str, bool]:
+        """Return for each evaluated question of a run whether a judge's step failed."""
+        table = schema.judgements.c
+        rows = self._rows(sa.select(table.question_id, table.failed).where(table.run_id == run_id))
+        return {row.question_id: row.failed for row in rows}
+
+    def scores(
+        self, run_id: str, *, metrics: Collection[str] | None = None, question_id: str | None = None
+    ) -> dict[str, dict[str, Score]]:
+        """Return the scores of a run's answers (by some metrics, of one question): metric → question id → score."""
+        table = schema.scores.c
+        query = sa.select(table.question_id, table.metric, table.value, table.status, table.reason, table.version)
+        query = query.where(table.run_id == run_id)
+        if metrics is not None:
+            query = query.where(table.metric.in_(metrics))
+        if question_id is not None:
+            query = query.where(table.question_id == question_id)
+        scores: dict[str, dict[str, Score]] = {}
+        for of_question, *values in map(tuple, self._rows(query)):
+            scores.setdefault(values[0], {})[of_question] = Score(*values)
+        return scores
+
+
+class StoredRankings(Repository):
+    """The rankings of all runs, with the questions as they were asked and their gold chunks.
+
+    A run numbers its chunks as they come: their ids are stored once, in blocks that are only added to. A ranking is the
+    numbers of its chunks (4 bytes each) and their scores (8 bytes each): 600 bytes for 50 chunks.
+    """
+
+    @repeated
+    def put(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+        """Add results of a run: (position in the run, the question as asked, its ranking).
+
+        An existing result of a question stays, because its answer may rest on it.
+        """
+        with self._transactions.changing(run_id, "run") as connection:
+            _write(connection, run_id, results)
+
+    @repeated
+    def replace(self, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+        """Store results in place of those of the same questions, whose answers, verdicts and scores are deleted."""
+        with self._transactions.changing(run_id, "run") as connection:
+            for table in (schema.results, schema.judgements, schema.scores):
+                delete_of(connection, table, table.c.run_id == run_id, [question.id for _, question, _ in results])
+            _write(connection, run_id, results)
+
+    def question_ids(self, run_id: str) -> set[str]:
+        """Return the ids of the questions that a run has results of."""
+        table = schema.results.c
+        return {row.question_id for row in self._rows(sa.select(table.question_id).where(table.run_id == run_id))}
+
+    def common(self, run_ids: Sequence[str]) -> int:
+        """Return how many questions all of these runs have results of."""
+        mine, of_question = schema.results.c.run_id.in_(run_ids), schema.results.c.question_id
+        shared = sa.select(of_question).where(mine).group_by(of_question).having(sa.func.count() == len(set(run_ids)))
+        return int(self._rows(sa.select(sa.func.count()).select_from(shared.subquery()))[0][0])
+
+    @repeated
+    def all(self, run_id: str, question_ids: Sequence[str] | None = None) -> list[Retrieved]:
+        """Return the results of a run (or of some of its questions), in the order of its questions."""
+        import numpy as np
+
+        table = schema.results.c
+        query = sa.select(table.question_id, table.chunks, table.scores, table.gold).where(table.run_id == run_id)
+        if question_ids is not None:
+            query = query.where(table.question_id.in_(question_ids))
+        with reading(self._transactions.engine) as connection:
+            rows = connection.execute(query.order_by(table.position)).all()
+            ids = np.array(chunk_ids(connection, run_id) if rows else [], dtype=object)
+        return [
+            Retrieved(
+                row.question_id,
+                Ranking(
+                    tuple(ids[np.frombuffer(row.chunks, "<u4")].tolist()),
+                    tuple(np.frombuffer(row.scores, "<f8").tolist()),
+                ),
+                tuple(map(tuple, row.gold["groups"])),
+                row.gold["grades"],
+            )
+            for row in rows
+        ]
+
+    def questions(self, run_id: str) -> list[Question]:
+        """Return a run's questions as they were asked, in order."""
+        table = schema.results.c
+        rows = self._rows(sa.select(table.question).where(table.run_id == run_id).order_by(table.position))
+        return [codecs.question_from_json(row.question) for row in rows]
+
+
+def chunk_ids(connection: Connection, run_id: str) -> list[str]:
+    """Return the ids of the chunks that a run's rankings name; a chunk's number is its place here."""
+    table = schema.run_chunks.c
+    blocks = connection.execute(sa.select(table.ids).where(table.run_id == run_id).order_by(table.first)).scalars()
+    return [chunk_id for block in blocks for chunk_id in json.loads(zlib.decompress(block))]
+
+
+def _write(connection: Connection, run_id: str, results: Sequence[tuple[int, Question, Retrieved]]) -> None:
+    """Write results that are not there yet; the caller has counted a change, so that nobody else numbers chunks."""
+    import numpy as np
+
+    numbers = {chunk_id: number for number, chunk_id in enumerate(chunk_ids(connection, run_id))}
+    first = len(numbers)
+    for _, _, result in results:
+        for chunk_id in result.ranking.ids:
+            numbers.setdefault(chunk_id, len(numbers))
+    new = list(numbers)[first:]
+    if new:
+        ids = zlib.compress(json.dumps(new).encode())
+        connection.execute(schema.run_chunks.insert().values(run_id=run_id, first=first, ids=ids))
+    rows: list[dict[str, Any]] = [
+        {
+            "run_id": run_id,
+            "question_id": question.id,
+            "position": position,
+            "question": codecs.question_to_json(question),
+            "chunks": np.array([numbers[i] for i in result.ranking.ids], "<u4").tobytes(),
+            "scores": np.array(result.ranking.scores, "<f8").tobytes(),
+            "gold": {"groups": result.gold, "grades": result.grades},
+        }
+        for position, question, result in results
+    ]
+    insert_missing(connection, schema.results, rows)
+    mention(connection, run_id, documents_in([question for _, question, _ in results], new))

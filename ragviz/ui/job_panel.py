@@ -14,7 +14,7 @@ from ragviz.core.job import Job, NewJob
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, state
-from ragviz.store import rates
+from ragviz.store import stored_calls
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
 from ragviz.ui.kit import notices
@@ -244,7 +244,7 @@ def _learnt_pace(job: Job) -> float | None:
     if job.kind != "index" or job.message != "Embedding":
         return None
     embedder = job.arguments.get("config", {}).get("embedder", "")
-    return rates.rate(cache.workspace().store.cache("rate"), indexing.chunks_by(embedder))
+    return stored_calls.rate(cache.workspace().store.cache("rate"), indexing.chunks_by(embedder))
 
 
 def job_words(job: Job, now: float, pace: float | None) -> tuple[float, str]:

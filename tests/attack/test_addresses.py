@@ -29,7 +29,7 @@ from ragviz.index import indexing
 from ragviz.jobs import tasks, worker
 from ragviz.questions import interchange
 from ragviz.runs import exports, running
-from ragviz.store.opening import open_store
+from ragviz.store.store import open_store
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.attack import seeds

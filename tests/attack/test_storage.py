@@ -27,8 +27,7 @@ from ragviz.core.errors import RagvizError, ServiceError, StorageError
 from ragviz.core.settings import Settings
 from ragviz.jobs import tasks, worker
 from ragviz.store import database
-from ragviz.store.opening import open_store, sqlite_url
-from ragviz.store.store import Store
+from ragviz.store.store import Store, open_store, sqlite_url
 from ragviz.workspace import Workspace
 from tests.attack import seeds
 from tests.attack.test_writers import url as url
@@ -159,7 +158,7 @@ IMPORT = """
 import sys
 import sqlalchemy as sa
 from ragviz.core.question import Question
-from ragviz.store.opening import open_store
+from ragviz.store.store import open_store
 
 url, set_id, rows = sys.argv[1:]
 store = open_store(url)

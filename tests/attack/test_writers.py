@@ -21,8 +21,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.codecs import version_of
-from ragviz.store.opening import open_store, sqlite_url
-from ragviz.store.store import Store
+from ragviz.store.store import Store, open_store, sqlite_url
 from ragviz.store.stored_questions import StoredQuestions
 from tests.attack import seeds
 from tests.conftest import emptied

@@ -1,4 +1,4 @@
-"""Alembic's environment: it runs revisions on the connection that `store.opening` hands over."""
+"""Alembic's environment: it runs revisions on the connection that `store.store` hands over."""
 
 from alembic import context
 

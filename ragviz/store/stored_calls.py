@@ -1,0 +1,170 @@
+"""What calls of models returned and cost, and how fast a machine works."""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from ragviz.core.digests import digest
+from ragviz.core.errors import UsageError
+from ragviz.core.reply_cache import Cache
+from ragviz.store import schema
+from ragviz.store.database import repeated
+from ragviz.store.transactions import Repository, Transactions, upsert
+from ragviz.text.untrusted import storable
+
+if TYPE_CHECKING:
+    from ragviz.models.prices import Prices
+
+
+class StoredCache(Repository):
+    """A `Cache` in the store: one kind of content-addressed bytes."""
+
+    def __init__(self, transactions: Transactions, kind: str) -> None:
+        """Use the entries of `kind`."""
+        super().__init__(transactions)
+        self._kind = kind
+
+    def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """Return the cached values; absent keys are left out."""
+        table = schema.cache.c
+        query = sa.select(table.key, table.value).where(table.kind == self._kind)
+        return {row.key: row.value for row in self._transactions.rows_of(query, table.key, keys)}
+
+    def held(self, keys: Sequence[str]) -> set[str]:
+        """Return those of `keys` that are cached; no value is read."""
+        table = schema.cache.c
+        query = sa.select(table.key).where(table.kind == self._kind)
+        return {row.key for row in self._transactions.rows_of(query, table.key, keys)}
+
+    @repeated
+    def put_many(self, items: Mapping[str, bytes]) -> None:
+        """Store `items`; existing keys are overwritten."""
+        with self._transactions.writing() as connection:
+            upsert(connection, schema.cache, [{"kind": self._kind, "key": key, "value": v} for key, v in items.items()])
+
+
+class StoredPool(Repository):
+    """A `Pool` in the store."""
+
+    def verdicts(self, subjects: Sequence[str], judge: str = "") -> Iterator[tuple[str, str, str, str]]:
+        """Yield (subject, judge, chunk, body) of every verdict on these subjects, by one judge or by all."""
+        table = schema.verdicts.c
+        query = sa.select(table.subject, table.judge, table.chunk, table.body)
+        query = query.where(table.judge == judge) if judge else query
+        yield from map(tuple, self._transactions.rows_of(query, table.subject, subjects))
+
+    @repeated
+    def add(self, judge: str, verdicts: Mapping[tuple[str, str], str]) -> None:
+        """Keep verdicts of a judge: body by (subject, chunk); one that is there is replaced."""
+        rows = [
+            {"subject": subject, "judge": judge, "chunk": chunk, "body": storable(body)}
+            for (subject, chunk), body in verdicts.items()
+        ]
+        with self._transactions.writing() as connection:
+            upsert(connection, schema.verdicts, rows)
+
+
+class StoredPayments(Repository):
+    """The calls of models that were paid, by the id of what they were made for."""
+
+    @repeated
+    def add(self, owner_id: str, calls: int, dollars: float, most: float | None = None) -> float:
+        """Add to the cost of model calls of a run, question set or index, by its id, and return all its dollars.
+
+        When those would exceed `most`, nothing is added.
+        """
+        query = sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id)
+        with self._transactions.changing(owner_id, "run", "questions", "index") as connection:
+            paid = connection.execute(query).first()
+            total = float(dollars + (paid.dollars if paid else 0.0))
+            if most is None or total <= most:
+                row = {"owner_id": owner_id, "calls": calls + (paid.calls if paid else 0), "dollars": total}
+                upsert(connection, schema.payments, [row])
+        return total
+
+    def of(self, owner_id: str) -> tuple[int, float]:
+        """Return the model calls that a run, question set or index paid, and their dollars (0 without a price)."""
+        rows = self._transactions.rows(sa.select(schema.payments).where(schema.payments.c.owner_id == owner_id))
+        return (rows[0].calls, rows[0].dollars) if rows else (0, 0.0)
+
+
+class StoredPrices(Repository):
+    """Dollars per million input and output tokens, by the beginning of a model's name."""
+
+    def all(self) -> dict[str, tuple[float, float]]:
+        """Return all prices, by name."""
+        rows = self._rows(sa.select(schema.prices).order_by(schema.prices.c.model))
+        return {row.model: (row.input, row.output) for row in rows}
+
+    @repeated
+    def put(self, prices: Prices, before: Prices | None = None) -> None:
+        """Store these prices in place of all; with `before`, those of them that differ from it.
+
+        Raises:
+            UsageError: a model has no name, a price is not a number from 0 to a million, or another process changed the
+                same price since it was as in `before`.
+
+        """
+        from ragviz.models.prices import merged_prices
+
+        for name, pair in prices.items():
+            if not name.strip() or storable(name) != name or not all(0 <= price < 1e6 for price in pair):
+                raise UsageError(f"{name!r} at {pair} is not a price: give a model's name, and two numbers from 0 up.")
+        table = schema.prices
+        with self._transactions.writing() as connection:
+            now = {row.model: (row.input, row.output) for row in connection.execute(sa.select(table))}
+            merged = prices if before is None else merged_prices(before, prices, now)
+            connection.execute(table.delete())
+            if merged:
+                rows = [{"model": name, "input": pair[0], "output": pair[1]} for name, pair in merged.items()]
+                connection.execute(table.insert(), rows)
+
+
+HISTORY = 600.0
+"""Seconds of work that count: of longer ones the earlier fade, so that a rate follows the machine's load."""
+
+
+def learn(cache: Cache, work: str, units: float, seconds: float) -> None:
+    """Add `units` of a kind of `work`, done in `seconds`, to what is known of it; nothing when either is not above 0.
+
+    Of two processes that learn at the same moment, the later one is kept.
+    """
+    if units <= 0 or seconds <= 0:
+        return
+    key = _key(work)
+    known_units, known_seconds = _sums(cache.get_many([key]), key)
+    kept = min(1.0, max(0.0, HISTORY - seconds) / known_seconds) if known_seconds else 0.0
+    sums = (kept * known_units + units, kept * known_seconds + seconds)
+    cache.put_many({key: json.dumps(sums).encode()})
+
+
+def rate(cache: Cache, work: str) -> float | None:
+    """Return the units a second of a kind of `work` on this machine, None before any was done."""
+    key = _key(work)
+    units, seconds = _sums(cache.get_many([key]), key)
+    return units / seconds if seconds else None
+
+
+def duration(cache: Cache, work: str, units: float) -> float | None:
+    """Return the seconds that `units` of a kind of `work` take on this machine, None before any was done."""
+    learnt = rate(cache, work)
+    return None if learnt is None else units / learnt
+
+
+def _key(work: str) -> str:
+    return digest(socket.gethostname(), work)
+
+
+def _sums(found: Mapping[str, bytes], key: str) -> tuple[float, float]:
+    """Return units and seconds; nothing of a row that another version wrote otherwise."""
+    try:
+        units, seconds = json.loads(found.get(key, b"[0, 0]"))
+        return (units, seconds) if all(math.isfinite(n) and n > 0 for n in (units, seconds)) else (0.0, 0.0)
+    except (ValueError, TypeError):
+        return 0.0, 0.0
