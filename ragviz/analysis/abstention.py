@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
 
-STATUSES = {"answered": "answered", "refused": "abstained", "failed": "failed"}
+STATUSES = {"answered": "answered", "refused": "abstained", "failed": "failed", "none": "not given"}
 """Status of an answer → what a person reads."""
 
 

@@ -26,8 +26,10 @@ GAIN = 0.15
 """Share of the question's weight that a second sentence must add to the first."""
 LONGEST = 400
 """Characters: a longer “sentence” is a table or a list that lost its line breaks."""
-VERSION = "2"
+VERSION = "3"
 """Version of the rule."""
+_JOINED = re.compile(r"\w+(?:-+\w+)+")
+_BY_DASH = re.compile(r"\b[^\W\d_]-|-")
 _BLANKS = re.compile(rf"[^\S{FIXED_BLANKS}]+")
 
 
@@ -39,13 +41,13 @@ def extractive(question: Question, recording: Recording, lang: str) -> Recording
     question, which is a weak test: what the documents do not say is often asked in their own words. `lang` is that of
     the question.
     """
-    question_words = _words(question.query, lang)
     sentences: dict[str, frozenset[str]] = {}
     ranks: dict[str, int] = {}
     for rank, context in enumerate(recording.contexts, start=1):
         for sentence, words in _sentences(context.text, lang):
             sentences[sentence] = words
             ranks.setdefault(sentence, rank)  # a sentence occurs twice where chunks overlap
+    question_words = _asked(question.query, lang, frozenset().union(*sentences.values()))
     picked = _best(question_words, sentences)
     recording = replace(recording, origin="extractive", version=VERSION)
     if picked:
@@ -124,12 +126,30 @@ _CHINESE = (
 _STOP_WORDS = {"en": frozenset(_ENGLISH.split()), "zh": frozenset(_CHINESE.split())}
 
 
+def _asked(query: str, lang: str, known: frozenset[str]) -> frozenset[str]:
+    """Return the content words of a question: joined by dashes as in “e-mail” where `known` has them so, else apart.
+
+    A letter that a dash joins to a word is no second word.
+    """
+    form = _JOINED.sub(
+        lambda match: match.group() if _content(match.group(), lang) <= known else _BY_DASH.sub(" ", match.group()),
+        normal_form(query),
+    )
+    return _content(form, lang)
+
+
 def _words(text: str, lang: str) -> frozenset[str]:
-    """Return the content words of a text in its normal form: its words without stop words; English ones are stemmed.
+    """Return the content words of a text in its normal form, those that dashes join also apart."""
+    form = normal_form(text)
+    return _content(form, lang) | _content(form.replace("-", " "), lang)
+
+
+def _content(form: str, lang: str) -> frozenset[str]:
+    """Return the words of a text without stop words; English ones are stemmed.
 
     In a language without a list of stop words (any but English and Chinese) all words count.
     """
-    words = [word for word in tokens(normal_form(text), lang) if word not in _STOP_WORDS.get(lang, ())]
+    words = [word for word in tokens(form, lang) if word not in _STOP_WORDS.get(lang, ())]
     return frozenset(map(_stem, words) if lang == "en" else words)
 
 
