@@ -1,15 +1,23 @@
-"""Runs of a logged file: what another program read and answered, with its verdicts where the file has them."""
+"""Runs of what other systems said: logged items are stored as recordings, wherever they come from.
+
+A `Recorder` stores them as they arrive, in any order; `import_run` hands it those of a file.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, replace
-from typing import Any, Literal
+from typing import Any
 
 from ragviz import __version__
+from ragviz.core.call import Call
+from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.document import Corpus, Document
 from ragviz.core.errors import UsageError
+from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking, Retrieved
@@ -23,112 +31,261 @@ from ragviz.runs import running, summaries
 from ragviz.targets.logged_item import Log, LoggedItem
 from ragviz.text import language
 from ragviz.text.denial import abstains
+from ragviz.text.normal_form import normal_form
 from ragviz.workspace import Workspace
 
 LONGEST_SHOWN = 200
 """Characters of another program's name for a passage that are kept in ours."""
+BATCH = 300
+"""Items of a file that are stored together."""
 
 
-def import_run(workspace: Workspace, corpus: Corpus, name: str, log: Log) -> Run:
-    """Store what a file holds as a run of `corpus`, with its passages; asks no model.
+def import_run(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    log: Log,
+    question_set: QuestionSet | None = None,
+    progress: Progress = silent,
+) -> Run:
+    """Store what a file holds as a run of `corpus`; asks no model.
 
-    The passages belong to the run. Those that support a claim of the reference become the evidence, but no gold chunks,
-    because which other passages would have answered a question is not known. The run has the metrics that the file's
-    texts and verdicts allow; `running.judge` adds others. An interrupted import resumes when the same file is imported
-    under the same name.
+    Passages that stand in no document belong to the run. The run has the metrics that the file's texts and verdicts
+    allow; `running.judge` adds others. An interrupted import resumes when the same file is imported under the same
+    name; one that fails or is cancelled leaves nothing.
 
     Raises:
-        UsageError: the name is blank or taken.
+        UsageError: the name is blank or taken, or no item is of a question of `question_set`.
 
     """
-    store, content = workspace.store, digest(*(repr(each) for each in log.items))
-    existing, expected = store.runs.find(name), ("running", corpus.id, digest(content))
-    if existing is not None and (existing.status, existing.corpus_id, existing.fingerprint) == expected:
-        run, question_set = existing, store.sets.get(existing.config.questions)
-    else:
-        run, question_set = _rows(workspace, corpus, name, log, content)
+    content = digest(*(repr(each) for each in log.items))
+    recorder = Recorder(workspace, corpus, name, content, origin=log.origin, question_set=question_set)
     try:
-        recorded = []
-        for place, item in enumerate(log.items):
-            question, retrieved, evaluated = _stored(workspace, run, item, log.origin)
-            store.questions.put(question_set.id, [question])
-            store.rankings.put(run.id, [(place, question, retrieved)])
-            store.judgements.put(run.id, [(evaluated, ())])
-            recorded.append(evaluated)
-        names = answer_metrics.with_values(recorded, run.knows)
-        run = store.runs.configure(run.id, replace(run.config, metrics=names), run.fingerprint)
-        running.score(workspace, run)
+        new = [each for each in log.items if each.id not in recorder.done]
+        for start in range(0, len(new), BATCH):
+            progress(len(log.items) - len(new) + start, len(log.items), "items", "Storing what was said")
+            recorder.put(new[start : start + BATCH])
+        return recorder.finish(progress)
     except BaseException:
-        store.runs.delete(run.id)
-        store.sets.delete(question_set.id)
+        recorder.delete()
         raise
-    summaries.finish(workspace, run)
-    return store.runs.get(run.id)
 
 
-def _rows(workspace: Workspace, corpus: Corpus, name: str, log: Log, content: str) -> tuple[Run, QuestionSet]:
-    """Create a run and its question set; an empty set of that name was left by an interrupted import, and is used.
+class Recorder:
+    """Stores what another system said as a run, item by item, in any order; not for several threads at once.
 
-    `content` is the digest of the file's items.
+    `content` is a digest of what makes the run: one that was interrupted under this name with the same is resumed, and
+    `done` are the ids of the items that it has. `target` is the run's, `origin` the name of the program or system.
+    Items are of the questions of `question_set`, by id, else by text; those of none are left out, as `problems` tell.
+    Without a set, one of the run's name is made of them.
     """
-    store = workspace.store
-    existing = store.sets.find(name)
-    resumed = existing is not None and existing.corpus_id == corpus.id and not existing.total
-    question_set = existing if existing is not None and resumed else store.sets.add(corpus.id, name)
-    knows = Knows(
-        ranking=False,
-        contexts=any(each.contexts for each in log.items),
-        answers=any(each.answer is not None for each in log.items),
-        reference=any(each.reference.strip() for each in log.items),
-        again=False,
-    )
-    provenance: dict[str, Any] = {
-        "identity": {"answers": content, "corpus": "", "questions": "", "metrics": ""},
-        "index_config": {},
-        "index": "imported",
-        "questions": question_set.name,
-        "ragviz": __version__,
-        "n": len(log.items),
-        "target": "file",
-        "knows": asdict(knows),
-    }
-    depth = max([len(each.contexts) for each in log.items] + [1])
-    answerer: Literal["imported", "none"] = "imported" if knows.answers else "none"
-    config = RunConfig("", question_set.id, "imported", depth=depth, k=depth, answerer=answerer)
-    try:
-        return store.runs.add(name, corpus.id, config, digest(content), provenance), question_set
-    except UsageError:
-        if not resumed:
-            store.sets.delete(question_set.id)
-        raise
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        corpus: Corpus,
+        name: str,
+        content: str,
+        *,
+        origin: str,
+        target: str = "file",
+        question_set: QuestionSet | None = None,
+    ) -> None:
+        """Create the run, or open the interrupted one.
+
+        Raises:
+            UsageError: the name is blank or taken; the set is of another corpus.
+
+        """
+        if question_set is not None and question_set.corpus_id != corpus.id:
+            raise UsageError(f"Question set '{question_set.name}' is of another corpus: choose one of '{corpus.name}'.")
+        self._workspace, self._store, self._origin = workspace, workspace.store, origin
+        self._asked = (
+            [each for each in self._store.questions.all(question_set.id) if each.asked] if question_set else []
+        )
+        fingerprint = digest(content, question_set.id if question_set else "")
+        existing, expected = self._store.runs.find(name), ("running", corpus.id, fingerprint)
+        resumed = existing is not None and (existing.status, existing.corpus_id, existing.fingerprint) == expected
+        if existing is not None and resumed:
+            self.run = existing
+        else:
+            self.run = self._new(corpus, name, fingerprint, target, question_set)
+        self._joined = question_set is not None
+        self._places = {question.id: place for place, question in enumerate(self._asked)}
+        self._by_id = {question.id: question for question in self._asked}
+        texts = Counter(normal_form(question.text) for question in self._asked)
+        self._by_text = {text: question for question in self._asked if texts[text := normal_form(question.text)] == 1}
+        self._new_ids = set[str]()
+        self._passages: dict[str, Chunk] = {}
+        self.problems: list[str] = []
+        self.done = self._store.rankings.question_ids(self.run.id)
+
+    def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
+        """Create the run; and its question set, unless there is one, which an interrupted import may have left."""
+        sets = self._store.sets
+        left = None if question_set else sets.find(name)
+        resumed = left is not None and left.corpus_id == corpus.id and not left.total
+        own = question_set or (left if left is not None and resumed else sets.add(corpus.id, name))
+        provenance: dict[str, Any] = {
+            "identity": {"answers": fingerprint, "corpus": "", "questions": "", "metrics": ""},
+            "index_config": {},
+            "index": "imported",
+            "questions": own.name,
+            "ragviz": __version__,
+            "n": 0,
+            "target": target,
+            "knows": {"ranking": False, "again": False},
+        }
+        try:
+            return self._store.runs.add(
+                name, corpus.id, RunConfig("", own.id, "imported", depth=1, k=1), fingerprint, provenance
+            )
+        except UsageError:
+            if question_set is None and not resumed:
+                sets.delete(own.id)
+            raise
+
+    def put(self, items: Sequence[LoggedItem]) -> None:
+        """Store items; one of a question that is stored already, or of none of the set, is left out and told."""
+        asked = [(item, question) for item in items if (question := self._question_of(item)) is not None]
+        stored = [self._stored(item, question) for item, question in asked]
+        evaluated = [(each, ()) for _, each in stored]
+        self._store.judgements.put(self.run.id, evaluated)
+        self._store.rankings.put(
+            self.run.id,
+            [
+                (self._places.setdefault(each.question.id, len(self._places)), each.question, retrieved)
+                for retrieved, each in stored
+            ],
+        )
+
+    def _question_of(self, item: LoggedItem) -> Question | None:
+        """Return the question of an item; None where there is none, or another item of it came before."""
+        question = self._by_id.get(item.id) or self._by_text.get(normal_form(item.question))
+        if self._joined and question is None:
+            self.problems.append(f"'{item.id}' is no question of the set, by id or by text: it is left out.")
+            return None
+        question = question or _question(item)
+        if question.id in self._new_ids:
+            self.problems.append(f"'{item.id}' is a second item of question '{question.id}': it is left out.")
+        if question.id in self.done:
+            return None
+        self.done.add(question.id)
+        self._new_ids.add(question.id)
+        return question
+
+    def _stored(self, item: LoggedItem, question: Question) -> tuple[Retrieved, EvaluatedAnswer]:
+        """Store the passages of an item; return its ranking, and its recording with the verdicts that came with it."""
+        chunks = self._chunks(item)
+        matrix = item.matrix or Matrix()
+        if not self._joined:
+            useful = matrix.useful or (False,) * len(chunks)
+            supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]
+            spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in supporting]
+            question = replace(question, evidence=(tuple(spans) or (Span("", 0, 0, item.reference, stale=True),),))
+        ids = tuple(chunk.id for chunk in chunks)
+        scores = [passage.score for passage in item.contexts]
+        known = [score for score in scores if score is not None]
+        in_order = len(known) == len(scores) and known == sorted(known, reverse=True)
+        ranking = Ranking(ids, tuple(known) if in_order else tuple(1 / rank for rank in range(1, len(ids) + 1)))
+        contexts = [
+            replace(Context.of(chunk), score=passage.score)
+            for chunk, passage in zip(chunks, item.contexts, strict=True)
+        ]
+        recording = _recording(item, question.id, tuple(contexts), self._origin)
+        evaluated = EvaluatedAnswer(question, recording, replace(matrix, chunks=ids), given=_given(item.matrix))
+        evaluated = replace(evaluated, verdicts={self._origin: dict(item.scores)} if item.scores else {})
+        return Retrieved(question.id, ranking, ()), evaluated
+
+    def _chunks(self, item: LoggedItem) -> list[Chunk]:
+        """Return the places of an item's contexts; those that stand in no document are stored as passages."""
+        chunks: dict[str, Chunk] = {}
+        new = []
+        for place, passage in enumerate(item.contexts):
+            chunk = self._passages.get(passage.text)
+            if chunk is None or chunk.id in chunks:
+                shown = passage.id[:LONGEST_SHOWN] or str(place)
+                document = _document(f"{self.run.name}/{item.id}-{shown}.txt", passage.text)
+                chunk = chunking.cut_out(document, 0, len(passage.text), 0)
+                if chunk.id in chunks:
+                    document = _document(f"{self.run.name}/{item.id}-{shown}-{place}.txt", passage.text)
+                    chunk = chunking.cut_out(document, 0, len(passage.text), 0)
+                self._passages.setdefault(passage.text, chunk)
+                new.append(document)
+            chunks[chunk.id] = chunk
+        self._store.documents.add_passages(self.run.corpus_id, new)
+        return [*chunks.values()]
+
+    def finish(self, progress: Progress = silent) -> Run:
+        """Measure what was stored, and mark the run as done.
+
+        Raises:
+            UsageError: nothing was stored.
+
+        """
+        run, store = self.run, self._store
+        if not self.done:
+            raise UsageError(f"Nothing is stored in run '{run.name}'. {' '.join(self.problems[:3])}")
+        questions = store.rankings.questions(run.id)
+        if not self._joined:
+            store.questions.put(run.config.questions, questions)
+        evaluated = [*store.judgements.all(run.id).values()]
+        depth = max(1, *(len(each.recording.contexts) for each in evaluated))
+        knows = Knows(
+            ranking=False,
+            contexts=any(each.recording.contexts for each in evaluated),
+            answers=any(each.recording.has_answer for each in evaluated),
+            reference=any(question.answer.strip() for question in questions),
+            again=False,
+        )
+        store.runs.note(run.id, knows=asdict(knows), n=len(questions), problems=self.problems)
+        names = answer_metrics.with_values(evaluated, knows)
+        config = replace(
+            run.config, depth=depth, k=depth, answerer="imported" if knows.answers else "none", metrics=names
+        )
+        run = store.runs.configure(run.id, config, run.fingerprint)
+        running.score(self._workspace, run)
+        summaries.finish(self._workspace, run)
+        return store.runs.get(run.id)
+
+    def delete(self) -> None:
+        """Delete the run with all that was stored of it."""
+        self._store.runs.delete(self.run.id)
+        if not self._joined:
+            self._store.sets.delete(self.run.config.questions)
 
 
-def _stored(
-    workspace: Workspace, run: Run, item: LoggedItem, origin: str
-) -> tuple[Question, Retrieved, EvaluatedAnswer]:
-    """Store the passages of an item under its run; return its question, ranking, and recording with its verdicts."""
-    chunks, matrix = [], item.matrix or Matrix()
-    for place, passage in enumerate(item.contexts):
-        shown = passage.id[:LONGEST_SHOWN] or place
-        document = _document(f"{run.name}/{item.id}-{shown}.txt", passage.text)
-        workspace.store.documents.add_passage(run.corpus_id, document)
-        chunks.append(chunking.cut_out(document, 0, len(passage.text), 0))
-    useful = matrix.useful or (False,) * len(chunks)
-    supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]
-    spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in supporting]
-    evidence = (tuple(spans) or (Span("", 0, 0, item.reference, stale=True),),)
+def _question(item: LoggedItem) -> Question:
+    """Return an item as a question without evidence."""
     lang = language.of_short(item.question, language.detect("\n".join(each.text for each in item.contexts)))
-    question = Question(item.id, item.question, item.reference, evidence, "import", "accepted", language=lang)
-    ids = tuple(chunk.id for chunk in chunks)
-    ranking = Ranking(ids, tuple(1 / rank for rank in range(1, len(ids) + 1)))
-    recording = Recording(item.id, tuple(map(Context.of, chunks)), origin=origin)
-    if (said := item.answer) is not None:
-        status: AnswerStatus = "failed" if not said.strip() else "refused" if abstains(said) else "answered"
-        reason = "" if said.strip() else "the response is empty in the imported file"
-        recording = replace(recording, answer=said, status=status, reason=reason)
-    evaluated = EvaluatedAnswer(question, recording, replace(matrix, chunks=ids), given=_given(item.matrix))
-    evaluated = replace(evaluated, verdicts={origin: dict(item.scores)} if item.scores else {})
-    return question, Retrieved(item.id, ranking, ()), evaluated
+    return Question(
+        item.id, item.question, item.reference, (), "import", "accepted", language=lang, history=item.history
+    )
+
+
+def _recording(item: LoggedItem, question_id: str, contexts: tuple[Context, ...], origin: str) -> Recording:
+    said, told = item.answer or "", (item.prompt_tokens, item.completion_tokens, item.cost)
+    status: AnswerStatus = "answered"
+    if item.answer is None and not item.error:
+        status = "none"
+    elif item.error or not said.strip():
+        status = "failed"
+    elif abstains(said):
+        status = "refused"
+    usage = None
+    if any(value is not None for value in told):
+        tokens = item.prompt_tokens or 0, item.completion_tokens or 0
+        usage = Call("answer", origin, "", *tokens, item.seconds or 0.0, item.cost, cached=False, raw="")
+    return Recording(
+        question_id,
+        contexts,
+        said,
+        status,
+        (item.error or "the response is empty in the imported file") if status == "failed" else "",
+        usage=usage,
+        seconds=item.seconds,
+        origin=origin,
+    )
 
 
 def _given(matrix: Matrix | None) -> tuple[str, ...]:

@@ -54,10 +54,10 @@ class StoredDocuments(Repository):
         self._put(_row(corpus_id, document, "ok"))
 
     @repeated
-    def add_passage(self, corpus_id: str, document: Document) -> None:
-        """Add a passage of an imported run, whose ranking names it; documents of the same name stay as they are."""
+    def add_passages(self, corpus_id: str, documents: Sequence[Document]) -> None:
+        """Add passages of an imported run, whose rankings name them; documents of the same name stay as they are."""
         with self._transactions.changing(corpus_id, "corpus") as connection:
-            insert_missing(connection, schema.documents, [_row(corpus_id, document, "passage")])
+            insert_missing(connection, schema.documents, [_row(corpus_id, each, "passage") for each in documents])
 
     def add_unreadable(self, corpus_id: str, name: str, content_hash: str, size: int, error: str) -> None:
         """Add a file that could not be read, and why, unless a readable one has its name already."""

@@ -113,7 +113,7 @@ def test_one_document_of_a_name_stands_and_none_of_the_others_is_left(url, corpu
     def work(store: Store, writer: int, turn: int) -> None:
         store.documents.add(corpus_id, document(f"{turn}.txt", f"text of {writer}"))
         store.documents.add_unreadable(corpus_id, f"{turn}.pdf", f"hash of {writer}", 1, "It is empty.")
-        store.documents.add_passage(corpus_id, document(f"passage {turn}", "段落"))
+        store.documents.add_passages(corpus_id, [document(f"passage {turn}", "段落")])
 
     assert errors(side_by_side(url, work)) == []
     store = open_store(url)  # drops what was replaced and no index needs
