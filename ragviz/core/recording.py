@@ -83,7 +83,8 @@ class Knows:
     texts that were read; without them answers are the target's own knowledge. `answers`: an answer to each question.
     `reference`: what would have been right.
     `first_k`: the contexts are the first k of the ranking, which the answers then depend on; `gold_read`: they are the
-    gold chunks. `again`: the target can be asked again.
+    gold chunks. `again`: the target can be asked again. `opaque`: it is another system, into which one cannot look: it
+    has no index, retriever and k here.
     """
 
     ranking: bool = True
@@ -93,6 +94,7 @@ class Knows:
     first_k: bool = True
     gold_read: bool = False
     again: bool = True
+    opaque: bool = False
 
     @property
     def closed_book(self) -> bool:

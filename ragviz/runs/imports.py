@@ -134,7 +134,7 @@ class Recorder:
             "ragviz": __version__,
             "n": 0,
             "target": target,
-            "knows": {"ranking": False, "again": False},
+            "knows": {"ranking": False, "first_k": False, "again": False, "opaque": True},
         }
         try:
             return self._store.runs.add(
@@ -236,7 +236,9 @@ class Recorder:
             contexts=any(each.recording.contexts for each in evaluated),
             answers=any(each.recording.has_answer for each in evaluated),
             reference=any(question.answer.strip() for question in questions),
+            first_k=False,
             again=False,
+            opaque=True,
         )
         store.runs.note(run.id, knows=asdict(knows), n=len(questions), problems=self.problems)
         names = answer_metrics.with_values(evaluated, knows)
