@@ -22,9 +22,6 @@ def answer(shown: Compared) -> None:
             compared_runs.settings_table(shown.comparison)
 
     beside.draw("answer", partial(compared_runs.leaderboard, shown), right)
-    if len(shown.runs) > 2:
-        with notices.errors_shown():
-            compared_runs.settings_table(shown.comparison)
 
 
 def expenses(shown: Compared) -> None:
@@ -57,9 +54,13 @@ def metrics(shown: Compared) -> None:
 
 
 def questions(shown: Compared) -> None:
-    for part in (compared_questions.flow, compared_questions.in_slices, compared_questions.each_question):
+    for part in (compared_questions.flow, compared_questions.each_question):
         with notices.errors_shown():
             part(shown)
+
+
+def configuration(shown: Compared) -> None:
+    compared_runs.settings_table(shown.comparison)
 
 
 def takes(shown: Compared) -> None:
@@ -68,7 +69,14 @@ def takes(shown: Compared) -> None:
             part(shown)
 
 
-TABS = {"What it takes": takes, "Questions": questions, "Over k": over_k, "All metrics": metrics}
+TABS = {
+    "What it takes": takes,
+    compared_questions.TAB: questions,
+    "Slices": compared_questions.in_slices,
+    "Over k": over_k,
+    "All metrics": metrics,
+    "Configuration": configuration,
+}
 
 corpus = frame.need_corpus()
 done = [run for run in workspace.store.runs.all(corpus.id) if run.status == "done"]
@@ -109,5 +117,7 @@ with notices.errors_shown():
         st.warning(plain(note))
     with notices.errors_shown():
         answer(shown)
-    tabs = {name: partial(part, shown) for name, part in TABS.items() if name != "Over k" or comparison.metrics}
+    left_out = {"Over k"} if not comparison.metrics else set()
+    left_out |= {"Configuration"} if len(runs) == 2 else set()
+    tabs = {name: partial(part, shown) for name, part in TABS.items() if name not in left_out}
     notices.tabs(tabs, "compare-tab")

@@ -62,7 +62,8 @@ def top(runs: Sequence[Run], k: int, shown_ids: Sequence[str], question_id: str)
 
 def list_page(runs: Sequence[Run], k: int) -> tuple[str, dict[str, str]]:
     if len(runs) > 1:
-        return "compare", {"runs": st.query_params["runs"], "k": str(k), **compared_questions.list_parameters()}
+        of_runs = {"runs": st.query_params["runs"], "k": str(k), "tab": compared_questions.TAB}
+        return "compare", of_runs | compared_questions.list_parameters()
     return "results", {"run": runs[0].name, "k": str(k), **question_table.filter_parameters()}
 
 

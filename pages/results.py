@@ -125,18 +125,19 @@ def settings_line(run: Run) -> str:
 
 
 def overview() -> None:
-    """Draw the pictures of a run, two in a row; of a run with answers, where questions are lost comes first."""
-    ranks = [partial(run_rankings.histogram, summary, key), partial(run_rankings.curves, summary, key)]
-    slices = partial(run_rankings.slices_table, run, summary, key)
-    lost = partial(run_rankings.waterfall, run, summary, key)
-    parts = [*(ranks if summary.n else []), *([] if unranked else [slices])]
-    parts.insert(0 if run.knows.answers else len(parts), lost)
-    for start in range(0, len(parts), 2):
-        beside.draw(str(start), *parts[start : start + 2])
+    """Draw where questions are lost, first of a run with answers, beside the histogram; then what would rescue them."""
+    parts = [partial(run_rankings.histogram, summary, key)] if summary.n else []
+    parts.insert(0 if run.knows.answers else len(parts), partial(run_rankings.waterfall, run, summary, key))
+    beside.draw("overview", *parts)
     if summary.n and not unranked:
         with notices.errors_shown():
             rescue_table.draw(run, k)
         run_rankings.judged_misses(run, k)
+
+
+def by_part() -> None:
+    parts = [partial(run_rankings.curves, summary, key)] if summary.n else []
+    beside.draw("by-part", *parts, partial(run_rankings.slices_table, run, summary, key))
 
 
 corpus = frame.need_corpus()
@@ -199,11 +200,12 @@ if unranked := measurements.unranked_words(run):
 figure.draw_so_far("results")
 parts = {
     "Overview": overview,
-    "Scores": partial(run_scores.distributions, run, judgement, key),
+    **({} if unranked else {"By k and document": by_part}),
+    **({"Scores": partial(run_scores.distributions, run, judgement, key)} if judgement.metrics else {}),
     questeval_tab.NAME: partial(questeval_tab.draw, run, k, list(filtered_rows["Id"]), key),
     "All metrics": partial(run_scores.metrics_table, run, summary),
     what_if_tab.NAME: partial(what_if_tab.draw, run, k),
 }
-notices.tabs({name: part for name, part in parts.items() if name != "Scores" or judgement.metrics}, "results-tab")
+notices.tabs(parts, "results-tab")
 left_out = "" if run.knows.answers else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)
 question_table.draw(run, filtered_rows, len(rows), k, left_out, key)

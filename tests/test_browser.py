@@ -411,7 +411,7 @@ def test_a_tab_stays_open_where_the_tabs_are_others(server, page, measured):
     drawn(page)
     page.get_by_role("tab", name="All metrics").click()
     page.wait_for_url(has_param("tab", "All metrics"))
-    for run, tabs in (("sample-knn", 4), ("sample-answered", 5)):
+    for run, tabs in (("sample-knn", 5), ("sample-answered", 6)):
         drawn(page)
         choose(page, "Run", run)
         page.wait_for_url(has_param("run", run))

@@ -45,7 +45,8 @@ def read(marked: Iterable[str]) -> str:
 
 def card(app: AppTest) -> str:
     """What the sidebar says when the card of "The job" is in it, else ""."""
-    said = read(each.value for each in (*app.sidebar.markdown, *app.sidebar.caption))
+    lines = [each.label for each in app.sidebar.expander]
+    said = read([*lines, *(each.value for each in (*app.sidebar.markdown, *app.sidebar.caption))])
     return said if "**The job**" in said else ""
 
 
@@ -100,6 +101,16 @@ def test_a_job_that_a_person_stopped_has_not_failed(
     assert "fail" not in said.lower()
     resumable = [b.label for b in app.sidebar.button if b.key == f"resume-{job.id}"]
     assert resumable == ([] if kind == "documents" else ["Resume"]), "the copies of a cancelled upload are deleted"
+
+
+def test_beyond_two_jobs_the_others_are_one_line_so_that_the_navigation_stays_in_view(workspace: Workspace) -> None:
+    store = workspace.store
+    for name in "abcde":
+        job = store.jobs.add("run", f"Run {name}", store.corpora.get("notes").id, {"name": name})
+        store.jobs.update(job.id, status="failed", error="No such index.", finished=time.time())
+    lines = show("home").sidebar.expander
+    assert [line.label for line in lines if not line.label.startswith(":red")] == ["3 more jobs"]
+    assert not any(line.proto.expanded for line in lines)
 
 
 # A second press

@@ -92,17 +92,23 @@ def words(found: Effect) -> str:
         return "unchanged"
     if found.after.mean is None:
         return "no question is left"
+    return f"{score_words(found.after)} ({_change_words(found)})"
+
+
+def _change_words(found: Effect) -> str:
+    """Say how far a score without the questions is from that with them."""
+    if found.before.mean is None or found.after.mean is None or not found.removed:
+        return words(found)
     change = round(found.after.mean - found.before.mean, DIGITS)
-    signed = f"{change:+.{DIGITS}f}".replace("-", "−") if change else "no change"
-    return f"{score_words(found.after)} ({signed})"
+    return f"{change:+.{DIGITS}f}".replace("-", "−") if change else "no change"
 
 
 def all_words(found: Sequence[Effect]) -> str:
-    """Say what becomes of all headline scores of a run, the names of those after the first before them.
+    """Say what becomes of all headline scores of a run; of those after the first, how far they move.
 
     >>> without = Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.6, 0.9, 8), 2)
-    >>> all_words([without, Effect("r", "faithfulness", Estimate(0.5, 0.4, 0.6, 9), Estimate(0.5, 0.4, 0.6, 9), 0)])
-    '0.800 [0.600, 0.900] n = 8 (no change); Faithfulness unchanged'
+    >>> all_words([without, Effect("r", "faithfulness", Estimate(0.5, 0.4, 0.6, 9), Estimate(0.6, 0.5, 0.7, 8), 1)])
+    '0.800 [0.600, 0.900] n = 8 (no change); Faithfulness +0.100'
     >>> all_words([])
     'no run has asked them'
     """
@@ -111,7 +117,7 @@ def all_words(found: Sequence[Effect]) -> str:
     if not any(each.removed for each in found):
         return "unchanged"
     first, *others = found
-    return "; ".join([words(first), *(f"{title_of(each.metric)} {words(each)}" for each in others)])
+    return "; ".join([words(first), *(f"{title_of(each.metric)} {_change_words(each)}" for each in others)])
 
 
 def heads(found: Sequence[Effect]) -> str:

@@ -29,6 +29,8 @@ from ragviz.ui import address, cache, question_table, wording
 from ragviz.ui.compared_runs import MARKS, Compared, written
 from ragviz.ui.kit import beside, figure, filters, heading, table
 
+TAB = "Questions"
+"""The tab of the page Compare that lists the questions."""
 SIDES = ("won", "lost", "tied")
 RANK = "rank"
 """What the scatter shows of rankings: not a metric, but what they are all made of."""
@@ -144,7 +146,7 @@ def _slices(shown: Compared) -> Slices:
 
 
 def in_slices(shown: Compared) -> None:
-    """Draw the differences by slice as a picture, and as a table; a row lists the questions of its slice."""
+    """Draw the differences by slice as a picture, and as a table; a row opens `TAB` with the questions of its slice."""
     found = _slices(shown)
     names = distinct(shown.names, 24)
     heading.section(plain(f"Slices by {title_of(shown.metric)}: {names[1]} minus {names[0]}"))
@@ -186,6 +188,11 @@ def _slices_figure(chosen: list[Slice], margin: float) -> None:
         st.caption(f"The {len(drawn)} slices with most questions, of {len(judged)} judged.")
 
 
+def _list_slice(key: str) -> None:
+    question_table.forget_selections()
+    address.put(**dict.fromkeys((*CHOSEN, "side")) | {"slice": key, "tab": TAB})
+
+
 def slice_rows(chosen: list[Slice], names: Sequence[str]) -> pd.DataFrame:
     """Return a row for each slice: its size, the means of both runs, and the difference where it is judged."""
     rows = pd.DataFrame(
@@ -215,8 +222,7 @@ def _slices_table(shown: Compared, chosen: list[Slice]) -> None:
         columns={"Divided by": 80, "Slice": 110, "n": 38, **{name: table.number(74, "%.2f") for name in short},
                  "Clusters": table.number(66, help="Documents; those that one question needs are one."),
                  "Difference [95 % CI]": 126, "Verdict": 78, "p (adjusted)": table.text(54, label="p (adj.)")},
-        among=chosen, turn=_turn(), opened=lambda each: list_only("slice", each.part.key),
-        closed=lambda: list_only("slice", None),
+        among=chosen, turn=_turn(), opened=lambda each: _list_slice(each.part.key),
     )  # fmt: skip
 
 
@@ -367,7 +373,7 @@ def _chosen(shown: Compared) -> tuple[dict[str, str], set[str] | None]:
 def each_question(shown: Compared) -> None:
     """Draw the scatter and the list; a click on one question opens its case, one on several lists them.
 
-    A click on a stream or a slice, which are elsewhere on the page, brings the list into view.
+    A click on a stream, which is above, or a slice, which is on another tab, brings the list into view.
     """
     st.html(f"<span id='{ANCHOR}'></span>")
     beside.draw("cases", partial(_scatter, shown), partial(_list, shown), widths=(2, 3))

@@ -113,6 +113,7 @@ _FRAME_STYLE = """<style>
 .stMain [data-testid="stPageLink"] a:hover { text-decoration: underline; }
 [class*="st-key-job-card-"] [data-testid="stPageLink"] a { padding: 0; }
 [class*="st-key-job-card-"] button[kind="tertiary"] { min-height: 1.6rem; }
+[class*="st-key-job-card-"] summary p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .st-key-present-begin button { padding: .25rem .5rem; }
 .rv-verdict { font-size: 1.15rem; line-height: 1.45; margin: .1rem 0 .3rem; max-width: 62rem; }
 .rv-shares { display: flex; gap: 2px; height: 10px; margin: -.35rem 0 -.25rem; }

@@ -19,6 +19,7 @@ from ragviz.health.effects import Effect
 from ragviz.health.examination import Examination
 from ragviz.health.finding import Found
 from ragviz.health.set_checks import CHECKS
+from ragviz.metrics.registry import title_of
 from ragviz.questions import staleness
 from ragviz.questions.question_types import TYPE_TITLES
 from ragviz.service import question_verbs
@@ -26,6 +27,7 @@ from ragviz.text.markup import highlighted, plain
 from ragviz.ui import (
     address,
     cache,
+    case,
     competition_view,
     coverage_view,
     drill_view,
@@ -211,10 +213,8 @@ def _list(
     if said := " ".join(filter(None, (found.unknown, found.note))):
         st.caption(plain(said))
     if any(effect.removed for effect in measured):
-        told = (
-            f"{e.run}: {e.metric} {effects.score_words(e.before)}, without them {effects.words(e)}" for e in measured
-        )
-        st.caption(plain(" · ".join(told)))
+        told = (f"{title_of(each.metric)} of {each.run} {effects.words(each)}" for each in measured)
+        st.caption(plain(f"Without them: {' · '.join(told)}"))
     held = {question.id for question in quarantine.held_by(questions.values(), key)}
     _buttons(question_set, key, _concerned(found, questions), len(held))
     words = {finding.question_id: finding.words for finding in found.findings if finding.question_id in questions}
@@ -254,7 +254,7 @@ def _list(
             st.caption(plain(" · ".join(filter(None, (kind, question.status, words[question.id])))))
             st.markdown(f"**{plain(question.text)}**")
             st.html(highlighted(question.answer or "(no answer given)", language=question.language))
-            passages.evidence_groups(corpus.id, question, fold=160)
+            passages.evidence_groups(corpus.id, question, fold=case.EVIDENCE_FOLD)
             address.link("questions", "Edit it", set=question_set.name, edit=question.id)
 
 

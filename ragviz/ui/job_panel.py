@@ -19,6 +19,8 @@ from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
 from ragviz.ui.kit import notices
 
+IN_VIEW = 2
+"""Jobs that stand above the navigation, the others folded, so that it stays in view."""
 RUNS = ("sweep", "confirm", "run", "index-run", "again", "rejudge")
 """Kinds of jobs that are paused rather than cancelled: resumed, they repeat nothing."""
 _DISMISSED = "dismissed"
@@ -168,14 +170,15 @@ def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     workspace = cache.workspace()
     ended = [job for job in newest if job.result.get(_DISMISSED) != job.created and _is_unsuccessful(job)]
     unsuccessful = [job for job in ended if not state.is_mended(workspace, job)]
-    shown = [*active, *unsuccessful]
-    elsewhere = [job for job in shown if corpus_id and job.corpus_id not in ("", corpus_id)]
-    for job in (each for each in shown if each not in elsewhere):
+    own = [job for job in (*active, *unsuccessful) if not corpus_id or job.corpus_id in ("", corpus_id)]
+    others = [job for job in (*active, *unsuccessful) if job not in own]
+    for job in own[:IN_VIEW]:
         _draw(job)
-    if elsewhere:
-        with st.expander(f"{wording.counted(len(elsewhere), 'job')} of other corpora"):
-            for job in elsewhere:
-                _draw(job)
+    for rest, noun, of in ((own[IN_VIEW:], "more job", ""), (others, "job", " of other corpora")):
+        if rest:
+            with st.expander(f"{wording.counted(len(rest), noun)}{of}"):
+                for job in rest:
+                    _draw(job)
 
 
 def _last_end(recent: Sequence[Job]) -> float:
@@ -204,8 +207,9 @@ def _draw(job: Job) -> None:
 
 
 def _draw_unsuccessful(job: Job) -> None:
-    with st.container(border=True, gap="xxsmall", key=f"job-card-{job.id}"):
-        st.markdown(f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}")
+    """Draw a job that ended badly as one line, which unfolds."""
+    line = f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}"
+    with st.container(key=f"job-card-{job.id}"), st.expander(line):
         st.caption(sentence(job.error) if job.status == "failed" else plain(state.kept(job)))
         if job.status == "interrupted":
             st.caption(plain(job.error))
