@@ -10,13 +10,12 @@ from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.generation import verification, verified_by_rules, verifying
+from ragviz.generation import verification, verifying
 from ragviz.generation.verification import Context
 from ragviz.index import indexing
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
 from tests.test_verification import (
-    EXTRACTED,
     knows,  # noqa: F401 - a fixture
     question,
     sent,
@@ -48,10 +47,8 @@ def context_of(opened: Workspace, *asked: Question) -> Context:
     return verifying.contexts_of(opened, opened.store.indexes.get("town"))(asked)[asked[0].id]
 
 
-def checked(opened: Workspace, *asked: Question, by: str = "rules") -> list[Question]:
+def checked(opened: Workspace, *asked: Question) -> list[Question]:
     contexts = verifying.contexts_of(opened, opened.store.indexes.get("town"))
-    if by == "rules":
-        return list(verified_by_rules.verify(asked, contexts))
     return list(verification.verify(asked, contexts, opened.model))
 
 
@@ -69,11 +66,7 @@ def test_the_wrong_sentence_of_the_right_chunk_is_no_evidence(workspace, server,
     knows(ASKED, ["9 bar"], "9 bar")
     right, wrong = quoting(document, "9 bar", id="right"), quoting(document, WRONG, id="wrong")
     assert context_of(workspace, right).passages == (f"Pumps\n\n{SAYS}",), "a word or two are read in their sentence"
-    told, rejected = checked(workspace, right, replace(wrong, **EXTRACTED))
-    assert (told.verified_by, rejected.status) == ("rules", "rejected")
-    assert rejected.reason == "its evidence does not hold a number of its answer: 9"
-    assert checked(workspace, wrong)[0].verified_by == "", "what a person wrote is left to a model"
-    told, rejected = checked(workspace, right, wrong, by="model")
+    told, rejected = checked(workspace, right, wrong)
     assert (told.verified_by, rejected.status) == ("loopback", "rejected")
     assert rejected.reason.startswith("not answerable from its evidence")
     assert {"1": f"Pumps\n\n{WRONG}"} in [texts.get("passages") for texts in sent_texts(server)]

@@ -3,15 +3,12 @@
 import math
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragviz.core.errors import UsageError
 from ragviz.generation.plan import (
     MIX,
     Cell,
-    ChunkPlace,
     Outline,
     apportioned,
     kinds_of,
@@ -117,23 +114,3 @@ def test_what_is_apportioned_sums_up_and_is_near_its_share(weights, total):
     whole_weight = sum(weights.values())
     assert all(abs(counts[name] - total * weight / whole_weight) < 1 + 1e-6 for name, weight in weights.items())
     assert apportioned(dict(reversed(weights.items())), total) == counts
-
-
-# Every chunk
-
-
-def chunks(count: int) -> list[ChunkPlace]:
-    return [ChunkPlace(f"c{n}", "a" if n % 2 else "b", f"s{n % 2}") for n in range(count)]
-
-
-def test_every_chunk_gets_a_question_with_evidence():
-    outlines = [outline("a", 400, 100), outline("b", 100, 400)]
-    kinds = {"fact": 8, "number": 4, "unanswerable": 4}
-    cells = plan(outlines, kinds, {"colleague": 16}, chunks=chunks(10))
-    about = [cell for cell in cells if cell.chunk]
-    assert Counter(cell.chunk for cell in about) == Counter(f"c{n}" for n in range(10))
-    assert all(cell.type != "unanswerable" for cell in about)
-    assert of(cells, "type") == kinds
-    assert {(c.document_id, c.section) for c in about} == {("a", "s1"), ("b", "s0")}
-    with pytest.raises(UsageError, match="has 13 chunks, and 12 questions with evidence"):
-        plan(outlines, kinds, {"colleague": 16}, chunks=chunks(13))

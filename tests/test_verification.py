@@ -12,7 +12,7 @@ from ragviz.core.question import Question
 from ragviz.core.settings import Settings
 from ragviz.core.span import Span
 from ragviz.documents import corpora
-from ragviz.generation import model_questions, verification, verified_by_rules, verifying
+from ragviz.generation import model_questions, verification, verifying
 from ragviz.generation.model_questions import Task
 from ragviz.generation.plan import Cell
 from ragviz.generation.verification import Candidate, Context
@@ -286,27 +286,6 @@ def test_a_second_verification_makes_no_call_in_whatever_company(server, knows):
     second = verified(server, *reversed(questions[3:]), of=both, client=client, verdicts=verdicts)
     assert server.counts.calls == calls
     assert second == list(reversed(first[3:]))
-
-
-# Without a model
-
-
-def by_rules(*questions: Question, of=contexts) -> list[Question]:
-    return list(verified_by_rules.verify(questions, of))
-
-
-EXTRACTED = {"generator": "extractive"}
-
-
-def test_rules_verify_what_words_can_tell():
-    fact = replace(question("When was the guild of weavers founded?", "1412", WEAVERS), **EXTRACTED)
-    wrong = replace(fact, id="2", answer="1413")
-    other = replace(fact, id="3", answer="by the bishop of Ardel")
-    first, second, third = by_rules(fact, wrong, other)
-    assert (first.status, first.verified_by) == ("proposed", "rules")
-    assert second.reason == "its evidence does not hold a number of its answer: 1413"
-    assert third.reason == "its answer does not stand in its evidence: “by” is missing"
-    assert {(q.status, q.verified_by) for q in (second, third)} == {("rejected", "rules")}
 
 
 # A set

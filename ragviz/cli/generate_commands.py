@@ -41,8 +41,6 @@ def questions_generate(
     styles: Annotated[str, typer.Option()] = "",
     generator: Annotated[str, typer.Option(help=", ".join(get_args(GeneratorName)))] = "extractive",
     passages: Annotated[int, typer.Option(min=2, max=5, help="Passages that a bridge needs.")] = 2,
-    every_chunk: Annotated[bool, typer.Option("--all", help="At least one question about every chunk.")] = False,
-    fill: Annotated[bool, typer.Option("--fill", help="Ask only about what has no questions in the set.")] = False,
     seed: Annotated[int, typer.Option(min=0)] = 0,
     budget: Annotated[
         float | None, typer.Option(min=0, help="Most dollars that the set's questions may cost in all.")
@@ -61,7 +59,7 @@ def questions_generate(
     console.one_of("generator", generator, get_args(GeneratorName))
     arguments: dict[str, Any] = {"index": index_name, "name": set_name, "limit": limit, "generator": generator}
     arguments |= {"kinds": plan.whole(plan.read_quotas(kinds, "kinds")), "styles": plan.read_quotas(styles, "styles")}
-    arguments |= {"passages": passages, "seed": seed, "every_chunk": every_chunk, "fill": fill, "verify": verify}
+    arguments |= {"passages": passages, "seed": seed, "verify": verify}
     if dry_run:
         _show_preview(workspace, pipeline.foresee_questions(workspace, **arguments), as_json)
         return

@@ -15,17 +15,11 @@ from ragviz.generation import verifying
 from ragviz.questions import question_types
 from ragviz.service import question_verbs
 
-VERIFIERS = ("model", "rules")
-"""Those of `verifying.VERIFIERS`, which `--help` lists without loading it."""
-
 
 @questions_app.command("verify")
 def questions_verify(
     set_name: str,
     index_name: Annotated[str, typer.Option("--index", help="Index whose chunks are read.")],
-    verifier: Annotated[
-        str, typer.Option("--by", help="model: other calls than those that wrote them; rules: word by word, no model.")
-    ] = "model",
     model: Annotated[str, typer.Option(help="Model that verifies; default: RAGVIZ_JUDGE, else RAGVIZ_MODEL.")] = "",
     again: Annotated[bool, typer.Option("--again", help="Verify those too that are verified already.")] = False,
     budget: Annotated[
@@ -41,9 +35,7 @@ def questions_verify(
     person accepted stays accepted, with the fault as its reason; calls that were made before are not paid again.
     """
     workspace = console.open_workspace()
-    console.one_of("verifier", verifier, VERIFIERS)
-    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "verifier": verifier}
-    arguments |= {"model": model, "again": again}
+    arguments: dict[str, Any] = {"questions": set_name, "index": index_name, "model": model, "again": again}
     if dry_run:
         estimate = verifying.foresee_verification(workspace, **arguments)
         show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")

@@ -43,7 +43,7 @@ class Question:
     `type` is what it asks for, `style` how it is put. `parts` are what each group of evidence says towards the answer,
     in the order of `evidence`, or empty. `history` are the earlier turns of a conversation, question and answer, the
     oldest first. `weight`, above 0, is how often it is asked in proportion to others. `verified_by` is the model that
-    verified it, "rules" where rules did, "" where nothing did.
+    verified it, "" where nothing did.
     """
 
     id: str

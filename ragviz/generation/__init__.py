@@ -1,1 +1,1 @@
-"""Questions made: planned by quotas, from claims or by a model, verified by other calls than wrote them."""
+"""Questions made: planned by quotas, without a model or by one, verified by other calls than wrote them."""

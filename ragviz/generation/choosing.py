@@ -105,13 +105,16 @@ class _Picking:
 
     def picked(self, first: Collection[str]) -> list[Choice]:
         """Return the choice."""
-        found = list[Choice]()
+        found, others = list[Choice](), dict[str, list[Candidate]]()
         for document_id in sorted(self._by_document):
+            others[document_id] = []
             for each in self._by_document[document_id]:
-                if Choice(each, each.phrasings[0]).key in first and len(found) < self._size:
+                if Choice(each, each.phrasings[0]).key not in first:
+                    others[document_id].append(each)
+                elif len(found) < self._size:
                     found += self._take(each)
-        turns = sorted(self._by_document, key=lambda name: digest(str(self._seed), name))
-        queues = {name: self._queues(self._by_document[name]) for name in turns}
+        turns = sorted(others, key=lambda name: digest(str(self._seed), name))
+        queues = {name: self._queues(others[name]) for name in turns}
         while turns and len(found) < self._size:
             for name in turns:
                 found += self._next(queues[name]) if len(found) < self._size else []

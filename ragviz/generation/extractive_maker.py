@@ -1,23 +1,21 @@
-"""Questions without a model: chosen among all that can be made of the documents, made, and verified by rules."""
+"""Questions without a model: chosen among all that can be made of the documents."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ragviz.core.digests import digest
 from ragviz.core.progress import Progress
 from ragviz.core.question import Question, QuestionStyle, QuestionType
-from ragviz.generation import rejection, verified_by_rules
-from ragviz.generation.asked_places import AskedPlaces
+from ragviz.generation import rejection
 from ragviz.generation.candidates import Candidate, Corpus, candidates
 from ragviz.generation.choosing import Choice, chosen
 from ragviz.generation.indexed_documents import IndexedDocuments
 from ragviz.generation.makers import size
 from ragviz.generation.plan import Cell
-from ragviz.generation.plan_record import PlanRecord, documents_of, kind_of_reason
-from ragviz.generation.verification import Contexts
+from ragviz.generation.plan_record import PlanRecord, documents_of
 from ragviz.questions.question_types import TYPES
 
 NAME = "extractive"
@@ -45,30 +43,34 @@ class ExtractiveMaker:
         styles: Mapping[QuestionStyle, int],
         *,
         first: Collection[str] = (),
-        texts: Collection[str] = (),
-        asked: AskedPlaces | None = None,
+        existing: Sequence[Question] = (),
     ) -> list[Cell]:
         """Choose the questions to be made, and return their cells.
 
-        `most` are the types with the most of each; those whose id is in `first` exist already, and stay; none has the
-        words of another question that exists (`texts`, normal), or asks about a place that is `asked` about.
+        `most` are the types with the most of each; those whose id is in `first` exist already, and stay; none is
+        another question that exists, or has its words.
         """
-        everything = [each for found in self._candidates.values() for each in found]
-        free = [
-            each for each in everything if asked is None or not asked.hold(s for group in each.evidence for s in group)
-        ]
-        known = {self._id(Choice(each, each.phrasings[0]), style): Choice(each, each.phrasings[0]).key
-                 for each in free for style in ("colleague", "keywords")}  # fmt: skip
-        kept = {known[question_id] for question_id in first if question_id in known}
+        styles_able: tuple[QuestionStyle, ...] = ("colleague", "keywords")
+        others, texts = {q.id for q in existing} - {*first}, {rejection.normal(q.query) for q in existing if q.text}
+        free, kept = list[Candidate](), dict[str, QuestionStyle]()
+        for each in (each for found in self._candidates.values() for each in found):
+            choice = Choice(each, each.phrasings[0])
+            ids = {self._id(choice, style): style for style in styles_able}
+            if own := next(filter(first.__contains__, ids), ""):
+                kept[choice.key] = ids[own]
+            if own or others.isdisjoint(ids):
+                free.append(each)
         characters = {outline.document_id: outline.characters for outline in self._documents.outlines}
-        picked = chosen(free, limit, characters, most=most, first=kept, seed=self._seed, taken=texts)
+        picked = chosen(free, limit, characters, most=most, first=kept.keys(), seed=self._seed, taken=texts)
         keywords = round(len(picked) * styles.get("keywords", 0) / (sum(styles.values()) or 1))
         able = sorted(
             (each for each in picked if each.candidate.keywords), key=lambda each: digest(str(self._seed), each.key)
         )
         as_keywords = {each.key for each in able[:keywords]}
         as_keywords |= {each.key for each in picked if each.candidate.language not in ("en", "zh")}
-        self.chosen = [(each, "keywords" if each.key in as_keywords else "colleague") for each in picked]
+        self.chosen = [
+            (each, kept.get(each.key, "keywords" if each.key in as_keywords else "colleague")) for each in picked
+        ]
         counts = Counter(self._cell(*each) for each in self.chosen)
         return [Cell(c.document_id, c.section, c.type, c.style, count) for c, count in counts.items()]
 
@@ -80,61 +82,26 @@ class ExtractiveMaker:
         section = self._documents.section_of(place.document_id, place.start)
         return Cell(place.document_id, section, choice.candidate.type, style)
 
-    def make(
-        self, record: PlanRecord, existing: Sequence[Question], contexts: Contexts | None, progress: Progress
-    ) -> list[Question]:
-        """Make what was chosen and the record lacks, and count it; without `contexts`, verify nothing.
-
-        What a cell lacks because its questions were rejected is made elsewhere: of what was chosen and nobody needs.
-        Returns what is to be stored: the new questions, and those that are verified only now.
-        """
-        known = {question.id: question for question in existing}
-        refused = {q.id for q in existing if q.status == "rejected" and q.reason and q.generator == NAME}
-        texts = {rejection.normal(q.query) for q in existing if q.text and q.id not in refused}
-        rejected = {rejection.normal(q.query) for q in existing if q.text and q.status == "rejected"}
-        made = list(_verified_again(record, known, contexts))
-        left = [each for each in self.chosen if self._id(*each) not in record.places]
-        for is_own in (True, False):
-            while due := self._due(record, left, is_own=is_own):
-                fresh = dict[str, int]()
-                for number, question in due:
-                    if question.id in known:
-                        _count(record, number, known[question.id])
-                    elif rejection.normal(question.text) in texts:
-                        record.rows[number].reasons["asked already"] += 1
-                    else:
-                        texts.add(rejection.normal(question.text))
-                        fresh[question.id] = number
-                questions = [question for _, question in due if question.id in fresh]
-                for question in verified_by_rules.verify(questions, contexts) if contexts else questions:
-                    progress(record.usable, record.planned, "questions", question.text)
-                    _count(record, fresh[question.id], question)
-                    if question.status == "proposed" or rejection.normal(question.text) not in rejected:
-                        record.yielded(question.type).count(question)
-                        made.append(question)
+    def make(self, record: PlanRecord, existing: Sequence[Question]) -> list[Question]:
+        """Make what was chosen and the record lacks, count it, and return the new questions."""
+        texts, made = {rejection.normal(q.query) for q in existing if q.text}, list[Question]()
+        rows = {replace(row.cell, planned=1): number for number, row in enumerate(record.rows)}
+        for each in self.chosen:
+            question, number = self._question(*each), rows[self._cell(*each)]
+            if question.id in record.places:
+                continue
+            if rejection.normal(question.query) in texts:
+                record.rows[number].reasons["asked already"] += 1
+                continue
+            texts.add(rejection.normal(question.query))
+            record.count(question.id, number)
+            record.yielded(question.type).count(question)
+            made.append(question)
         about = {i for question in [*existing, *made] if question.status != "rejected" for i in documents_of(question)}
         planned = {row.cell.document_id for row in record.rows}
         record.nothing = {i: self._holds(i) for i in self._documents.by_id if i in {*planned, *self.unable} - about}
         record.state = "done"
         return made
-
-    def _due(
-        self, record: PlanRecord, left: list[tuple[Choice, QuestionStyle]], *, is_own: bool
-    ) -> list[tuple[int, Question]]:
-        """Take from what is left what rows lack, with their numbers: of their own cell, else of their type, or any."""
-        lacking = {number: row.missing for number, row in enumerate(record.rows) if row.missing}
-        due = list[tuple[int, Question]]()
-        for each in list(left):
-            cell = self._cell(*each)
-            for number in lacking:
-                own = record.rows[number].cell
-                same = replace(own, planned=1) == cell if is_own else record.any_type or own.type == cell.type
-                if same and lacking[number]:
-                    lacking[number] -= 1
-                    left.remove(each)
-                    due.append((number, self._question(*each)))
-                    break
-        return due
 
     def _question(self, choice: Choice, style: QuestionStyle) -> Question:
         candidate = choice.candidate
@@ -158,21 +125,3 @@ class ExtractiveMaker:
         """The ids of the documents with text of which no question can be made."""
         texts = {outline.document_id for outline in self._documents.outlines if outline.characters}
         return [i for i in self._documents.by_id if i in texts and not self._candidates.get(i)]
-
-
-def _count(record: PlanRecord, number: int, question: Question) -> None:
-    """Count a question that a row asked for."""
-    if question.status == "rejected":
-        record.rows[number].reasons[kind_of_reason(question.reason)] += 1
-    else:
-        record.count(question.id, number, question.type)
-
-
-def _verified_again(record: PlanRecord, known: Mapping[str, Question], contexts: Contexts | None) -> Iterator[Question]:
-    """Yield what was kept though its verification failed, and is verified now."""
-    again = [q for i in record.places if (q := known.get(i)) and q.asked and not q.verified_by]
-    for question in verified_by_rules.verify(again, contexts) if contexts else ():
-        if question.status == "rejected":
-            record.drop({question.id: question.reason})
-        if question != known[question.id]:
-            yield question

@@ -11,7 +11,7 @@ from ragviz.core.document import Document
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import QuestionType
 from ragviz.core.span import Evidence
-from ragviz.generation.plan import ChunkPlace, Outline
+from ragviz.generation.plan import Outline
 from ragviz.generation.sections import section_at, sections
 from ragviz.generation.structure import structure
 from ragviz.index import indexing
@@ -88,14 +88,6 @@ class IndexedDocuments:
         for place in found.lists:
             offers[place.section].add("list")
         return Outline(document.id, {path: count for path, count in characters.items() if count}, dict(offers))
-
-    def chunk_places(self) -> list[ChunkPlace]:
-        """Return the place of every chunk of the index."""
-        return [
-            ChunkPlace(chunk_id, document_id, self.section_of(document_id, start))
-            for document_id in self.by_id
-            for chunk_id, start, _ in self._places(document_id)
-        ]
 
     @property
     def languages(self) -> Collection[str]:

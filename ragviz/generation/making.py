@@ -37,8 +37,6 @@ SHARE_OF_STORING = 0.05
 """Share of the time that is spent on storing the record of a generation, at most, once it is long."""
 
 
-ASKED_ABOUT = "asked about already"
-"""Why a generation that fills gaps makes no question of what a set asks about."""
 ALL, KEPT = "all", ""
 """Key of the outcomes of all types; outcome of a question that is kept."""
 Item = TypeVar("Item")
@@ -79,7 +77,6 @@ class Making(SourceSearch):
         self.maker.prepare([self.record.rows[number].cell for number in self.lacking()], progress)
         self._tell("Looking for places to ask about")
         searches = [(self.in_cell, True), (self.in_document, True), (self.anywhere, False)]
-        searches += [(self.any_type, False)] if self.record.any_type else []
         for search, is_bounded in searches:
             self.unasked = frozenset(self._unasked())
             tries = Counter[int]()
@@ -100,8 +97,6 @@ class Making(SourceSearch):
             title = TYPES[row.cell.type].title
             if row.missing and self._is_useless(row.cell.type):
                 row.reasons[f"given up: nearly all questions of the kind “{title}” were rejected"] = row.missing
-            elif row.missing and row.cell.type in self.left_out:
-                row.reasons[f"all else of the kind is {ASKED_ABOUT}"] = row.missing
             elif row.missing and not row.reasons:
                 row.reasons[f"nothing more there for the kind “{title}”"] = row.missing
         for document_id, rows in self._unasked().items():
@@ -131,7 +126,7 @@ class Making(SourceSearch):
             elif known.status == "rejected":
                 self.record.rows[number].reasons[kind_of_reason(known.reason)] += 1
             elif known.id not in self.record.places:  # it was stored by a process that was killed
-                self.record.count(known.id, number, known.type)
+                self.record.count(known.id, number)
         try:
             with closing(self.maker.make([order for _, order in fresh], self._texts, meter)) as made:
                 for (number, order), question in zip(fresh, made, strict=True):
@@ -141,14 +136,11 @@ class Making(SourceSearch):
 
     def _take(self, number: int, order: Order, made: Question) -> None:
         row = self.record.rows[number]
-        spans = (span for group in made.evidence for span in group)
-        if self.asked is not None and made.asked and self.asked.hold(spans):
-            made = replace(made, status="rejected", reason=ASKED_ABOUT, verified_by="")
         self._keep(made)
         if made.status == "rejected":
             row.reasons[kind_of_reason(made.reason)] += 1
         else:
-            self.record.count(made.id, number, made.type)
+            self.record.count(made.id, number)
         if not made.reason.startswith(FAILED):
             self._known[made.id] = made
             self.about[order.source.asked, order.source.group].append(made.text)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any, TypedDict, Unpack, get_args
 
 from ragviz.core import stopping
@@ -17,15 +17,13 @@ from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.generation import makers, model_questions, plan_record, rejection, verification, verifying
+from ragviz.generation import makers, model_questions, plan_record, verification, verifying
 from ragviz.generation import plan as planned_cells
-from ragviz.generation.asked_places import AskedPlaces
 from ragviz.generation.extractive_maker import ExtractiveMaker
 from ragviz.generation.indexed_documents import STRUCTURAL, IndexedDocuments
 from ragviz.generation.makers import Order
 from ragviz.generation.making import Making
 from ragviz.generation.model_maker import ModelMaker
-from ragviz.generation.plan import Cell
 from ragviz.generation.plan_record import PlanRecord
 from ragviz.generation.source_search import SourceSearch
 from ragviz.generation.verification import Candidate, Context
@@ -53,10 +51,8 @@ NAMED = 10
 class Wanted(TypedDict, total=False):
     """What a generation is asked for.
 
-    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is, in which another type stands in
-    for one that the documents do not yield), `styles` counts or shares. Without a model `kinds` say which types, and
-    the most of each. `passages` is how many a bridge needs. With `fill` only what has no questions is asked about; with
-    `every_chunk` each chunk of the index is.
+    `kinds` are counts by type (see `plan.kinds_of`; without any a mix of what there is), `styles` counts or shares.
+    Without a model `kinds` say which types, and the most of each. `passages` is how many a bridge needs.
     """
 
     limit: int | None
@@ -65,16 +61,11 @@ class Wanted(TypedDict, total=False):
     generator: str
     passages: int
     seed: int
-    every_chunk: bool
-    fill: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a generation makes: `limit` questions, how many of each of `kinds` (without a model at most) and `styles`.
-
-    `any_type`: nobody asked for types.
-    """
+    """What a generation makes: `limit` questions, so many of each of `kinds` (without a model at most) and `styles`."""
 
     info: IndexInfo
     generator: str
@@ -83,9 +74,6 @@ class Choices:
     styles: Mapping[QuestionStyle, int]
     seed: int = 0
     passages: int = PASSAGES
-    fill: bool = False
-    every_chunk: bool = False
-    any_type: bool = False
     client: ModelClient | None = None
 
     @property
@@ -96,8 +84,8 @@ class Choices:
     @property
     def work(self) -> str:
         """A key of these choices."""
-        parts = [self.info.id, self.maker, self.limit, self.kinds, self.styles, self.seed, self.passages, self.fill]
-        return digest(*map(str, [*parts, self.every_chunk]))
+        parts = [self.info.id, self.maker, self.limit, self.kinds, self.styles, self.seed, self.passages]
+        return digest(*map(str, parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +98,7 @@ class Generated:
     documents; `barren` counts those of which nothing can be made without a model. The verification of `unverified` of
     the usable ones failed.
     `calls` and `dollars` are what all generations into the set have paid, this one included; dollars count the calls
-    whose model has a price. With `fill`, what is planned and usable is of this generation alone.
+    whose model has a price.
     """
 
     questions: str
@@ -127,7 +115,6 @@ class Generated:
     nothing: Mapping[str, str] = field(default_factory=dict)
     unplanned: int = 0
     barren: int = 0
-    fill: bool = False
     generator: str = ""
 
 
@@ -222,9 +209,7 @@ def generate_questions(
     spending = workspace.spending(question_set.id, budget)
     edit = Edit(author, f"generated questions ({choices.maker})", f"generate:{record.key}:{record.work}")
     if extractive:
-        contexts = verifying.contexts_of(workspace, info, spending) if verify else None
-        existing = workspace.store.questions.all(question_set.id)
-        made = extractive.make(record, existing, contexts, progress)
+        made = extractive.make(record, workspace.store.questions.all(question_set.id))
         fact = plan_record.fact_with(workspace.store, question_set.id, record)
         workspace.store.questions.put(question_set.id, made, edit=edit, facts={plan_record.FACT: fact})
     else:
@@ -265,11 +250,11 @@ def _result(
     return Generated(
         question_set.name, total, len(made) - rejected, rejected, *paid,
         record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
-        plan_record.unverified(record, {question.id: question for question in questions}).total() if verify else 0,
+        plan_record.unverified(record, {q.id: q for q in questions}).total() if verify and not extractive else 0,
         plan_record.nothing_of([record], names, questions),
-        0 if record.fill else sum(o.document_id not in reached for o in documents.outlines if o.characters),
+        sum(outline.document_id not in reached for outline in documents.outlines if outline.characters),
         len(extractive.unable) if extractive else 0,
-        record.fill, "extractive" if extractive else "model",
+        "extractive" if extractive else "model",
     )  # fmt: skip
 
 
@@ -303,8 +288,6 @@ def _chosen(
     generator: str = "extractive",
     passages: int = PASSAGES,
     seed: int = 0,
-    every_chunk: bool = False,
-    fill: bool = False,
 ) -> tuple[IndexedDocuments, Choices]:
     """Read the documents of an index, and return the choices with their counts.
 
@@ -313,8 +296,6 @@ def _chosen(
 
     """
     _check(generator, passages)
-    if every_chunk and fill:
-        raise UsageError("Every chunk, or only what has no questions: ask for one of them.")
     indexing.check_ready(info)
     client = workspace.model if generator == "model" else None
     if budget is not None and client is not None and not client.priced:
@@ -327,8 +308,6 @@ def _chosen(
                     f"The generator '{generator}' makes no {noun} '{name}', only {', '.join(possible)}: "
                     "choose another, or a generator that can."
                 )
-    if client is None and every_chunk:
-        raise UsageError("Without a model not every chunk can be asked about: leave that out, or connect a model.")
     progress(0, None, "", "Reading documents")
     documents = IndexedDocuments(workspace, info)
     if client is None:
@@ -337,17 +316,12 @@ def _chosen(
         total = limit or (sum(counted_kinds) if kinds and len(counted_kinds) == len(kinds) else planned_cells.LIMIT)
         most = {name: total if (count := kinds.get(name)) is None else count for name in (kinds or able)}
         put = planned_cells.styles_of(styles or {}, total)
-        return documents, Choices(info, generator, total, most, put, seed, passages, fill, any_type=not kinds)
+        return documents, Choices(info, generator, total, most, put, seed, passages)
     mix = {name: share for name, share in planned_cells.MIX.items() if name in able and documents.may_offer(name)}
-    if every_chunk and limit is None and (not kinds or None in kinds.values()):
-        limit = max(1, info.chunks) + sum(count or 0 for name, count in kinds.items() if not TYPES[name].fewest)
-        mix = {name: share for name, share in mix.items() if TYPES[name].fewest}
     counts = planned_cells.kinds_of(limit, kinds, mix)
     total = sum(counts.values())
     put = planned_cells.styles_of(styles or {}, total)
-    return documents, Choices(
-        info, generator, total, counts, put, seed, passages, fill, every_chunk, not kinds, client
-    )  # fmt: skip
+    return documents, Choices(info, generator, total, counts, put, seed, passages, client)
 
 
 def _existing(workspace: Workspace, info: IndexInfo, name: str) -> QuestionSet | None:
@@ -367,34 +341,18 @@ def _record(
     records = plan_record.records_of(workspace.store, question_set.id) if question_set else []
     existing = workspace.store.questions.all(question_set.id) if question_set else []
     kept = {question.id for question in existing if question.status != "rejected"}
-    fills = sum(record.fill for record in records)
-    open_fill = next((r for r in records if r.fill and r.work == choices.work and r.state == "running"), None)
-    if choices.fill and open_fill is not None and extractive is None:
-        cells: Iterable[Cell] = [row.cell for row in open_fill.rows]
-        return plan_record.planned(open_fill, cells, open_fill, kept)
-    key = digest(choices.maker, str(choices.seed), f"fill {fills}" if choices.fill else "")
+    key = digest(choices.maker, str(choices.seed))
     earlier = next((record for record in records if record.key == key), None)
     record = PlanRecord(
-        key, choices.work, choices.info.name, choices.maker, choices.seed, choices.fill, choices.any_type,
-        wanted=choices.limit if extractive else 0,
-    )  # fmt: skip
+        key, choices.work, choices.info.name, choices.maker, choices.seed, wanted=choices.limit if extractive else 0
+    )
     if not any(outline.characters for outline in documents.outlines):
         raise UsageError(f"Index '{choices.info.name}' holds no text to ask about: add documents, and update it.")
     if extractive is not None:
-        texts = {rejection.normal(q.query) for q in existing if q.text and q.status != "rejected"}
         own = earlier.places.keys() & kept if earlier else set()
-        asked = AskedPlaces(documents, existing) if choices.fill else None
-        chosen = extractive.choose(choices.limit, choices.kinds, choices.styles, first=own, texts=texts, asked=asked)
+        chosen = extractive.choose(choices.limit, choices.kinds, choices.styles, first=own, existing=existing)
         return plan_record.planned(record, chosen, earlier, kept)
-    cells = planned_cells.plan(
-        documents.outlines,
-        choices.kinds,
-        choices.styles,
-        seed=choices.seed,
-        known=STRUCTURAL,
-        asked=AskedPlaces(documents, existing).counts if choices.fill else None,
-        chunks=documents.chunk_places() if choices.every_chunk else (),
-    )
+    cells = planned_cells.plan(documents.outlines, choices.kinds, choices.styles, seed=choices.seed, known=STRUCTURAL)
     return plan_record.planned(record, cells, earlier, kept)
 
 
@@ -424,39 +382,21 @@ def _model_maker(
 
 
 SHARE_KEPT = 0.8
-"""Share of a model's tries that an estimate counts as kept where the model has made no question of a type yet."""
+"""Share of a model's tries that an estimate counts as kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The plan of a generation, with what exists of it, and what making the rest takes.
-
-    `tried` are how many questions this model has made and kept before, by type, of the types that are missing; (0, 0)
-    where it has kept none.
-    """
+    """The plan of a generation, with what exists of it, and what making the rest takes."""
 
     record: PlanRecord
     forecast: forecast.Forecast
-    tried: Mapping[QuestionType, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def assumed(self) -> str:
         """From what the estimate counts second tries after rejected drafts; "" where no call is made."""
-        if not self.forecast.calls:
-            return ""
-        known = [f"{TYPES[name].title} {kept:,} of {made:,}" for name, (made, kept) in self.tried.items() if kept]
-        unknown = [TYPES[name].title for name, (_, kept) in self.tried.items() if not kept]
-        joined = [TYPES[name].title for name in self.tried if TYPES[name].most > 1]
-        rejected = f"one try in {1 / (1 - SHARE_KEPT):.0f} is counted as rejected"
-        return " ".join(
-            sentence
-            for sentence, applies in (
-                (f"Second tries are counted by the share that was kept before: {', '.join(known)}.", known),
-                (f"Of {', '.join(unknown)} this model has made none yet: {rejected}.", unknown),
-                (f"Which passages {', '.join(joined)} join is decided later: others stand in for them.", joined),
-            )
-            if applies
-        )
+        one_in = f"{1 / (1 - SHARE_KEPT):.0f}"
+        return f"One try in {one_in} is counted as rejected, and written again." if self.forecast.calls else ""
 
 
 def foresee_questions(
@@ -467,12 +407,11 @@ def foresee_questions(
     verify: bool = True,
     **wanted: Unpack[Wanted],
 ) -> Preview:
-    """Draw the plan that `generate_questions` would follow, and estimate what it would take and what of it is paid.
+    """Draw the plan that `generate_questions` would follow, and estimate what it would take.
 
     Creates no set, and calls a model only to measure its pace. Counts the calls that write and verify each missing
-    question, and its second tries: as many for each kept one as this model took before for its type, in any set; where
-    it has made none, `SHARE_KEPT` are counted as kept. Passages that a question joins are stood in for by others, so
-    that no document has to be read for its claims: of these questions none is counted as paid already.
+    question, and second tries, of which `SHARE_KEPT` are counted as kept. Passages that a question joins are stood in
+    for by others, so that not every document has to be read.
 
     Raises:
         UsageError: as `generate_questions`.
@@ -487,83 +426,38 @@ def foresee_questions(
         return Preview(record, forecast.Forecast(questions=missing))
     maker = ModelMaker(documents, seed, choices.passages, client, stand_ins=True)
     existing = workspace.store.questions.all(question_set.id) if question_set else []
-    tried = _tried(workspace, record)
-    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing, tried)]
+    tasks = [maker.task(order) for order in _foreseen(record, maker, documents, existing)]
     requests = [model_questions.question_request(task, seed) for task in tasks]
-    cached = client.cached(requests)
-    written = [
-        model_questions.read(reply, task, documents.by_id, client.model, seed)
-        if is_paid and (reply := client.ask(request).parsed) is not None
-        else model_questions.placeholder(task, client.model)
-        for task, request, is_paid in zip(tasks, requests, cached, strict=True)
-    ]
-    unpaid = [pair for pair, is_paid in zip(zip(tasks, requests, strict=True), cached, strict=True) if not is_paid]
-    prompt = sum(fitting.estimate(message["content"]) for _, request in unpaid for message in request.messages)
-    reply = sum(model_questions.reply_tokens(task) for task, _ in unpaid)
+    prompt = sum(fitting.estimate(message["content"]) for request in requests for message in request.messages)
+    reply = sum(model_questions.reply_tokens(task) for task in tasks)
     checks = forecast.Forecast(0)
     if verify:
-        checks = verification.foresee(
-            [question for question in written if question.asked],
-            partial(_contexts_expected, documents),
-            client,
-            verdicts=workspace.store.cache(verifying.VERDICTS),
-        )
+        written = [model_questions.placeholder(task, client.model) for task in tasks]
+        checks = verification.foresee(written, partial(_contexts_expected, documents), client)
     tokens = prompt + checks.prompt_tokens, reply + checks.completion_tokens
-    calls = len(unpaid) + checks.total - checks.cached
+    calls = len(requests) + checks.total
     return Preview(
         record,
         forecast.Forecast(
             questions=missing,
             calls={"question": len(requests), **checks.calls} if requests else {},
-            cached=sum(cached) + checks.cached,
             prompt_tokens=tokens[0],
             completion_tokens=tokens[1],
             cost=client.price(*tokens),
             seconds=forecast.duration({client: (calls, tokens[1])} if calls else {}, client.concurrency, probe=True),
         ),
-        tried,
     )
 
 
-def _tried(workspace: Workspace, record: PlanRecord) -> dict[QuestionType, tuple[int, int]]:
-    """Return how many questions were made and kept of each type that a plan lacks: in its set, else in all others.
-
-    Only those that the plan's generator made; (0, 0) where none was kept.
-    """
-    lacking = dict.fromkeys(row.cell.type for row in record.rows if row.missing)
-    elsewhere: dict[QuestionType, plan_record.Yield] = {}
-    if any(not record.yielded(name).kept for name in lacking):
-        for question_set in workspace.store.sets.all():
-            for other in plan_record.records_of(workspace.store, question_set.id):
-                for name, given in other.yields.items() if other.generator == record.generator else ():
-                    elsewhere[name] = elsewhere.get(name, plan_record.Yield()) + given
-    found = {}
-    for name in lacking:
-        own = record.yielded(name)
-        given = own if own.kept else elsewhere.get(name, own)
-        found[name] = (given.made, given.kept) if given.kept else (0, 0)
-    return found
-
-
 def _foreseen(
-    record: PlanRecord,
-    maker: ModelMaker,
-    documents: IndexedDocuments,
-    existing: Sequence[Question],
-    tried: Mapping[QuestionType, tuple[int, int]],
+    record: PlanRecord, maker: ModelMaker, documents: IndexedDocuments, existing: Sequence[Question]
 ) -> list[Order]:
-    """Return the orders that the missing questions will take, by the share of each type that was kept before."""
-    search, missing = SourceSearch(record, maker, documents, existing), Counter[QuestionType]()
+    """Return the orders that the missing questions will take, by the share that is counted as kept."""
+    search, orders = SourceSearch(record, maker, documents, existing), list[Order]()
     lacking = search.lacking()
-    for number, count in lacking.items():
-        missing[record.rows[number].cell.type] += count
-    for name, count in missing.items():
-        made, kept = tried[name]
-        tries = math.ceil(count * made / kept if kept else count / SHARE_KEPT)
-        rows = [number for number in lacking if record.rows[number].cell.type == name]
-        for more in range(tries - count):
-            lacking[rows[more % len(rows)]] += 1
-    orders = []
+    missing = sum(lacking.values())
+    for number in islice(cycle(list(lacking)), math.ceil(missing / SHARE_KEPT) - missing):
+        lacking[number] += 1
     for look in (search.in_cell, search.in_document, search.anywhere):
         while found := search.orders(look, lacking):
             orders += [order for _, order in found]

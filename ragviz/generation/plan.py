@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ragviz.core.digests import digest
@@ -36,7 +36,6 @@ class Cell:
 
     `section` is the path of headings, joined by " > ", "" for what is under no heading. A question that needs several
     passages is counted where its first one is, an unanswerable one where the true question stands that it is made of.
-    `chunk` is the id of the chunk that it is to ask about, "" where it may ask about any of the section.
     """
 
     document_id: str
@@ -44,7 +43,6 @@ class Cell:
     type: QuestionType
     style: QuestionStyle
     planned: int = 1
-    chunk: str = ""
 
     @property
     def place(self) -> Place:
@@ -72,15 +70,6 @@ class Outline:
     def has(self, asked: QuestionType) -> bool:
         """Return whether a section offers this type."""
         return any(asked in offered for offered in self.offers.values())
-
-
-@dataclass(frozen=True, slots=True)
-class ChunkPlace:
-    """A chunk that is to be asked about: its id, document and section."""
-
-    id: str
-    document_id: str
-    section: str
 
 
 # How many of each
@@ -234,86 +223,32 @@ def plan(
     *,
     seed: int = 0,
     known: Collection[QuestionType] = (),
-    asked: Mapping[Place, int] | None = None,
-    chunks: Sequence[ChunkPlace] = (),
 ) -> list[Cell]:
     """Draw the cells of a set; the order of `outlines` does not matter.
 
     `kinds` and `styles` have equal sums; their counts are met exactly. Types in `known` are planned where sections
-    offer them, as far as that is possible. With `asked`, the number of questions that each place has already, only
-    places without one are planned, documents without any first; where fewer lack questions than are asked for, kinds
-    and styles keep their proportions. With `chunks`, each of them gets a question that has evidence, and the rest is
-    drawn as without; `kinds` have to reach for them. Without any text there is no cell.
+    offer them, as far as that is possible. Without any text there is no cell.
     """
     by_id = {outline.document_id: outline for outline in outlines if outline.characters}
     if not by_id:
         return []
-    total, lengths = sum(kinds.values()), {i: outline.characters for i, outline in by_id.items()}
-    if asked is None:
-        slots = _slots(by_id, spread(lengths, total - len(chunks), seed), seed)
-    else:
-        slots = _lacking(by_id, lengths, total, asked, seed)
-        kinds = apportioned(kinds, len(slots))
-    of_chunks = _kinds_of_chunks(kinds, len(chunks))
-    left = {name: count - of_chunks.get(name, 0) for name, count in kinds.items()}
-    typed = _typed(by_id, slots, left, known, seed)
-    typed += _typed(by_id, [(each.document_id, each.section, each.id) for each in chunks], of_chunks, known, seed)
-    return _styled(typed, apportioned(styles, len(typed)), seed)
-
-
-Slot = tuple[str, str, str]
-"""What one question is to ask about: document, section, chunk, "" for any of the section."""
-Typed = tuple[str, str, QuestionType, str]
-"""Document, section, type, chunk."""
-
-
-def _slots(outlines: Mapping[str, Outline], quotas: Mapping[str, int], seed: int) -> list[Slot]:
-    return [
-        (document_id, section, "")
+    quotas = spread({i: outline.characters for i, outline in by_id.items()}, sum(kinds.values()), seed)
+    slots = [
+        (document_id, section)
         for document_id, quota in quotas.items()
-        for section, count in spread(outlines[document_id].sections, quota, seed).items()
+        for section, count in spread(by_id[document_id].sections, quota, seed).items()
         for _ in range(count)
     ]
+    return _styled(_typed(by_id, slots, kinds, known, seed), styles, seed)
 
 
-def _lacking(
-    outlines: Mapping[str, Outline], lengths: Mapping[str, int], total: int, asked: Mapping[Place, int], seed: int
-) -> list[Slot]:
-    """Return sections without a question to ask about, once for each question, `total` at most."""
-    made = Counter[str]()
-    for (document_id, _), count in asked.items():
-        made[document_id] += count
-    unasked = {
-        document_id: replace(
-            outline, sections={s: n for s, n in outline.sections.items() if not asked.get((document_id, s))}
-        )
-        for document_id, outline in outlines.items()
-    }
-    target = spread(lengths, total + sum(made[document_id] for document_id in outlines), seed)
-    lacks = {i: count - made[i] for i, count in target.items() if unasked[i].characters and count > made[i]}
-    first = {document_id: count for document_id, count in lacks.items() if not made[document_id]}
-    if sum(first.values()) >= total:
-        quotas = spread({document_id: lengths[document_id] for document_id in first}, total, seed)
-    else:
-        later = {document_id: float(count) for document_id, count in lacks.items() if document_id not in first}
-        quotas = first | apportioned(later, min(total - sum(first.values()), int(sum(later.values()))))
-    return _slots(unasked, quotas, seed)
-
-
-def _kinds_of_chunks(kinds: Mapping[QuestionType, int], chunks: int) -> dict[QuestionType, int]:
-    """Return the types of the questions about each chunk, in proportion to `kinds` that have evidence."""
-    with_evidence = {name: float(count) for name, count in kinds.items() if TYPES[name].fewest}
-    if sum(with_evidence.values()) < chunks:
-        raise UsageError(
-            f"The index has {chunks:,} chunks, and {int(sum(with_evidence.values())):,} questions with evidence are "
-            "asked for: raise the limit or the counts of the kinds, or leave them out to have one about every chunk."
-        )
-    return apportioned(with_evidence, chunks)
+Typed = tuple[str, str, QuestionType]
+"""Document, section, type."""
 
 
 def _typed(
     outlines: Mapping[str, Outline],
-    slots: Sequence[Slot],
+    slots: Sequence[Place],
     kinds: Mapping[QuestionType, int],
     known: Collection[QuestionType],
     seed: int,
@@ -325,12 +260,12 @@ def _typed(
     the longest that offers it is asked about.
     """
 
-    def offers(slot: Slot, name: QuestionType) -> bool:
-        return name not in known or (slot[0] in outlines and name in outlines[slot[0]].offers.get(slot[1], ()))
+    def offers(slot: Place, name: QuestionType) -> bool:
+        return name not in known or name in outlines[slot[0]].offers.get(slot[1], ())
 
     def able(name: QuestionType) -> list[int]:
         own = [n for n, slot in enumerate(line) if offers(slot, name)]
-        fits = {n for n, slot in enumerate(line) if not slot[2] and outlines[slot[0]].has(name)}
+        fits = {n for n, slot in enumerate(line) if outlines[slot[0]].has(name)}
         return own if len(own) >= kinds[name] else sorted(fits.union(own))
 
     line = sorted(slots, key=lambda slot: (_chance(seed, slot[0]), slot[0], _chance(seed, *slot), slot))
@@ -339,15 +274,15 @@ def _typed(
         places, offset = able(name), _chance(seed, name)
         count = min(kinds[name], len(places))
         taken = {places[math.floor((number + offset) * len(places) / count)] for number in range(count)}
-        for document_id, section, chunk in (line[n] for n in sorted(taken)):
-            if not offers((document_id, section, chunk), name):
+        for document_id, section in (line[n] for n in sorted(taken)):
+            if not offers((document_id, section), name):
                 outline = outlines[document_id]
                 offering = sorted(path for path, offered in outline.offers.items() if name in offered)
                 section = max(offering, key=lambda path: outline.sections.get(path, 0))
-            typed.append((document_id, section, name, chunk))
+            typed.append((document_id, section, name))
         line = [slot for n, slot in enumerate(line) if n not in taken]
         short += [name] * (kinds[name] - count)
-    typed += [(slot[0], slot[1], name, slot[2]) for slot, name in zip(line, short, strict=True)]
+    typed += [(*slot, name) for slot, name in zip(line, short, strict=True)]
     return typed
 
 
@@ -360,5 +295,5 @@ def _styled(typed: Sequence[Typed], styles: Mapping[QuestionStyle, int], seed: i
     ordered = sorted(typed, key=lambda each: (types.index(each[2]), _chance(seed, *each), each))
     line = sorted(((n + 0.5) / count, name) for name, count in styles.items() for n in range(count))
     counts = Counter((*each, style) for each, (_, style) in zip(ordered, line, strict=True))
-    cells = [Cell(d, section, name, style, count, chunk) for (d, section, name, chunk, style), count in counts.items()]
-    return sorted(cells, key=lambda c: (*c.place, types.index(c.type), list(STYLES).index(c.style), c.chunk))
+    cells = [Cell(*each, count) for each, count in counts.items()]
+    return sorted(cells, key=lambda c: (*c.place, types.index(c.type), list(STYLES).index(c.style)))

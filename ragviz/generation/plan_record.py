@@ -1,7 +1,7 @@
 """Planned against made: the cells of a generation's plan, what was made of each, why the rest was not, what it cost.
 
 A set keeps the records of its generations as a fact named "plan". What one generator makes with one seed is one record,
-however often it is interrupted, continued or asked for more; what fills gaps is a record of its own.
+however often it is interrupted, continued or asked for more.
 """
 
 from __future__ import annotations
@@ -87,9 +87,8 @@ class PlanRecord:
 
     `wanted` is how many questions were asked for: without a model, no more are planned than can be made.
 
-    `any_type`: what no cell of a type can yield is made as another type, because nobody asked for types.
-    `places` is the number of the row of each kept question, by id, `stand_ins` the type of those that were made as
-    another than planned. `nothing` says of each document that a question was planned for and that has none, by id, why.
+    `places` is the number of the row of each kept question, by id. `nothing` says of each document that a question was
+    planned for and that has none, by id, why.
     """
 
     key: str
@@ -97,14 +96,11 @@ class PlanRecord:
     index: str
     generator: str
     seed: int
-    fill: bool = False
-    any_type: bool = False
     wanted: int = 0
     state: State = "running"
     rows: list[Row] = field(default_factory=list)
     yields: dict[QuestionType, Yield] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
-    stand_ins: dict[str, QuestionType] = field(default_factory=dict)
     nothing: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -117,12 +113,10 @@ class PlanRecord:
         """Planned questions that were made."""
         return sum(row.made for row in self.rows)
 
-    def count(self, question_id: str, number: int, asked: QuestionType) -> None:
-        """Count a kept question of a type that a row asked for."""
+    def count(self, question_id: str, number: int) -> None:
+        """Count a kept question that a row asked for."""
         self.rows[number].made += 1
         self.places[question_id] = number
-        if asked != self.rows[number].cell.type:
-            self.stand_ins[question_id] = asked
 
     def drop(self, reasons: Mapping[str, str]) -> None:
         """Count questions no more that were kept, given with why: a verification rejected them, or they are gone."""
@@ -130,8 +124,7 @@ class PlanRecord:
             row = self.rows[self.places.pop(question_id)]
             row.made -= 1
             row.reasons[kind_of_reason(reason)] += 1
-            asked = self.stand_ins.pop(question_id, row.cell.type)
-            self.yielded(asked).rejected[kind_of_reason(reason)] += 1
+            self.yielded(row.cell.type).rejected[kind_of_reason(reason)] += 1
 
     def yielded(self, asked: QuestionType) -> Yield:
         """Return what a type gave so far, to be added to."""
@@ -154,7 +147,7 @@ def planned(
     was finished, those of what is missing are found anew.
     """
     cells = list(cells)
-    record = replace(record, rows=[Row(cell) for cell in cells], places={}, stand_ins={}, yields={}, nothing={})
+    record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, nothing={})
     if earlier is None:
         return record
     is_same = earlier.work == record.work and [row.cell for row in earlier.rows] == cells
@@ -164,33 +157,26 @@ def planned(
         return replace(earlier, state="running")
     record = replace(record, yields=earlier.yields)
     waiting = [(i, earlier.rows[row].cell) for i, row in sorted(earlier.places.items()) if i in kept]
-    for similar in (*_SIMILAR, *_SIMILAR_AT_ALL[: record.any_type]):
+    for similar in _SIMILAR:
         open_rows: dict[Hashable, deque[int]] = defaultdict(deque)
         for number, row in enumerate(record.rows):
             open_rows[similar(row.cell)].extend([number] * row.missing)
         left = []
         for question_id, cell in waiting:
             if numbers := open_rows[similar(cell)]:
-                record.count(question_id, numbers.popleft(), earlier.stand_ins.get(question_id, cell.type))
+                record.count(question_id, numbers.popleft())
             else:
                 left.append((question_id, cell))
         waiting = left
     return record
 
 
-def _key(cell: Cell) -> tuple[str, ...]:
-    return (*cell.place, cell.type, cell.style, cell.chunk)
-
-
 _SIMILAR: tuple[Callable[[Cell], Hashable], ...] = (
-    _key,
     lambda cell: (*cell.place, cell.type, cell.style),
     lambda cell: (cell.document_id, cell.type, cell.style),
-    lambda cell: cell.chunk or _key(cell),
     lambda cell: (cell.type, cell.style),
     lambda cell: cell.type,
 )
-_SIMILAR_AT_ALL: tuple[Callable[[Cell], Hashable], ...] = (lambda cell: cell.chunk,)
 
 
 # Kept with the set
@@ -211,11 +197,8 @@ def fact_with(store: Store, set_id: str, record: PlanRecord) -> dict[str, Any]:
 def _encoded(record: PlanRecord) -> dict[str, Any]:
     body = {
         name: getattr(record, name)
-        for name in (
-            "key", "work", "index", "generator", "seed", "fill", "any_type", "wanted", "state", "places",
-            "stand_ins", "nothing",
-        )
-    }  # fmt: skip
+        for name in ("key", "work", "index", "generator", "seed", "wanted", "state", "places", "nothing")
+    }
     rows = [[*astuple(row.cell), row.made, dict(row.reasons)] for row in record.rows]
     yields = {  # `asdict` breaks counters
         name: {part.name: getattr(given, part.name) for part in fields(given)} for name, given in record.yields.items()
@@ -243,8 +226,7 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
     rows = [(names.get(row.cell.document_id, UNKNOWN), row) for record in records for row in record.rows]
     rows.sort(
         key=lambda each: (
-            each[0], *each[1].cell.place, types.index(each[1].cell.type), styles.index(each[1].cell.style),
-            each[1].cell.chunk,
+            each[0], *each[1].cell.place, types.index(each[1].cell.type), styles.index(each[1].cell.style)
         )
     )  # fmt: skip
     return [
@@ -253,7 +235,6 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
             "section": row.cell.section,
             "type": row.cell.type,
             "style": row.cell.style,
-            "chunk": row.cell.chunk,
             "planned": row.cell.planned,
             "made": row.made,
             "missing": row.missing,
@@ -363,50 +344,38 @@ def nothing_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How many questions a generation planned, and how many of them exist; `fill`: only what had none was asked."""
-
-    planned: int
-    exist: int
-    fill: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Shown:
     """What all generations into a set planned and made: rows of cells and of types, and counts by document and type.
 
-    `nothing` says of each document without questions for which some were planned, by name, why. `plans` are the
-    generations, the newest last; the set asks `asked` questions, and `quarantined` ones of those that the plans count
-    are in quarantine.
+    `nothing` says of each document without questions for which some were planned, by name, why. `exist` of `planned`
+    questions exist; the set asks `asked` questions, and `quarantined` ones of those that the plans count are in
+    quarantine.
     """
 
     cells: list[dict[str, Any]]
     yields: list[dict[str, Any]]
     documents: dict[str, dict[str, tuple[int, int]]]
     nothing: dict[str, str]
-    plans: list[Plan]
+    planned: int
+    exist: int
     asked: int = 0
     quarantined: int = 0
 
     @property
     def words(self) -> str:
-        """How many of the planned questions exist, by generation, and why the set asks more or fewer.
+        """How many of the planned questions exist, and why the set asks more or fewer.
 
-        >>> Shown([], [], {}, {}, [Plan(30, 28, fill=False)], asked=28).words
+        >>> Shown([], [], {}, {}, 30, 28, asked=28).words
         '28 of 30 planned questions exist.'
-        >>> plans = [Plan(30, 28, fill=False), Plan(90, 6, fill=True)]
-        >>> print(Shown([], [], {}, {}, plans, asked=37, quarantined=2).words)
-        34 of 120 planned questions exist: 28 of 30, and 6 of 90 that fill gaps. The set asks 37, without 2 of \
-these that are quarantined, and with 5 beyond the plans, written by hand or imported.
+        >>> print(Shown([], [], {}, {}, 120, 34, asked=37, quarantined=2).words)
+        34 of 120 planned questions exist. The set asks 37, without 2 of these that are quarantined, and with 5 beyond \
+the plans, written by hand or imported.
         """
-        exist, planned = sum(plan.exist for plan in self.plans), sum(plan.planned for plan in self.plans)
-        each = [f"{plan.exist:,} of {plan.planned:,}{' that fill gaps' * plan.fill}" for plan in self.plans]
-        listed = f": {', '.join(each[:-1])}, and {each[-1]}" if len(each) > 1 else ""
-        beyond = self.asked - (exist - self.quarantined)
+        beyond = self.asked - (self.exist - self.quarantined)
         why = [f"without {self.quarantined:,} of these that are quarantined"] if self.quarantined else []
         why += [f"with {beyond:,} beyond the plans, written by hand or imported"] if beyond > 0 else []
         asks = f" The set asks {self.asked:,}, {', and '.join(why)}." if why else ""
-        return f"{exist:,} of {planned:,} planned questions exist{listed}.{asks}"
+        return f"{self.exist:,} of {self.planned:,} planned questions exist.{asks}"
 
 
 def _lost(record: PlanRecord, questions: Mapping[str, Question]) -> dict[str, str]:
@@ -444,7 +413,8 @@ def shown(store: Store, question_set: QuestionSet) -> Shown:
         yield_rows(records, sum((unverified(record, questions) for record in records), Counter())),
         by_document(records, names, questions),
         nothing_of(records, names, questions.values()),
-        [Plan(max(record.wanted, record.planned), record.usable, record.fill) for record in records],
+        sum(max(record.wanted, record.planned) for record in records),
+        sum(record.usable for record in records),
         sum(question.asked for question in questions.values()),
         sum(not questions[question_id].asked for question_id in counted),
     )

@@ -1,4 +1,4 @@
-"""Verifying a question set against an index, by a model or by rules: resumable, with progress and costs."""
+"""Verifying a question set against an index by a model: resumable, with progress and costs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet
 from ragviz.core.ranking import Hit
-from ragviz.generation import evidence_passages, verification, verified_by_rules
+from ragviz.generation import evidence_passages, verification
 from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.makers import Ask
 from ragviz.generation.plan_record import reason_words
@@ -32,7 +32,7 @@ from ragviz.retrieval import gold, search
 from ragviz.retrieval.retriever import Retriever
 from ragviz.store import codecs
 from ragviz.text import language, words
-from ragviz.text.counts import agreed, counted
+from ragviz.text.counts import agreed
 from ragviz.text.former_documents import unmarked
 from ragviz.workspace import Workspace
 
@@ -47,8 +47,6 @@ NOT_COUNTED = (
     "replies are not counted."
 )
 """What an estimate assumes."""
-VERIFIERS = ("model", "rules")
-"""What a set can be verified by."""
 
 
 @dataclass(slots=True)
@@ -67,8 +65,7 @@ class Verified:
     `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why
     questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone.
     `by_type` holds `TypeYield`s.
-    `calls` and `dollars` are what the set has cost so far, its generation included. `by_words_alone` unanswerable
-    questions were judged by the chunks of BM25 alone, because the index has no vectors.
+    `calls` and `dollars` are what the set has cost so far, its generation included.
     """
 
     questions: str
@@ -81,7 +78,6 @@ class Verified:
     by_type: Mapping[str, Any] = field(default_factory=dict)
     calls: int = 0
     dollars: float = 0.0
-    by_words_alone: int = 0
 
 
 def verify_questions(
@@ -89,7 +85,6 @@ def verify_questions(
     questions: str,
     index: str,
     *,
-    verifier: str = "model",
     model: str = "",
     again: bool = False,
     budget: float | None = None,
@@ -105,13 +100,13 @@ def verify_questions(
     spent on this set. The edits make one version of the set.
 
     Raises:
-        UsageError: the index is not built or of another corpus; there is no such verifier; no model is configured; a
-            budget is given for a model without a price.
+        UsageError: the index is not built or of another corpus; no model is configured; a budget is given for a model
+            without a price.
         BudgetReached: the next call could exceed the budget; a larger one continues.
         ModelError: the endpoint is down or refuses the request.
 
     """
-    info, question_set, client = _checked(workspace, questions, index, verifier, model, budget)
+    info, question_set, client = _checked(workspace, questions, index, model, budget)
     store = workspace.store
     listed = verification.waiting(store.questions.all(question_set.id), again=again)
     before, waiting = (
@@ -121,13 +116,9 @@ def verify_questions(
     progress(0, len(waiting), "questions", "Reading questions")
     _load(waiting)
     spending = workspace.spending(question_set.id, budget)
-    contexts = contexts_of(workspace, info, spending, model=client is not None)
-    if client is None:
-        outcomes = verified_by_rules.verify(waiting, contexts)
-    else:
-        ask = asking(workspace, question_set, client, spending)
-        verdicts, keys = store.cache(VERDICTS), workspace.settings.keys
-        outcomes = verification.verify(waiting, contexts, client, ask, verdicts=verdicts, keys=keys)
+    contexts, ask = contexts_of(workspace, info, spending), asking(workspace, question_set, client, spending)
+    verdicts, keys = store.cache(VERDICTS), workspace.settings.keys
+    outcomes = verification.verify(waiting, contexts, client, ask, verdicts=verdicts, keys=keys)
     edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
     counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
     changed = accepted = 0
@@ -165,14 +156,13 @@ def verify_questions(
         by_type=dict(counts),
         calls=calls,
         dollars=dollars,
-        by_words_alone=0 if info.config.embedder else sum(map(unanswerable, waiting)),
     )
 
 
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
     """Say what a verification found; `result` holds `Verified`'s fields, as that of a job does.
 
-    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1, "by_words_alone": 0}
+    >>> result = {"verified": 40, "faulty": 3, "unverified": 1, "changed": 0, "accepted": 1}
     >>> print(summary(result | {"reasons": {"answered without any document": 3, "not verified: HTTP 500": 1}}))
     40 of 44 questions passed. 3 failed a check, 1 could not be verified: answered without any document (3); not \
 verified: HTTP 500. 1 of them stays accepted, as a person decided.
@@ -192,11 +182,6 @@ verified: HTTP 500. 1 of them stays accepted, as a person decided.
         told.append(f"{accepted:,} of them {agreed(accepted, 'stays')} accepted, as a person decided.")
     if result["changed"]:
         told.append(f"{result['changed']:,} were changed by somebody meanwhile, and left alone.")
-    if alone := result["by_words_alone"]:
-        told.append(
-            f"{counted(alone, 'unanswerable question', 'was')} judged by the {CANDIDATES} best chunks of BM25 alone: "
-            "the index has no vectors. Verify them again on an index with an embedder, too."
-        )
     return " ".join(told)
 
 
@@ -205,7 +190,6 @@ def foresee_verification(
     questions: str,
     index: str,
     *,
-    verifier: str = "model",
     model: str = "",
     again: bool = False,
     probe: bool = True,
@@ -215,10 +199,8 @@ def foresee_verification(
     Assumes that every question passes: then the most calls are made. Searches the index for the chunks that
     unanswerable questions are judged by, for which an endpoint's embedder is paid.
     """
-    info, question_set, client = _checked(workspace, questions, index, verifier, model, None)
+    info, question_set, client = _checked(workspace, questions, index, model, None)
     waiting = verification.waiting(workspace.store.questions.all(question_set.id), again=again)
-    if client is None:
-        return forecast.Forecast(questions=len(waiting))
     _load(waiting)
     verdicts, paid = workspace.store.cache(VERDICTS), Ledger()
     contexts = contexts_of(workspace, info, spending := Spending(paid))
@@ -228,18 +210,15 @@ def foresee_verification(
 
 
 def _checked(
-    workspace: Workspace, questions: str, index: str, verifier: str, model: str, budget: float | None
-) -> tuple[IndexInfo, QuestionSet, ModelClient | None]:
-    """Return the index, the set, and the model that verifies, None where rules do."""
-    if verifier not in VERIFIERS:
-        raise UsageError(f"There is no verifier '{verifier}': choose one of {', '.join(VERIFIERS)}.")
+    workspace: Workspace, questions: str, index: str, model: str, budget: float | None
+) -> tuple[IndexInfo, QuestionSet, ModelClient]:
+    """Return the index, the set, and the model that verifies."""
     info, question_set = workspace.store.indexes.get(index), workspace.store.sets.get(questions)
     if info.corpus_id != question_set.corpus_id:
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' belong to different corpora.")
     info = search.ready(workspace, info)
-    named = model or workspace.settings.judge or workspace.settings.model
-    client = workspace.client(named) if verifier == "model" else None
-    if budget is not None and client is not None and not client.priced:
+    client = workspace.client(model or workspace.settings.judge or workspace.settings.model)
+    if budget is not None and not client.priced:
         raise UsageError(f"A budget needs the price of '{client.model}': enter it on the settings page.")
     return info, question_set, client
 
@@ -259,14 +238,12 @@ def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
     return breaker.watching(asker.Asker(plan), VERDICTS)
 
 
-def contexts_of(
-    workspace: Workspace, info: IndexInfo, spending: Spending | None = None, *, model: bool = True
-) -> Contexts:
+def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:
     """Return what finds the contexts of questions in an index; new embeddings are recorded in `spending`.
 
     The passage of a piece of evidence is what it tells, not what else its chunk holds. Candidates are the best chunks
-    of BM25, and of kNN where the index has vectors: of a question with evidence, where a `model` reads them, the first
-    `verification.ELSEWHERE` of each without any of it.
+    of BM25, and of kNN where the index has vectors: of a question with evidence the first `verification.ELSEWHERE` of
+    each without any of it.
     """
     names = ("bm25", "knn") if info.config.embedder else ("bm25",)
     retrievers = cache(lambda: [search.retriever(workspace, info, name, spending=spending) for name in names])
@@ -274,9 +251,7 @@ def contexts_of(
     def contexts(questions: Sequence[Question]) -> dict[str, Context]:
         answered = [question for question in questions if not unanswerable(question)]
         found = dict(_passages(workspace, info, answered))
-        asked = [
-            question for question in questions if unanswerable(question) or (model and found[question.id].passages)
-        ]
+        asked = [question for question in questions if unanswerable(question) or found[question.id].passages]
         for question_id, candidates in _candidates(workspace, info, retrievers(), asked) if asked else ():
             found[question_id] = replace(found.get(question_id, Context()), candidates=candidates)
         return found

@@ -22,7 +22,7 @@ HOW_CLOSED = (
 
 def without_documents(material: Material) -> Found:
     """Find questions that were answered rightly without any document."""
-    verified = sum(subject.question.verified_by not in ("", "rules") for subject in material.subjects)
+    verified = sum(bool(subject.question.verified_by) for subject in material.subjects)
     if not material.closed:
         if not verified:
             return Found(unknown=f"Not known: {HOW_CLOSED}")
@@ -52,7 +52,7 @@ def answered_after_all(material: Material) -> Found:
         if by or (own.strip() and not abstains(own)):
             words = f"answered from its passages by {', '.join(by)}" if by else f"it holds the answer “{own[:80]}”"
             findings.append(Finding(subject.id, float(len(by)), words))
-    left = [s for s in asked if s.id not in known and s.question.verified_by in ("", "rules")]
+    left = [s for s in asked if s.id not in known and not s.question.verified_by]
     unknown = f"Not known of {counted(len(left), 'unanswerable question')}: {HOW_ANSWERED}" if left else ""
     return Found(tuple(findings), unknown, "" if asked else "The set has no unanswerable question.")
 

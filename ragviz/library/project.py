@@ -145,8 +145,6 @@ class Project(Shown):
         generator: GeneratorName = "extractive",
         passages: int = 2,
         seed: int = 0,
-        every_chunk: bool = False,
-        fill: bool = False,
         verify: bool = True,
         budget: float | None = None,
     ) -> QuestionSet:
@@ -157,8 +155,8 @@ class Project(Shown):
         or shares; without a `limit` the kinds' counts are summed, or it is 50. A bridge needs so many `passages`. All
         questions are stored in the set, which is returned; rejected ones with the reason. The generator "extractive"
         needs no language model. Questions that the same generator made with the same `seed` count and are not generated
-        again, so an interrupted generation resumes, and a larger `limit` adds questions. `every_chunk` asks about each
-        chunk, `fill` only about what has no questions yet. `budget` limits the dollars ever spent on this set.
+        again, so an interrupted generation resumes, and a larger `limit` adds questions. `budget` limits the
+        dollars ever spent on this set.
 
         Raises:
             UsageError: the index is not built; there is no such generator, type or style, or the generator cannot make
@@ -171,7 +169,7 @@ class Project(Shown):
         """
         chosen: dict[str, Any] = {"index": index, "name": name, "limit": limit, "generator": generator}
         chosen |= {"kinds": dict(kinds or {}), "styles": dict(styles or {}), "passages": passages, "seed": seed}
-        chosen |= {"every_chunk": every_chunk, "fill": fill, "verify": verify}
+        chosen["verify"] = verify
         result = self._do(question_verbs.generate(self.workspace, chosen, budget))
         return QuestionSet(self.workspace, result["questions"])
 

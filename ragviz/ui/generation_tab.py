@@ -29,8 +29,6 @@ EXPLAINED = (
     "questions than wanted rather than many of one template. A model, connected in Settings, writes questions and "
     "verifies them in three or four more calls."
 )
-SCOPES = {"plan": "All documents", "every_chunk": "Every chunk", "fill": "What has no questions"}
-"""What is asked about → its name."""
 
 
 def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> None:
@@ -44,8 +42,6 @@ def show(corpus: Corpus, question_set: QuestionSet | None, suggested: str) -> No
     source, generator = _source(indexes)
     with st.form("generate", enter_to_submit=False):  # Enter takes a number; it would start what is paid for
         arguments, dollars = _choices(source, generator, suggested)
-        if arguments["fill"] and question_set is not None and arguments["name"] == suggested:
-            arguments["name"] = question_set.name
         asked = {key: value for key, value in arguments.items() if key not in ("name", "author")}
         going = job_panel.active_job("questions", corpus.id, **asked) is not None
         with st.container(horizontal=True):
@@ -99,8 +95,7 @@ def _choices(source: IndexInfo, generator: str, suggested: str) -> tuple[dict[st
         more, dollars = _more(generator)
     arguments: dict[str, Any] = {"index": source.name, "name": name, "generator": generator}
     chosen = dict.fromkeys(kinds) if len(kinds) < len(able) else {}
-    limit = None if more["every_chunk"] else int(number)
-    return arguments | {"limit": limit, "kinds": chosen, "author": person.name()} | more, dollars
+    return arguments | {"limit": int(number), "kinds": chosen, "author": person.name()} | more, dollars
 
 
 def _more(generator: str) -> tuple[dict[str, Any], float | None]:
@@ -109,14 +104,8 @@ def _more(generator: str) -> tuple[dict[str, Any], float | None]:
         format_func=lambda name: STYLES[name].title, key=f"generate-styles-{generator}",
         help="As many of each. " + " ".join(STYLES[name].help for name in makers.STYLES_OF[generator]),
     )  # fmt: skip
-    scopes = [name for name in SCOPES if generator == "model" or name != "every_chunk"]
     dollars, fewest, most = None, TYPES["bridge"].fewest, TYPES["bridge"].most
     with st.grid(3, min_column_width=150):
-        scope = st.selectbox(
-            "Asked about", scopes, format_func=SCOPES.__getitem__,
-            help="All documents by their length; or only documents and sections that the set asks nothing about, added "
-            "ones first: the open set, unless another is named. By a model, at least one question about every chunk.",
-        )  # fmt: skip
         seed = st.number_input("Seed", 0, 2**31 - 1, 0)
         passages = pipeline.PASSAGES
         if generator == "model":
@@ -125,13 +114,13 @@ def _more(generator: str) -> tuple[dict[str, Any], float | None]:
                 "For all questions ever generated into the set. It stops before a call that could exceed it, and keeps "
                 "its questions."
             )
-    verify = st.checkbox(
+    verify = generator == "model" and st.checkbox(
         "Verify", value=True, key="generate-verify",
-        help="By other calls than those that write, or by rules: answered by the evidence, understood alone, every "
-        "passage needed, no chunk answers an unanswerable one.",
+        help="By other calls than those that write: answered by the evidence, understood alone, every passage needed, "
+        "no chunk answers an unanswerable one.",
     )  # fmt: skip
     more = {"styles": dict.fromkeys(styles, 1), "passages": int(passages), "seed": int(seed), "verify": bool(verify)}
-    return more | {"every_chunk": scope == "every_chunk", "fill": scope == "fill"}, dollars
+    return more, dollars
 
 
 # The plan

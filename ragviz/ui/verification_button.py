@@ -1,4 +1,4 @@
-"""Verifying the questions of a set, those too that are verified: by a model, with its estimate, or by rules."""
+"""Verifying the questions of a set, those too that are verified: by a model, with its estimate."""
 
 from __future__ import annotations
 
@@ -15,12 +15,6 @@ from ragviz.text.markup import plain
 from ragviz.ui import budget, cache, job_panel, presses, wording
 from ragviz.ui.kit import notices, tiles
 
-HOW = {
-    "model": "A model, in other calls than those that wrote the questions",
-    "rules": "Rules, word by word, without a model",
-}
-"""What verifies → what it is."""
-
 
 def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
     """Draw the popover with the choices of a verification; nothing where no question is asked."""
@@ -34,20 +28,18 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
         if not indexes:
             st.caption("Questions are verified against the chunks of an index: build one first.")
             return
-        verifiers = [name for name in verifying.VERIFIERS if name == "rules" or workspace.settings.model_configured]
-        verifier = st.radio("Verified by", verifiers, format_func=HOW.__getitem__, key="verify-by")
+        if not workspace.settings.model_configured:
+            st.caption("A model verifies, in other calls than those that wrote the questions: connect one in Settings.")
+            return
         arguments: dict[str, Any] = {
             "questions": question_set.name,
             "index": st.selectbox("Index", indexes, key="verify-index"),
-            "verifier": verifier,
         }
         if again := len(waiting) < len(asked):
             verified = wording.counted(len(asked) - len(waiting), "question")
             again = not waiting or st.checkbox(f"Also {verified} verified already", key="verify-again")
         arguments["again"] = again
-        dollars = None
-        if verifier == "model":
-            dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
+        dollars = budget.field("For everything that the set's questions have cost.", "verify-budget")
         going = job_panel.active_job("verify", question_set.corpus_id, questions=question_set.name) is not None
         with st.container(horizontal=True):
             pressed = st.button(
@@ -55,7 +47,7 @@ def show(question_set: QuestionSet, questions: Sequence[Question]) -> None:
                 disabled=going,
                 on_click=lambda: st.session_state.update({"verify-choices": False}),  # it would lie over the questions
             )  # fmt: skip
-            estimated = verifier == "model" and st.button("Estimate calls and cost", key="verify-estimate")
+            estimated = st.button("Estimate calls and cost", key="verify-estimate")
         if estimated:
             with notices.errors_shown(), st.spinner("Counting calls"):
                 tiles.forecast(verifying.foresee_verification(workspace, **arguments))
