@@ -33,11 +33,11 @@ import numpy as np
 
 from ragviz.backends.elastic_requests import chunk_source, knn_body
 from ragviz.backends.exact import MOST_QUERIES, SCORE_BYTES
-from ragviz.backends.index_opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
+from ragviz.workspace import open_index
 
 TOOL = Path(__file__).resolve().parents[1] / "tools" / "elasticsearch" / "run.py"
 WINDOW = 1024

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ragviz.core import addresses
@@ -75,8 +75,6 @@ class Workspace:
 
     def open_index(self, name: str, config: IndexConfig) -> Index:
         """Open the index `name` on its backend; UsageError when the backend does not support the configuration."""
-        from ragviz.backends.index_opening import open_index
-
         key = self.settings.elasticsearch_api_key
         return open_index(
             name,
@@ -249,3 +247,46 @@ def open_workspace(home: Path | None = None) -> Workspace:
             f"RAGVIZ_HOME is {current.home}, which cannot be used as a folder: {error.strerror}. Name another one."
         ) from None
     return Workspace(current)
+
+
+def open_index(
+    name: str,
+    backend: str,
+    *,
+    folder: Path,
+    url: str | None = None,
+    api_key: str | None = None,
+    ca_file: Path | None = None,
+    similarity: str = "cosine",
+    options: dict[str, Any] | None = None,
+) -> Index:
+    """Open the index called `name` (it need not exist yet) on `backend`, "local" or "elasticsearch".
+
+    `folder` is where the local backend keeps its files, `url` and `api_key` are the Elasticsearch server's,
+    `ca_file` holds certificates that are trusted beside the system's;
+    `options` are the backend's own: for Elasticsearch `type` ("hnsw", "int8_hnsw", "flat"), `m`, `ef_construction`,
+    `num_candidates`, `shards`; the local backend has none.
+
+    Raises:
+        UsageError: an unknown backend or option, or Elasticsearch without an address.
+
+    """
+    from ragviz.backends.protocol import SIMILARITIES
+
+    if not name.strip():
+        raise UsageError("The index has no name; give it one.")
+    if similarity not in SIMILARITIES:
+        raise UsageError(f"Similarity is {similarity!r}; use one of {', '.join(SIMILARITIES)}.")
+    if backend == "local":
+        from ragviz.backends.local import LocalIndex
+
+        if options:
+            raise UsageError(f"The local backend has no option {', '.join(sorted(options))}; leave it out.")
+        return LocalIndex(name, folder, similarity)
+    if backend != "elasticsearch":
+        raise UsageError(f"There is no backend {backend!r}; use one of {', '.join(get_args(Backend))}.")
+    from ragviz.backends.elastic import ElasticIndex
+
+    if not url:
+        raise UsageError(f"Index {name!r} is on Elasticsearch, which has no address here; set ELASTICSEARCH_URL.")
+    return ElasticIndex(name, url, api_key, similarity, options or {}, ca_file)

@@ -11,8 +11,8 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document, Page
 from ragviz.core.fields import Field
-from ragviz.index import chunking, recursive_chunker, tokens
-from ragviz.index.chunker import Chunker
+from ragviz.index import chunking, packing
+from ragviz.index.chunking import Chunker
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.text import segmentation
 
@@ -302,6 +302,6 @@ LONG = {
 def test_a_text_tokenized_in_windows_is_cut_as_in_one(chunker, language_of_text, overlap, monkeypatch):
     text = LONG[language_of_text]
     whole = cut(text, chunker, 60, overlap, lang=language_of_text)
-    monkeypatch.setattr(tokens, "WINDOW", 1500)
-    monkeypatch.setattr(recursive_chunker, "PART", 4000)
+    monkeypatch.setattr(packing, "WINDOW", 1500)
+    monkeypatch.setattr(chunking, "PART", 4000)
     assert cut(text, chunker, 60, overlap, lang=language_of_text) == whole

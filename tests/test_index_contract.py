@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from ragviz.backends.index_opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import DamagedIndex, SearchError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
 from ragviz.retrieval.retrievers import hybrid
+from ragviz.workspace import open_index
 
 Open = Callable[..., Index]
 NOTHING = Ranking((), ())

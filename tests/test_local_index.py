@@ -21,10 +21,10 @@ from ragviz.backends import generations as generations_module
 from ragviz.backends import local as files
 from ragviz.backends.exact import lower_bounds, nearest
 from ragviz.backends.local import LocalIndex
-from ragviz.backends.terms import terms
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
+from ragviz.text.normal_form import terms
 
 OWN = Path(__file__).parent / "data" / "retrieval"
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz.backends.index_opening import open_index
 from ragviz.backends.protocol import Index
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import ModelError, UsageError
@@ -21,6 +20,7 @@ from ragviz.core.ranking import Ranking
 from ragviz.retrieval.reranking import Candidates, reranked
 from ragviz.retrieval.retriever import Retriever, Sources
 from ragviz.retrieval.retrievers import RETRIEVERS, bm25, fuse, hybrid
+from ragviz.workspace import open_index
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}
 VECTORS = {"cats": (1.0, 0.0), "dogs": (0.8, 0.6), "fish": (0.0, 1.0)}

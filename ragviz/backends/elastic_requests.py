@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ragviz.backends.terms import HAN_RUN, terms
 from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
+from ragviz.text.normal_form import HAN_RUN, terms
 from ragviz.text.untrusted import storable
 
 Body = dict[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ragviz.backends import checksums
 from ragviz.backends.exact import Indices
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
@@ -218,7 +218,7 @@ def open_generation(folder: Path) -> Generation:
     meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
     if meta["format"] != FORMAT:
         raise ValueError(f"its format is {meta['format']}, this version of ragviz reads {FORMAT}")
-    checksums.compare(folder)
+    compare_checksums(folder)
     rows = open_rows(folder / "rows", meta["dims"])
     ids = np.asarray(np.load(folder / "ids.npy", mmap_mode="r"))
     index = tantivy.Index.open(str(folder / "bm25"))
@@ -243,3 +243,57 @@ def encoded(ids: Iterable[str]) -> NDArray[np.bytes_]:
 def decoded(ids: NDArray[np.bytes_]) -> list[str]:
     """Decode chunk ids."""
     return [chunk_id.decode("utf-8", "surrogatepass") for chunk_id in ids.tolist()]
+
+
+CHECKSUMS = "checksums.json"
+"""Written when an index is built, compared before it is searched: once in each process, again when a file changed."""
+
+Stamp = tuple[tuple[str, int, int, int], ...]
+_compared: dict[Path, Stamp] = {}
+"""Folders whose checksums were correct, with their files' sizes and times at that moment."""
+
+
+def write_checksums(folder: Path, parts: Iterable[str]) -> None:
+    """Write the checksums of `parts` of `folder`, each a file or a folder of files, through to the disk."""
+    sums = {name: _sum_of(folder / name) for part in parts for name in _files(folder, part)}
+    with (folder / CHECKSUMS).open("w", encoding="utf-8") as file:
+        json.dump(sums, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def compare_checksums(folder: Path) -> None:
+    """Do nothing when the files below `folder` have the checksums that were written.
+
+    Raises:
+        OSError: a file is missing or cannot be read.
+        ValueError: a file has another checksum; the checksums are damaged.
+
+    """
+    sums = json.loads((folder / CHECKSUMS).read_text(encoding="utf-8"))
+    if not isinstance(sums, dict) or not sums:
+        raise ValueError(f"{CHECKSUMS} is damaged")
+    stamp = tuple(_stamp_of(folder, name) for name in sorted([*sums, CHECKSUMS]))
+    if _compared.get(folder) == stamp:
+        return
+    for name, expected in sums.items():
+        if _sum_of(folder / name) != expected:
+            raise ValueError(f"{name} is not the file that was built: its checksum differs")
+    _compared[folder] = stamp
+
+
+def _files(folder: Path, part: str) -> list[str]:
+    if not (folder / part).is_dir():
+        return [part]
+    content = (path for path in (folder / part).iterdir() if path.suffix != ".lock")  # Tantivy's
+    return sorted(path.relative_to(folder).as_posix() for path in content)
+
+
+def _sum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _stamp_of(folder: Path, name: str) -> tuple[str, int, int, int]:
+    state = (folder / name).stat()
+    return name, state.st_size, state.st_mtime_ns, state.st_ctime_ns

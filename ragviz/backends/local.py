@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragviz.backends import checksums, exact, generations, terms
+from ragviz.backends import exact, generations
 from ragviz.backends.exact import Indices
 from ragviz.backends.generations import FORMAT, GENERATION, Bm25File, Generation, Rows, RowsFile
 from ragviz.backends.protocol import ANOTHER_BUILD, SIMILARITIES
@@ -23,6 +23,7 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import DamagedIndex, SearchError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.models.vectors import Vectors
+from ragviz.text import normal_form
 
 DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError)
 """What opening a damaged generation raises."""
@@ -121,7 +122,7 @@ class LocalIndex:
         generation = self.live()
         if generation is None:
             return [Ranking((), ()) for _ in queries]
-        hit_lists = (generation.matching(terms.terms(query), depth) for query in queries)
+        hit_lists = (generation.matching(normal_form.terms(query), depth) for query in queries)
         return [generation.ranking([row for _, row in hits], [score for score, _ in hits]) for hits in hit_lists]
 
     def drop(self) -> None:
@@ -217,7 +218,7 @@ class LocalWriter:
         rows = exact.checked(vectors, self.dims, self.index.similarity, f"Index {self.index.name!r}")
         start = len(self.arrived.ends) - 1
         with os_errors(self.index.name):
-            self.arrived.append((" ".join(terms.terms(chunk.text)) for chunk in chunks), rows)
+            self.arrived.append((" ".join(normal_form.terms(chunk.text)) for chunk in chunks), rows)
         self.added.update((chunk.id, row) for row, chunk in enumerate(chunks, start))
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
@@ -284,7 +285,7 @@ class LocalWriter:
         generations.save_array(self.folder / "ids.npy", ids[order])
         meta = {"format": FORMAT, "dims": self.dims, "similarity": self.index.similarity, "content": content}
         generations.save_text(self.folder / "meta.json", json.dumps(meta))
-        checksums.write(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
+        generations.write_checksums(self.folder, ("meta.json", "ids.npy", "rows", "bm25"))
 
     def _copy(self, places: Sequence[tuple[Rows, int]]) -> None:
         """Write vectors and terms, read from their places, and the BM25 index of the terms."""

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.backends.local import LocalIndex
-from ragviz.backends.terms import terms
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.question import Question
 from ragviz.core.run_info import Run
@@ -23,6 +22,7 @@ from ragviz.retrieval import search
 from ragviz.runs import contexts, measurements
 from ragviz.store.codecs import Cuts
 from ragviz.text.former_documents import UNKNOWN
+from ragviz.text.normal_form import terms
 from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float32]

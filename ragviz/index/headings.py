@@ -14,8 +14,7 @@ from functools import cache
 from itertools import chain, pairwise
 
 from ragviz.core.document import Document
-from ragviz.index.packing import IDEOGRAPHIC
-from ragviz.index.tokens import Range
+from ragviz.index.packing import IDEOGRAPHIC, Range
 
 LEAD = 40
 """Characters of the line after a heading that stay with it, where they fit a chunk together."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document
 from ragviz.index import headings
-from ragviz.index.tokens import Tokenizer
+from ragviz.index.packing import Tokenizer
 
 NONE = "none"
 LONGEST = 200

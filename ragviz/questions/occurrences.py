@@ -15,7 +15,6 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ragviz.backends.terms import HAN_RUN
 from ragviz.core.digests import digest, new_id
 from ragviz.core.document import Document
 from ragviz.core.question import Question
@@ -27,7 +26,7 @@ from ragviz.questions.units import length, units
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store
 from ragviz.text import segmentation
-from ragviz.text.normal_form import folded
+from ragviz.text.normal_form import HAN_RUN, folded
 from ragviz.workspace import Workspace
 
 NEAR = 0.6

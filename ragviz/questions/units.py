@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ragviz.backends.terms import HAN, HAN_RUN
-from ragviz.text.normal_form import FIXED_BLANKS, folding
+from ragviz.text.normal_form import FIXED_BLANKS, HAN, HAN_RUN, folding
 
 _UNIT = re.compile(
     rf"\d{{1,3}}(?:[,'{FIXED_BLANKS}]\d{{3}})+(?![\d,])|(?<![^\W_{HAN}])\d+(?=[^\W\d_])|(?:[A-Za-z]\.)+[A-Za-z]\b|[{HAN}]"
