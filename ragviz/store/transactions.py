@@ -1,4 +1,4 @@
-"""What the repositories share: transactions, the counts of changes, and inserts that may meet an existing row."""
+"""What the repositories share: transactions, counts of changes, inserts that may meet a row, records with a name."""
 
 from __future__ import annotations
 
