@@ -87,7 +87,7 @@ def _help(field: Field, many: bool) -> str:
     known = [name for name in field.known() if name]
     words = [field.help or f"{field.label}.", f"{', '.join(known)}." if known else ""]
     if field.type is dict:
-        words.append("As NAME=VALUE; may be repeated.")
+        words.append(f"As NAME{field.separator}VALUE; may be repeated.")
     if field.many_lines:
         words.append("A text, or @FILE; may be repeated, for several." if many else "A text, or @FILE.")
     elif many:
@@ -101,7 +101,7 @@ def _help(field: Field, many: bool) -> str:
 def _value(field: Field, given: Any) -> Any:
     """Return the value of what was given for one choice."""
     if field.type is dict:
-        return dict(map(_pair, given))
+        return dict(_pair(each, field.separator) for each in given)
     text = console.text_or_file(given) if field.many_lines else str(given)
     return field.read(text)
 
@@ -116,11 +116,13 @@ def listed(text: str) -> list[str]:
     return [part for part in (part.strip() for part in text.split(",")) if part]
 
 
-def _pair(pair: str) -> tuple[str, Any]:
-    """Read NAME=VALUE; numbers are numbers."""
-    name, equals, value = pair.partition("=")
-    if not equals:
-        raise UsageError(f"'{pair}' is not an option: write NAME=VALUE.")
+def _pair(pair: str, separator: str) -> tuple[str, Any]:
+    """Read NAME=VALUE, where numbers are numbers, or NAME: VALUE, a text."""
+    name, found, value = pair.partition(separator)
+    if not found:
+        raise UsageError(f"{pair!r} is not an option: write NAME{separator}VALUE.")
+    if separator == ":":
+        return name.strip(), value.strip()
     for number in (int, float):
         try:
             return name, number(value)

@@ -16,7 +16,7 @@ from typing import Any, Literal, ParamSpec
 from ragviz.core.errors import UsageError
 
 Parameters = ParamSpec("Parameters")
-Group = Literal["index", "ask", "retrieve", "answer", "judge", ""]
+Group = Literal["index", "ask", "retrieve", "answer", "judge", "target", ""]
 """The block of a form in which a choice stands, "" for what a person does not choose there."""
 
 
@@ -33,7 +33,8 @@ class Field:
     `in_fingerprint` is false for what changes no result, and for ids, whose content counts. `swept` choices can be axes
     of an experiment, `examples` the values that are offered there beside the default; `named` says a value in the name
     of a cell, "" where it need not be said. `used` tells, from the values of a configuration, whether it counts at all.
-    `many_lines` holds for texts that are written in a field of several lines, or read from a file.
+    `many_lines` holds for texts that are written in a field of several lines, or read from a file. `separator` stands
+    between name and value of each of several; values behind a colon are texts.
     """
 
     default: Any
@@ -53,6 +54,7 @@ class Field:
     named: Callable[[Any], str] | None = None
     used: Callable[[Mapping[str, Any]], bool] | None = None
     many_lines: bool = False
+    separator: Literal["=", ":"] = "="
     name: str = ""
 
     @property

@@ -178,7 +178,11 @@ def unpaid(error: openai.APIError) -> bool:
 def retry_after(error: openai.APIError) -> float:
     """Return the seconds that the server asks to wait, 0 when it does not."""
     response = getattr(error, "response", None)
-    value = response.headers.get("retry-after", "") if response is not None else ""
+    return seconds_of(response.headers.get("retry-after", "") if response is not None else "")
+
+
+def seconds_of(value: str) -> float:
+    """Return the seconds of a header Retry-After, a number or a date; 0 for anything else."""
     try:
         return max(0.0, float(value))
     except ValueError:

@@ -18,6 +18,13 @@ MOST_BYTES, MOST_EMBEDDED_BYTES = 4 * 2**20, 64 * 2**20
 _FRAMING = ("content-encoding", "content-length", "transfer-encoding")
 
 
+def http_library() -> Any:
+    """Return the library of the HTTP client: httpx, or httpx2."""
+    import openai
+
+    return import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])
+
+
 def bounded_client(timeout: float, ca_file: Path | None) -> Any:
     """Return an HTTP client that follows no redirect, requests no compression, and limits what it reads.
 
@@ -29,7 +36,7 @@ def bounded_client(timeout: float, ca_file: Path | None) -> Any:
     """
     import openai
 
-    library: Any = import_module(openai.DefaultHttpxClient.__mro__[1].__module__.partition(".")[0])  # httpx, httpx2
+    library = http_library()
 
     class Bounded(openai.DefaultHttpxClient):
         """Reads a whole response within limits of bytes and seconds.
@@ -43,7 +50,7 @@ def bounded_client(timeout: float, ca_file: Path | None) -> Any:
             request.headers["Accept-Encoding"] = "identity"
             response = super().send(request, **{**more, "stream": True})
             try:
-                body = _body_of(response, MOST_EMBEDDED_BYTES if embeds else MOST_BYTES, ends)
+                body = body_of(response, MOST_EMBEDDED_BYTES if embeds else MOST_BYTES, ends)
             except (library.ReadError, library.RemoteProtocolError):
                 raise Malformed("a response that breaks off") from None
             finally:
@@ -63,7 +70,7 @@ def bounded_client(timeout: float, ca_file: Path | None) -> Any:
     return Bounded(timeout=openai.Timeout(timeout, connect=timeout / 2), follow_redirects=False, **trusted)
 
 
-def _body_of(response: Any, most: int, ends: float) -> bytes:
+def body_of(response: Any, most: int, ends: float) -> bytes:
     """Read the body of a response as it arrives.
 
     Raises:

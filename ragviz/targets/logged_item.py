@@ -27,10 +27,11 @@ class Passage:
 class LoggedItem:
     """A question that another system answered: its contexts in the order in which they were read.
 
-    `answer` is None where none is told; `error` says why a system that was to answer did not. `reference_contexts` are
-    texts that answer the question, `history` the earlier turns of its conversation, question and answer, the oldest
-    first. The `matrix`, where there are verdicts, names its chunks by their place: "0", "1" … `scores` are those of the
-    program that judged it, by its names. `seconds`, tokens and dollars are of the answer, None where they are not told.
+    `answer` is None where none is told; `error` says why a system that was to answer did not; `abstained` is whether it
+    said that there is no answer, None where only its words tell. `reference_contexts` are texts that answer the
+    question, `history` the earlier turns of its conversation, question and answer, the oldest first. The `matrix`,
+    where there are verdicts, names its chunks by their place: "0", "1" … `scores` are those of the program that judged
+    it, by its names. `seconds`, tokens and dollars are of the answer, None where they are not told.
     """
 
     id: str
@@ -47,6 +48,7 @@ class LoggedItem:
     completion_tokens: int | None = None
     cost: float | None = None
     error: str = ""
+    abstained: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,485 @@
+"""A running system asked over HTTP: one question → a logged item, or the reason why there is none."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import jmespath
+
+from ragviz.core import addresses, certificates
+from ragviz.core.endpoint_choices import Endpoint
+from ragviz.core.errors import UsageError
+from ragviz.core.fields import fields_of
+from ragviz.core.question import Question
+from ragviz.core.stopping import current, detached
+from ragviz.models import refusals, transport
+from ragviz.models.pace import Gate
+from ragviz.models.replies import Malformed
+from ragviz.targets.logged_item import LoggedItem, Passage
+from ragviz.text.denial import abstains
+from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import is_deep, parsed, storable
+
+BACKOFF, LONGEST_PAUSE = 0.5, 30.0
+"""Seconds before the first retry, which double with each, and their most."""
+EXPRESSIONS = (
+    "answer", "contexts", "ids", "scores", "documents", "prompt_tokens", "completion_tokens", "abstained",
+)  # fmt: skip
+"""Choices that are JMESPath."""
+SHOWN_PARTS = 12
+"""Parts of a reply that an error names."""
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+_PLACES = frozenset({"question", "history", "id"})
+_SECRET = re.compile(r"auth|key|token|secret|cookie|passw|credential|session", re.IGNORECASE)
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PROJECTED = re.compile(r"(.+\[\*?\])\.([^\[\]|]+)")
+
+
+class _Failed(Exception):
+    """A question got no answer: the sentence, whether asking again may help, and after how many seconds."""
+
+    def __init__(self, sentence: str, *, again: bool = False, after: float = 0.0, reply: Any = None) -> None:
+        super().__init__(sentence)
+        self.again, self.after, self.reply = again, after, reply
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A question that was asked for trial: the request without secrets, the reply, and what was read from it.
+
+    `reply` is what its JSON holds (of a stream, the list of its events), or the text of what is no JSON; None where
+    nothing came. The `error` of the item says what is wrong.
+    """
+
+    request: str
+    reply: Any
+    item: LoggedItem
+
+
+def test(endpoint: Endpoint, question: Question, ca_file: Path | None = None) -> Tested:  # noqa: PT028 - no test
+    """Ask a question once, without retries.
+
+    Raises:
+        UsageError: the endpoint's choices cannot be used, or a variable that it names is not set.
+
+    """
+    return Asker(replace(endpoint, retries=0), ca_file).tested(question)
+
+
+def check(endpoint: Endpoint) -> None:
+    """Raise UsageError for an endpoint that cannot be asked, or that holds a secret in plain text."""
+    name = f"Target '{endpoint.name}'"
+    _check_address(endpoint.url, name)
+    for header, value in endpoint.headers.items():
+        if not _HEADER.fullmatch(header) or not value.isprintable() or not value.isascii():
+            raise UsageError(f"{name} has a header that cannot be sent: write NAME: VALUE, printable, in ASCII.")
+        if _SECRET.search(header) and not _VARIABLE.search(value):
+            raise UsageError(
+                f"The value of the header {header} would be stored: put it into a variable of the environment, and "
+                f"write '{header}: ${{NAME}}', with Bearer before it where the server wants that."
+            )
+    sent = endpoint.url if endpoint.method == "GET" else endpoint.url + json.dumps(_template(endpoint))
+    places = set(_PLACE.findall(sent))
+    if places - _PLACES or "question" not in places:
+        wrong = f"{{{{{sorted(places - _PLACES)[0]}}}}} is no place" if places - _PLACES else "{{question}} is nowhere"
+        raise UsageError(f"{name}: {wrong}; its body or address has {{{{question}}}}, {{{{history}}}}, {{{{id}}}}.")
+    for choice in ("answer", *EXPRESSIONS):
+        try:
+            jmespath.compile(getattr(endpoint, choice) or ("" if choice == "answer" else "@"))
+        except jmespath.exceptions.JMESPathError as error:
+            words = " ".join(str(error).split())
+            raise UsageError(f"{name}: --{choice.replace('_', '-')} is no JMESPath expression ({words}).") from None
+
+
+def _check_address(url: str, name: str) -> None:
+    try:
+        parts = urlsplit(_VARIABLE.sub("x", url))
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, or out of range
+        usable = False
+    if not usable or addresses.is_ambiguous(url):
+        raise UsageError(f"{name} has no address that can be asked: give --url http://HOST/PATH, or with https.")
+    pairs = (pair.partition("=") for pair in parts.query.split("&"))
+    plain = [parts.password or "", *(value for key, _, value in pairs if _SECRET.search(key))]
+    if any(each not in ("", "x") for each in plain):
+        raise UsageError(f"{name} has a secret in its address, which would be stored: write ${{NAME}} in its place.")
+
+
+def _template(endpoint: Endpoint) -> Any:
+    try:
+        return parsed(endpoint.body)
+    except ValueError as error:
+        raise UsageError(
+            f"The body of target '{endpoint.name}' is no JSON ({error}): places stand within quotes, as "
+            '{"question": "{{question}}"}.'
+        ) from None
+
+
+def filled(template: Any, values: Mapping[str, Any]) -> Any:
+    r"""Return JSON with its places filled in; "{{history}}" alone is the list of messages, and goes up into a list.
+
+    >>> filled({"q": "Q: {{question}}"}, {"question": 'a "b"\n', "history": [], "id": "1"})
+    {'q': 'Q: a "b"\n'}
+    >>> filled(["{{history}}", 1], {"history": [{"role": "user", "content": "Hi"}]})
+    [{'role': 'user', 'content': 'Hi'}, 1]
+    """
+    if isinstance(template, dict):
+        return {key: filled(value, values) for key, value in template.items()}
+    if isinstance(template, list):
+        parts = [(each, filled(each, values)) for each in template]
+        return [one for each, made in parts for one in (made if _is_history(each) else [made])]
+    if not isinstance(template, str):
+        return template
+    return values["history"] if _is_history(template) else _PLACE.sub(lambda m: _text(values[m[1]]), template)
+
+
+def _is_history(template: Any) -> bool:
+    return isinstance(template, str) and re.fullmatch(r"\{\{\s*history\s*\}\}", template) is not None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "\n".join(f"{turn['role']}: {turn['content']}" for turn in value)
+
+
+class Asker:
+    """Asks an endpoint; safe to use from many threads, which share its bounds."""
+
+    def __init__(self, endpoint: Endpoint, ca_file: Path | None = None) -> None:
+        """Check the endpoint, and read its variables from the environment.
+
+        Raises:
+            UsageError: it cannot be used, or a variable is not set.
+
+        """
+        check(endpoint)
+        self.endpoint, self._ca_file = endpoint, ca_file
+        named = _VARIABLE.findall(" ".join([endpoint.url, *endpoint.headers.values()]))
+        self._variables = {name: os.environ.get(name, "") for name in named}
+        if missing := [name for name, value in self._variables.items() if not value]:
+            raise UsageError(
+                f"Target '{endpoint.name}' needs the environment variable {missing[0]}, which is not set: set it where "
+                "ragviz is started, or leave out the header that names it."
+            )
+        if any(not value.isprintable() or not value.isascii() for value in self._variables.values()):
+            raise UsageError(
+                f"A variable of target '{endpoint.name}' holds what no header can: see {', '.join(named)}."
+            )
+        self._secrets = list(self._variables.values())
+        host = addresses.shown(endpoint.url.partition("?")[0]).partition("://")[2].partition("/")[0]
+        self._where = f"Target '{endpoint.name}' at {host}"
+        self._gate, self._lock, self._next = Gate(endpoint.concurrency), threading.Lock(), 0.0
+
+    @cached_property
+    def _library(self) -> Any:
+        return transport.http_library()
+
+    @cached_property
+    def _client(self) -> Any:
+        # No redirect is followed: the question and the headers go to the address that was given, as with models.
+        limit, bounds = self.endpoint.timeout, self._library.Limits(max_connections=None)
+        timeout = self._library.Timeout(limit, connect=max(limit / 2, 0.1))
+        return self._library.Client(
+            timeout=timeout, limits=bounds, follow_redirects=False, verify=certificates.context(self._ca_file)
+        )
+
+    def open(self) -> None:
+        """Load what a call needs, in the calling thread."""
+        _ = self._client
+
+    def ask(self, question: Question) -> LoggedItem:
+        """Ask a question, again where that may help; the `error` of the item says why there is no answer."""
+        return self.tested(question).item
+
+    def tested(self, question: Question) -> Tested:
+        """Ask a question as `ask`, and return request and reply too."""
+        self.open()
+        item, reply, trouble = LoggedItem(question.id, question.text, question.answer, None), None, ""
+        for number in range(self.endpoint.retries + 1):
+            if number:
+                current().pause(min(LONGEST_PAUSE, BACKOFF * 2 ** (number - 1)) * random.uniform(0.5, 1.0))  # noqa: S311
+            current().pause(0)
+            try:
+                with self._gate.slot() as sent:
+                    self._wait_turn()
+                    started = time.monotonic()
+                    body = detached(lambda: self._posted(question), self.endpoint.timeout + 1)
+                    seconds = time.monotonic() - started
+                self._gate.succeeded()
+                reply = self._values(body)
+                return Tested(self.request(question), reply, self._read(item, reply, seconds))
+            except _Failed as error:
+                trouble, reply = str(error), error.reply if error.reply is not None else reply
+                if not error.again or error.after > refusals.LONGEST_RETRY_AFTER:
+                    break
+                if error.after:
+                    self._gate.busy(sent, error.after)
+            except TimeoutError:
+                trouble = self._late()
+        return Tested(self.request(question), reply, replace(item, error=self._shown(trouble)))
+
+    def request(self, question: Question) -> str:
+        """Return the request for a question as it may be shown: variables by their names."""
+        head = [f"{self.endpoint.method} {addresses.within(self._address(question, expanded=False))}"]
+        head += [f"{name}: {value}" for name, value in self.endpoint.headers.items()]
+        body = json.dumps(self._body(question), ensure_ascii=False, indent=2) if self.endpoint.method != "GET" else ""
+        return "\n".join([*head, *(["", body] if body else [])])
+
+    def _wait_turn(self) -> None:
+        """Wait until a request may begin, by the limit of requests a minute."""
+        if self.endpoint.per_minute:
+            with self._lock:
+                begins = max(self._next, time.monotonic())
+                self._next = begins + 60 / self.endpoint.per_minute
+            current().pause(max(0.0, begins - time.monotonic()))
+
+    def _filling(self, question: Question) -> dict[str, Any]:
+        turns = [pair for asked, said in question.history for pair in (("user", asked), ("assistant", said))]
+        history = [{"role": role, "content": storable(text)} for role, text in turns]
+        return {"question": storable(question.text), "id": storable(question.id), "history": history}
+
+    def _body(self, question: Question) -> Any:
+        return filled(_template(self.endpoint), self._filling(question))
+
+    def _address(self, question: Question, *, expanded: bool) -> str:
+        values = self._filling(question)
+        address = _PLACE.sub(lambda match: quote(_text(values[match[1]]), safe=""), self.endpoint.url)
+        return _VARIABLE.sub(lambda match: quote(self._variables[match[1]], safe=""), address) if expanded else address
+
+    def _posted(self, question: Question) -> str:
+        """Make one call; return the text of the reply, without the secrets that the server may echo."""
+        endpoint, ends = self.endpoint, time.monotonic() + self.endpoint.timeout
+        headers = {"Accept": "application/json, text/event-stream, application/x-ndjson", "Accept-Encoding": "identity"}
+        body = None
+        if endpoint.method != "GET":
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(self._body(question), ensure_ascii=False).encode()
+        given = {n: _VARIABLE.sub(lambda m: self._variables[m[1]], v) for n, v in endpoint.headers.items()}
+        headers = {name: v for name, v in headers.items() if name.lower() not in map(str.lower, given)} | given
+        sending = self._client.build_request(
+            endpoint.method, self._address(question, expanded=True), headers=headers, content=body
+        )
+        library = self._library
+        try:
+            response = self._client.send(sending, stream=True)
+        except library.ConnectTimeout:
+            raise _Failed(
+                f"{self._where} took no connection. Check --url and that the server runs.", again=True
+            ) from None
+        except library.TimeoutException:
+            raise _Failed(self._late(), again=True) from None
+        except (library.ReadError, library.WriteError, library.RemoteProtocolError):
+            told = f"{self._where} ended the connection without an answer. See the server's log."
+            raise _Failed(told, again=True) from None
+        except library.HTTPError as error:
+            raise self._unreachable(str(error)) from None
+        try:
+            data = transport.body_of(response, transport.MOST_BYTES, ends)
+        except (TimeoutError, library.TimeoutException):
+            raise _Failed(self._late(), again=True) from None
+        except library.HTTPError:
+            raise _Failed(f"{self._where} broke off its reply. See the server's log.", again=True) from None
+        except Malformed as error:
+            raise _Failed(f"{self._where} gave {error}. Choose what it sends.") from None
+        finally:
+            response.close()
+        text = without_keys(data.decode("utf-8-sig", "replace"), self._secrets)
+        if not 200 <= response.status_code < 300:
+            raise self._refused(response, text)
+        return text
+
+    def _late(self) -> str:
+        return (
+            f"{self._where} did not answer within {self.endpoint.timeout:g} s. Raise the time-out, or ask fewer at a "
+            "time (--concurrency)."
+        )
+
+    def _unreachable(self, text: str) -> _Failed:
+        if wrong := certificates.trouble(text, "--url"):
+            return _Failed(f"{self._where} {wrong[0]}. {wrong[1]}")
+        return _Failed(f"{self._where} cannot be reached ({text}). Check --url and that the server runs.", again=True)
+
+    def _refused(self, response: Any, text: str) -> _Failed:
+        """Return what a response that is no success says, in the server's own words, and the next step."""
+        status, kind = response.status_code, refusals.what_is(text)
+        words = " ".join(refusals.words(text).split())[: refusals.SHOWN]
+        variables = ", ".join(self._variables)
+        step = "Check the body and the address of the target."
+        if 300 <= status < 400:
+            words = addresses.shown(response.headers.get("location", "").partition("?")[0])
+            step = "Redirects are not followed with a question or a token: set --url to the new address."
+        elif status in (401, 403):
+            step = f"Check what {variables} holds." if variables else "Give a header: 'Authorization: Bearer ${TOKEN}'."
+        elif status == 404:
+            step = "Check the path of --url."
+        elif status == 429:
+            step = "Ask fewer at a time (--concurrency), or set --per-minute."
+        elif status >= 500:
+            step = "See the server's log, then ask again."
+        again = status in refusals.RETRIED or status >= 500
+        told = f"HTTP {status}{' with a web page' if kind == refusals.PAGE else ''}{f' ({words})' if words else ''}"
+        after = refusals.seconds_of(response.headers.get("retry-after", ""))
+        return _Failed(f"{self._where} answered {told}. {step}", again=again, after=after, reply=text)
+
+    def _values(self, text: str) -> Any:
+        """Return what the JSON of a reply holds, of a stream the list of its events."""
+        if not text.strip():
+            raise _Failed(f"{self._where} answered with nothing. See the server's log.", again=True)
+        kind, stream = refusals.what_is(text), self.endpoint.stream
+        if kind == refusals.PAGE:
+            words = " ".join(refusals.words(text).split())[: refusals.SHOWN]
+            step = "Set --url to the address of the API, and see that no login page or proxy answers in its place."
+            raise _Failed(f"{self._where} answered with a web page ({words}). {step}", reply=text)
+        if stream == "none" and kind == refusals.STREAM:
+            raise _Failed(f"{self._where} answered with a stream of events: choose --stream events.", reply=text)
+        pieces = [text] if stream == "none" else _events(text) if stream == "events" else text.splitlines()
+        values = []
+        for piece in pieces:
+            try:
+                values += [parsed(piece)] if piece.strip() and piece.strip() != "[DONE]" else []
+            except ValueError:
+                begins = " ".join(piece.split())[:80]
+                told = f"{self._where} answered with what is no JSON, or with half of it ({begins!r})"
+                raise _Failed(f"{told}. See the server's log, or choose --stream.", again=True, reply=text) from None
+        if not values or is_deep(values):
+            raise _Failed(f"{self._where} answered with no JSON that can be read. See --stream.", reply=text)
+        return values[0] if stream == "none" else values
+
+    def _read(self, item: LoggedItem, reply: Any, seconds: float) -> LoggedItem:
+        """Return the item with what a reply says."""
+        events = reply if self.endpoint.stream != "none" else [reply]
+        answer = "".join(_worded(part) for part in self._found("answer", events))
+        if not answer.strip():
+            raise self._nothing(events, reply)
+        contexts = self._listed("contexts", events)
+        others = {name: self._listed(name, events) for name in ("ids", "scores", "documents")}
+        contexts = contexts or [""] * len(others["ids"])
+        for name, listed in others.items():
+            if listed and len(listed) != len(contexts):
+                told = f"--{name} finds {len(listed)}, --contexts {len(contexts)}"
+                raise _Failed(f"{self._where}: {told}; each context needs one. Write both as sources[].…", reply=reply)
+        if wrong := next((each for each in contexts if isinstance(each, dict)), None):
+            told = f"--contexts finds objects with {', '.join(list(wrong)[:SHOWN_PARTS])}"
+            raise _Failed(f"{self._where}: {told}: name the one with the text, as sources[].text.", reply=reply)
+        of_each = [listed or [None] * len(contexts) for listed in others.values()]
+        rows = zip(map(_worded, contexts), *of_each, strict=True)
+        passages = [
+            Passage(text, _worded(i), _worded(document), _number(score))
+            for text, i, score, document in rows
+            if text or i is not None
+        ]
+        tokens = [_number([None, *self._found(name, events)][-1]) for name in ("prompt_tokens", "completion_tokens")]
+        phrase = " ".join(self.endpoint.abstains.casefold().split())
+        abstained = bool(phrase and phrase in " ".join(answer.casefold().split())) or any(
+            self._found("abstained", events)
+        )
+        return replace(
+            item,
+            answer=answer,
+            contexts=tuple(passages),
+            seconds=seconds,
+            prompt_tokens=None if tokens[0] is None else int(tokens[0]),
+            completion_tokens=None if tokens[1] is None else int(tokens[1]),
+            abstained=abstained or abstains(answer),
+        )
+
+    def _found(self, choice: str, events: Sequence[Any]) -> list[Any]:
+        """Return what an expression finds in each event, where it finds something."""
+        expression = getattr(self.endpoint, choice)
+        values = [_search(expression, event) for event in events] if expression else []
+        return [value for value in values if value is not None]
+
+    def _listed(self, choice: str, events: Sequence[Any]) -> list[Any]:
+        found = [value for value in self._found(choice, events) if value != []]
+        if not found:
+            return []
+        return found[-1] if isinstance(found[-1], list) else [found[-1]]
+
+    def _nothing(self, events: Sequence[Any], reply: Any) -> _Failed:
+        """Return why a reply has no answer: an error in it, an empty text, or an expression that finds nothing."""
+        last = events[-1]
+        if self._found("answer", events):
+            return _Failed(f"{self._where} answered with an empty text. See the server's log.", reply=reply)
+        error = next((e for e in events if isinstance(e, dict) and (e.get("error") or e.get("event") == "error")), None)
+        if error is not None:
+            words = " ".join(refusals.words(json.dumps(error, ensure_ascii=False)).split())[: refusals.SHOWN]
+            return _Failed(f"{self._where} answered with an error ({words}). See the server's log.", reply=reply)
+        parts = ", ".join(map(str, list(last)[:SHOWN_PARTS])) if isinstance(last, dict) else type(last).__name__
+        told = f"--answer {self.endpoint.answer!r} finds nothing in its reply, which has {parts or 'no parts'}"
+        return _Failed(f"{self._where}: {told}: name the part with the answer.", reply=reply)
+
+    def _shown(self, text: str) -> str:
+        """Return a text of a failure without secrets, on one line."""
+        secrets = [*self._secrets, *addresses.secrets_of(self._where)]
+        return " ".join(without_keys(text, secrets).split())
+
+
+def _events(text: str) -> list[str]:
+    r"""Return the data of server-sent events, the lines of one joined.
+
+    >>> _events('event: a\ndata: {"x":\ndata: 1}\n\n: ping\n\ndata:[DONE]\n\n')
+    ['{"x":\n1}', '[DONE]']
+    """
+    blocks = re.split(r"\n\s*\n", text.replace("\r\n", "\n").replace("\r", "\n"))
+    data = ("\n".join(m[1] for m in re.finditer(r"^data: ?(.*)$", block, re.MULTILINE)) for block in blocks)
+    return [each for each in data if each]
+
+
+def _search(expression: str, value: Any) -> Any:
+    """Return what an expression finds, None for nothing; of `list[].part` one for each of the list, None for no part.
+
+    >>> _search("a[].b", {"a": [{"b": 1}, {}]}), _search("a[].b", {})
+    ([1, None], None)
+    """
+    try:
+        if projected := _PROJECTED.fullmatch(expression):
+            listed = jmespath.search(projected[1], value)
+            return None if listed is None else [jmespath.search(projected[2], each) for each in listed]
+        return jmespath.search(expression, value)
+    except jmespath.exceptions.JMESPathError:  # a function of what is not there
+        return None
+
+
+def _worded(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = "".join(value)
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return str(storable(text))
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def of_choices(name: str, choices: Mapping[str, Any]) -> Endpoint:
+    """Return a checked endpoint; headers without a value are left out.
+
+    Raises:
+        UsageError: there is no such choice, or one cannot be used.
+
+    """
+    fields = fields_of(Endpoint)
+    if unknown := sorted(choices.keys() - fields.keys()):
+        raise UsageError(f"{', '.join(unknown)} is no choice of a target: there are {', '.join(fields)}.")
+    values = {key: fields[key].checked(value) for key, value in choices.items()}
+    headers = {key: value for key, value in values.get("headers", {}).items() if value}
+    made = Endpoint(name, **{**values, "headers": headers})
+    check(made)
+    return made

@@ -1,0 +1,205 @@
+"""A running system asked over real HTTP: what is sent, what is read, and what is said of each failure."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from ragviz.core.endpoint_choices import PRESETS
+from ragviz.core.errors import UsageError
+from ragviz.core.question import Question
+from ragviz.targets import endpoint
+from ragviz.targets.endpoint import Asker, of_choices
+from ragviz.targets.logged_item import Passage
+from tests.system_server import SystemServer
+
+TOKEN = "tok-very-secret-4321"
+QUESTION = Question("q1", 'When does "it" open?\n', "At nine.", (), "hand", history=(("What is it?", "A pool."),))
+BODY = '{"id": "{{id}}", "question": "{{question}}", "turns": ["{{history}}", "now"]}'
+PARTS = {"contexts": "sources[].text", "ids": "sources[].id", "scores": "sources[].score"} | {
+    "documents": "sources[].meta.file",
+    "prompt_tokens": "usage.in",
+    "completion_tokens": "usage.out",
+}
+SOURCES = [{"text": "Open at 9.", "id": "c1", "score": 0.5, "meta": {"file": "a.txt"}}, {"text": "Closed", "id": 7}]
+
+
+def told(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"answer": "At nine o'clock.", "sources": SOURCES, "usage": {"in": 12, "out": 4}}
+
+
+@pytest.fixture
+def system() -> Iterator[SystemServer]:
+    with SystemServer(told) as server:
+        yield server
+
+
+def target(server: SystemServer, **choices: Any) -> endpoint.Endpoint:
+    return of_choices("bot", {"url": server.url, "body": BODY, "timeout": 1.0, **PARTS, **choices})
+
+
+@pytest.mark.parametrize("stream", ["none", "events", "lines"])
+def test_a_reply_is_read_in_each_form(system: SystemServer, stream: str) -> None:
+    system.script.append(stream)
+    tested = endpoint.test(target(system, stream=stream), QUESTION)
+    item = tested.item
+    assert item.error == ""
+    assert item.answer == "At nine o'clock."
+    assert item.contexts == (Passage("Open at 9.", "c1", "a.txt", 0.5), Passage("Closed", "7", "", None))
+    assert (item.prompt_tokens, item.completion_tokens, item.abstained) == (12, 4, False)
+    assert system.bodies[0] == {
+        "id": "q1",
+        "question": QUESTION.text,
+        "turns": [{"role": "user", "content": "What is it?"}, {"role": "assistant", "content": "A pool."}, "now"],
+    }
+
+
+def test_a_token_is_sent_and_never_shown(system: SystemServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TOKEN", TOKEN)
+    made = target(system, headers={"Authorization": "Bearer ${BOT_TOKEN}"})
+    system.script += [
+        "ok",
+        (500, json.dumps({"error": f"bad {TOKEN}"})),
+        (401, f"no {TOKEN}"),
+        (200, f'{{"a": "{TOKEN}"}}'),
+    ]
+    all_tested = [endpoint.test(made, QUESTION) for _ in range(4)]
+    assert system.seen[0]["Authorization"] == f"Bearer {TOKEN}"
+    assert "Bearer ${BOT_TOKEN}" in all_tested[0].request
+    assert TOKEN not in repr((made, all_tested))
+    assert "HTTP 500 (bad ••••)" in all_tested[1].item.error
+    assert "what BOT_TOKEN holds" in all_tested[2].item.error
+    assert "finds nothing in its reply, which has a" in all_tested[3].item.error
+    monkeypatch.delenv("BOT_TOKEN")
+    with pytest.raises(UsageError, match="BOT_TOKEN, which is not set"):
+        endpoint.test(made, QUESTION)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("late", "did not answer within 1 s"),
+        ("drop", "ended the connection without an answer"),
+        ("half", "broke off its reply"),
+        ("page", "with a web page (Bad gateway: Try later)"),
+        ("429", "HTTP 429 (Slow down)"),
+        ((302, "http://elsewhere/x?t=1"), "HTTP 302 (http://elsewhere/x)"),
+        ((403, "You may not"), "Give a header"),
+        ((422, '{"detail": [{"loc": ["body", "q"], "msg": "Field required"}]}'), "body.q: Field required"),
+        ((200, ""), "answered with nothing"),
+        ((200, '{"answer": " "}'), "with an empty text"),
+        ((200, '{"answer": "At n'), "half of it"),
+        ((200, '{"error": {"message": "No index"}}'), "with an error (No index)"),
+        ((200, '{"reply": "x", "n": 1}'), "finds nothing in its reply, which has reply, n"),
+        ((200, 'data: {"answer": "x"}\n\n'), "choose --stream events"),
+        ((200, '{"answer": "x", "sources": [{"text": {"a": 1}}]}'), "finds objects with a"),
+    ],
+)
+def test_each_failure_says_what_came_and_what_to_do(system: SystemServer, fault: Any, said: str) -> None:
+    system.script.append(fault)
+    item = endpoint.test(target(system), QUESTION).item
+    assert said in item.error
+    assert item.answer is None
+    assert item.error.startswith("Target 'bot' at 127.0.0.1:")
+
+
+def test_what_may_pass_is_asked_again_and_an_abstention_is_told(system: SystemServer) -> None:
+    system.script += ["429", "drop", "half"]
+    item = Asker(target(system, abstains="NINE  O'CLOCK")).ask(QUESTION)
+    assert (item.answer, item.abstained) == ("At nine o'clock.", True)
+    assert system.paid["q1"] == 1
+    assert endpoint.test(target(system, abstained="usage.out > `3`"), QUESTION).item.abstained
+    with SystemServer(told) as down:
+        gone = target(down, retries=0)
+    assert "cannot be reached" in Asker(gone).ask(QUESTION).error
+
+
+def test_the_bounds_are_kept(system: SystemServer) -> None:
+    system.latency = 0.05
+    asker = Asker(target(system, concurrency=2, per_minute=600))
+    started = time.monotonic()
+    with ThreadPoolExecutor(6) as pool:
+        assert all(item.answer for item in pool.map(asker.ask, [QUESTION] * 6))
+    assert system.most <= 2
+    assert time.monotonic() - started >= 0.5
+
+
+def test_a_question_can_stand_in_the_address(system: SystemServer) -> None:
+    system.answers = lambda body: {"answer": body["path"]}
+    made = of_choices("get", {"url": system.url + "?q={{question}}", "method": "GET"})
+    assert endpoint.test(made, QUESTION).item.answer == "/ask?q=When%20does%20%22it%22%20open%3F%0A"
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"url": "localhost/ask"}, "no address"),
+        ({"url": "http://h/ask?api_key=abc"}, "a secret in its address"),
+        ({"headers": {"X-Api-Key": "abc"}}, "would be stored"),
+        ({"body": '{"q": {{question}}}'}, "is no JSON"),
+        ({"body": '{"q": "x"}'}, "{{question}} is nowhere"),
+        ({"body": '{"q": "{{questoin}}"}'}, "{{questoin}} is no place"),
+        ({"contexts": "sources[.text"}, "--contexts is no JMESPath"),
+        ({"answer": ""}, "--answer is no JMESPath"),
+        ({"colour": "red"}, "colour is no choice"),
+        ({"concurrency": 0}, "from 1 to 256"),
+    ],
+)
+def test_a_target_that_cannot_be_asked_is_refused(choices: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        of_choices("bot", {"url": "http://localhost/ask", **choices})
+    assert said in str(caught.value)
+
+
+REPLIES: dict[str, tuple[Any, tuple[Passage, ...]]] = {
+    "openai": ({"choices": [{"message": {"content": "A"}}], "usage": {"prompt_tokens": 3}}, ()),
+    "dify": (
+        {
+            "answer": "A",
+            "metadata": {
+                "retriever_resources": [{"segment_id": "s", "document_name": "List", "score": 0.98, "content": "Model"}]
+            },
+        },
+        (Passage("Model", "s", "List", 0.98),),
+    ),
+    "ragflow": (
+        {
+            "choices": [
+                {
+                    "message": {
+                        "content": "A",
+                        "reference": {
+                            "chunks": {"20": {"id": "4b", "content": "cd", "document_name": "I.md", "similarity": 0.57}}
+                        },
+                    }
+                }
+            ]
+        },
+        (Passage("cd", "4b", "I.md", 0.57),),
+    ),
+    "flowise": (
+        {"text": "A", "sourceDocuments": [{"pageContent": "P", "metadata": {"source": "p.pdf"}}]},
+        (Passage("P", "", "p.pdf"),),
+    ),
+    "anythingllm": (
+        {"textResponse": "A", "sources": [{"id": "i", "title": "T", "text": "x", "score": 0.5}], "error": None},
+        (Passage("x", "i", "T", 0.5),),
+    ),
+}
+"""A reply as each service documents it, and the contexts in it."""
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_read_the_documented_replies(system: SystemServer, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reply, passages = REPLIES[name]
+    system.answers = lambda body: reply
+    for variable in ("OPENAI", "DIFY", "RAGFLOW", "FLOWISE", "ANYTHINGLLM"):
+        monkeypatch.setenv(f"{variable}_API_KEY", TOKEN)
+    item = endpoint.test(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item
+    assert (item.error, item.answer, item.contexts) == ("", "A", passages)
+    assert json.dumps(QUESTION.text) in json.dumps(system.bodies[0])
