@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ import pytest
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
-from ragviz.runs import judgements, overviews, summaries
+from ragviz.runs import comparisons, judgements, overviews, running, summaries
 from ragviz.stats.clusters import Clusters
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings
 from ragviz.workspace import Workspace, open_workspace
@@ -59,6 +59,15 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     app.session_state["judged-misses-part"] = True
     assert "No judge has said yet which chunks answer these questions" in words(checked(app.run()))
     assert read == ["StoredRankings.all"]
+
+
+def test_what_runs_take_is_told_of_the_questions_that_all_of_them_asked(home: Path) -> None:  # noqa: F811
+    workspace = open_workspace()
+    whole = workspace.store.runs.get("told")
+    some = running.run(workspace, "some", replace(whole.config, limit=2))
+    tokens = {name: price.tokens for name, price in comparisons.prices(workspace, {"a": whole, "b": some}).items()}
+    assert tokens["a"] == tokens["b"]
+    assert tokens["a"] != overviews.price_of(whole, summaries.overview(workspace, whole), whole.config.k).tokens
 
 
 def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:

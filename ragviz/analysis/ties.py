@@ -1,4 +1,4 @@
-"""Which of several runs that no metric tells apart is preferred: by tokens read, then cost, then latency."""
+"""What runs take for a question, and which of several that no metric tells apart is preferred by it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ TITLES: Mapping[By, str] = {
     "dollars": "cost",
     "seconds": "latency",
 }
-"""What breaks a tie, in this order → its name."""
+"""What a question takes → its name."""
+BREAKING: tuple[By, ...] = ("tokens", "dollars")
+"""What breaks a tie, in this order. Latency does not: it is measured once, on a machine that does other things too."""
 
 _NAMED = 4
 """Tied runs that are named; more are counted."""
 
-SAME: Mapping[By, float] = {"tokens": 0.01, "dollars": 0.01, "seconds": 0.5}
-"""Amounts that differ by less than this share of the greater one are the same: a latency is measured once, on a machine
-that does other things as well, and breaks a tie when it is less than half of the next."""
-UNNOTICED: Mapping[By, float] = {"tokens": 0.0, "dollars": 0.0, "seconds": 0.05}
-"""Amounts that differ by less are the same, too: nobody notices a twentieth of a second."""
+SAME = 0.01
+"""Amounts that differ by less than this share of the greater one are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +49,23 @@ class Choice:
 
 
 def broken(tied: Collection[str], prices: Mapping[str, Price]) -> Choice:
-    """Choose among runs that are tied: those that take least of the first of tokens, dollars and seconds are left.
+    """Choose among runs that are tied: those that read the fewest tokens are left, then those that cost least.
 
-    What is not known of every run that is left is passed over, and so is a difference below `SAME` or `UNNOTICED`.
+    What is not known of every run that is left is passed over, and so is a difference below `SAME`.
 
     >>> prices = {"a": Price(600, 0.002), "b": Price(602, 0.001), "c": Price(1200, 0.0)}
     >>> broken(["a", "b", "c"], prices)
     Choice(run='b', by='dollars', amount=0.001, next=0.002)
     >>> broken(["b", "c"], prices), broken(["a", "b"], {"a": Price(600), "b": Price(600)})
     (Choice(run='b', by='tokens', amount=602, next=1200), Choice(run='', by=None, amount=0.0, next=0.0))
-    >>> [broken(["a", "b"], {"a": Price(seconds=0.1), "b": Price(seconds=other)}).run for other in (0.19, 0.21)]
-    ['', 'a']
     """
     left = list(tied)
-    for by in TITLES:
+    for by in BREAKING:
         amounts = {run: amount for run in left if (amount := getattr(prices.get(run, Price()), by)) is not None}
         if len(left) < 2 or len(amounts) < len(left):
             continue
         least = min(amounts.values())
-        cheapest = [run for run in left if amounts[run] - least <= max(SAME[by] * amounts[run], UNNOTICED[by])]
+        cheapest = [run for run in left if amounts[run] - least <= SAME * amounts[run]]
         if len(cheapest) == 1:
             return Choice(cheapest[0], by, least, min(amounts[run] for run in left if run != cheapest[0]))
         left = cheapest
@@ -83,12 +80,12 @@ def words(tied: Collection[str], choice: Choice) -> str:
     >>> words(["a", "b"], Choice("b", "dollars", 0.001, 0.0021))
     'a and b cannot be told apart. The tie is broken by cost: b takes $0.001 a question, the next $0.0021.'
     >>> words(["a", "b", "c"], Choice())
-    'a, b and c cannot be told apart. Tokens read, cost and latency, as far as they are known, do not break the tie.'
+    'a, b and c cannot be told apart. Tokens read and cost, as far as they are known, do not break the tie.'
     """
     names = list(tied)
     tie = f"{enumerated(names) if len(names) <= _NAMED else f'{len(names)} runs'} cannot be told apart."
     if choice.by is None:
-        return f"{tie} Tokens read, cost and latency, as far as they are known, do not break the tie."
+        return f"{tie} Tokens read and cost, as far as they are known, do not break the tie."
     least, other = (amount_words(choice.by, amount) for amount in (choice.amount, choice.next))
     by = TITLES[choice.by]
     return f"{tie} The tie is broken by {by}: {choice.run} takes {least} a question, the next {other}."

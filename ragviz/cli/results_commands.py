@@ -382,7 +382,8 @@ def compare(
     workspace = console.open_workspace()
     runs = comparisons.not_too_many([workspace.store.runs.get(name) for name in run_names])
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
-    prices = comparisons.prices(workspace, runs, comparison.k, metric or comparison.rule.primary)
+    by_name = {run.name: run for run in runs}
+    prices = comparisons.prices(workspace, by_name, comparison.k, metric or comparison.rule.primary)
     sources = comparisons.stored(workspace)
     generated = synthetic.banner([run.config for run in runs], workspace.store.rankings.questions(runs[0].id))
     body: dict[str, Any] = {}

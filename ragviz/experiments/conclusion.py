@@ -79,8 +79,8 @@ def conclude(
     With `test`, the comparison is that of baseline and chosen cell on the test side.
 
     A cell that is worse than the baseline, breaks a guardrail, or answers from the gold chunks is out. Of those that
-    are better, the ones that no other is better than are tied, and the tie is broken by tokens read, cost and latency,
-    at last by the mean. Where none is better, one that is equivalent to the baseline and takes less is chosen in the
+    are better, the ones that no other is better than are tied, and the tie is broken by tokens read and cost, at last
+    by the mean. Where none is better, one that is equivalent to the baseline and takes less is chosen in the
     same way.
     """
     notes = [] if test else _without_result(experiment)

@@ -16,7 +16,7 @@ from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
-from ragviz.runs import comparisons, overviews, summaries
+from ragviz.runs import comparisons, summaries
 from ragviz.workspace import Workspace
 
 MOST_PAIRED = 12
@@ -58,7 +58,7 @@ def conclusion_of(workspace: Workspace, experiment: Experiment, comparison: Comp
     """
     experiment, runs = as_stored(workspace, experiment), runs_of(workspace, experiment)
     compared = comparison or _compared(workspace, experiment, runs)
-    return conclude(experiment, compared, prices_of(workspace, runs), refusals_of(workspace, runs))
+    return conclude(experiment, compared, comparisons.prices(workspace, runs), refusals_of(workspace, runs))
 
 
 def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Comparison, Conclusion] | None:
@@ -80,7 +80,7 @@ def confirmed(workspace: Workspace, experiment: Experiment) -> tuple[Comparison,
         )
     comparison = _compared(workspace, experiment, there)
     assert comparison is not None  # two runs, the baseline among them
-    prices, refusals = prices_of(workspace, there), refusals_of(workspace, there)
+    prices, refusals = comparisons.prices(workspace, there), refusals_of(workspace, there)
     return comparison, conclude(experiment, comparison, prices, refusals, test=True)
 
 
@@ -93,13 +93,6 @@ def _compared(workspace: Workspace, experiment: Experiment, runs: Mapping[str, R
     return comparisons.compare_runs(
         workspace, named, k, primary=rule.primary, minimum_effect=rule.minimum_effect, whole_experiment=True
     )
-
-
-def prices_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, Price]:
-    """Return what cells take for a question, by name: each reads the chunks of its own k."""
-    return {
-        name: overviews.price_of(run, summaries.overview(workspace, run), run.config.k) for name, run in runs.items()
-    }
 
 
 def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, float]:
@@ -187,7 +180,7 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     experiment = as_stored(workspace, experiment)
     runs = runs_of(workspace, experiment)
     comparison = _compared(workspace, experiment, runs)
-    prices = prices_of(workspace, runs)
+    prices = comparisons.prices(workspace, runs)
     conclusion = conclude(experiment, comparison, prices, refusals_of(workspace, runs))
     primary, means = experiment.rule.primary, dict[str, Estimate]()
     if comparison is not None:

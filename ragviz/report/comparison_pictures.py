@@ -22,7 +22,7 @@ from ragviz.report import (
 from ragviz.report.change_card import Decided
 from ragviz.report.elements import Html, element
 from ragviz.report.html_file import Figures
-from ragviz.runs import comparisons, moved_questions, summaries
+from ragviz.runs import comparisons, moved_questions
 from ragviz.text.names import distinct
 from ragviz.workspace import Workspace
 
@@ -112,9 +112,9 @@ def _of_rankings(
     else:
         figure = curve_plots.curves(lines, k=k, by_run=True, labels=False, y_title=f"{title} (0 to 1)")
     yield figures.add(figure, f"{title} against k", "Bands are 95 % intervals.")
-    readings = []
+    readings, common = [], comparisons.in_common(workspace, {run.name: run for run in runs})
     for place, (run, band) in enumerate(zip(runs, bands, strict=True)):
-        tokens = summaries.overview(workspace, run).tokens
+        tokens = common[run.name].tokens
         if tokens is not None and len(tokens) >= depth and tokens[0] > 0:  # 0: nothing was ranked
             readings.append(expense_plots.Reading(names[place], place, tokens[:depth], *band))
     if readings:

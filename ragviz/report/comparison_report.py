@@ -8,7 +8,7 @@ from ragviz.analysis import slices
 from ragviz.analysis.compare import Comparison, headline
 from ragviz.analysis.comparison_words import clauses_of, difference_words, missing_words, p_words
 from ragviz.analysis.slices import DIMENSIONS
-from ragviz.analysis.ties import UNNOTICED, Price
+from ragviz.analysis.ties import Price
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.experiment import Cell, Experiment, ExperimentRule
 from ragviz.core.run_info import Run
@@ -19,7 +19,7 @@ from ragviz.report.change_card import Decided, card
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
 from ragviz.report.html_file import Figures, Section, document
-from ragviz.runs import comparisons, judgements, measurements, moved_questions, overviews, summaries
+from ragviz.runs import comparisons, judgements, measurements, moved_questions
 from ragviz.workspace import Workspace
 
 SIDE_BY_SIDE = 3
@@ -42,9 +42,9 @@ def report(
 
     """
     comparison = comparisons.compare_runs(workspace, runs, k, primary=primary, minimum_effect=minimum_effect)
-    whole = {run.name: summaries.overview(workspace, run) for run in runs}
-    prices = {run.name: overviews.price_of(run, whole[run.name], comparison.k) for run in runs}
-    refusals = findings.refusals_of(workspace, {run.name: run for run in runs})
+    by_name = {run.name: run for run in runs}
+    prices = comparisons.prices(workspace, by_name, comparison.k, comparison.rule.primary)
+    refusals = findings.refusals_of(workspace, by_name)
     concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
     warnings = [*(run_warnings(workspace, runs)), *comparison.notes]
     if len(runs) > 2 and concluded.decision == "ship":
@@ -125,9 +125,6 @@ def _summary(decided: Decided) -> Html:
         times = f"{after / before:.2g}"
         more = "about as much text as before" if times == "1" else f"{times} times the text"
         points.append(f"For each question the model would read {more}: {after:,.0f} tokens instead of {before:,.0f}.")
-    seconds, took = (decided.prices.get(run, Price()).seconds for run in (name, base))
-    if seconds is not None and took is not None and abs(seconds - took) > UNNOTICED["seconds"]:
-        points.append(f"A question would take {seconds:.2g} s instead of {took:.2g} s.")
     sure = {
         "better": "The gain is larger than chance explains",
         "worse": "The loss is larger than chance explains",

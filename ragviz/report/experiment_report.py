@@ -14,6 +14,7 @@ from ragviz.report.change_card import Decided
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import mean_cells
 from ragviz.report.html_file import Figures, Section, document
+from ragviz.runs import comparisons
 from ragviz.workspace import Workspace
 
 
@@ -56,7 +57,7 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
     decided = Decided(
         comparison,
         concluded,
-        findings.prices_of(workspace, by_name),
+        comparisons.prices(workspace, by_name),
         findings.refusals_of(workspace, by_name),
         _declared(experiment),
         experiment.rule.guardrails,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import cast
@@ -133,12 +133,33 @@ def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:
     return sides.measured(sources.results(current), k, depth, evidence)
 
 
-def prices(workspace: Workspace, runs: Sequence[Run], k: int, metric: str) -> dict[str, Price]:
-    """Return what each run takes for a question (see `overviews.price_of`), by its name, at the k of a metric."""
-    ks = [k_read(metric, run.config.k, k) for run in runs]
+def prices(
+    workspace: Workspace,
+    runs: Mapping[str, Run],
+    k: int | None = None,
+    metric: str = "",
+    sources: Sources | None = None,
+) -> dict[str, Price]:
+    """Return what each run takes for a question that all of them asked (see `overviews.price_of`), by name.
+
+    Tokens are those read at `k` as `metric` has it, by default at each run's own.
+    """
+    ks = {name: k_read(metric, run.config.k, k or run.config.k) for name, run in runs.items()}
+    common = in_common(workspace, runs, sources)
+    return {name: overviews.price_of(run, common[name], ks[name]) for name, run in runs.items()}
+
+
+def in_common(workspace: Workspace, runs: Mapping[str, Run], sources: Sources | None = None) -> dict[str, Overview]:
+    """Return the overview of each run by name, its tokens and calls over the questions that all of them asked."""
+    sources = sources or stored(workspace)
+    whole = {name: sources.overview(run) for name, run in runs.items()}
+    ids = [frozenset(each.asked.ids) for each in whole.values()]
+    common = frozenset[str].intersection(*ids) if ids else frozenset[str]()
     return {
-        run.name: overviews.price_of(run, summaries.overview(workspace, run), k)
-        for run, k in zip(runs, ks, strict=True)
+        name: overview
+        if len(common) == len(overview.asked.ids)
+        else overviews.narrowed(workspace, runs[name], overview, sources.results(runs[name]), common)
+        for name, overview in whole.items()
     }
 
 

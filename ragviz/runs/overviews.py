@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from ragviz.analysis.sides import Column, column
 from ragviz.analysis.ties import Price
 from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
+from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
 from ragviz.models.requests import Usage
 from ragviz.runs import contexts, control_items, judgements, measurements
@@ -60,15 +61,31 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     summary = measurements.summary_of(workspace, current, retrieved=retrieved)
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
-    calls = [call for each in judgement.evaluated.values() if (call := each.recording.usage) is not None]
-    unpriced = sum(call.cost is None for call in calls)
+    answering = _answering(judgement.evaluated.values())
     answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
     asked = Asked(
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
         tuple(question.generator for question, _ in retrieved),
     )
-    return Overview(len(retrieved), summary, judgement, *read, Usage.of(calls), unpriced, asked, answers)
+    return Overview(len(retrieved), summary, judgement, *read, *answering, asked, answers)
+
+
+def narrowed(
+    workspace: Workspace, current: Run, overview: Overview, results: Sequence[Retrieved], ids: Collection[str]
+) -> Overview:
+    """Return an overview whose tokens and calls are those of some of the questions; `results` are of all of them."""
+    ranks = overview.summary.ranks[[question_id in ids for question_id in overview.summary.question_ids]]
+    tokens, reach, given = _read(workspace, current, [each for each in results if each.question_id in ids], ranks)
+    judged = workspace.store.judgements.all(current.id, keys=workspace.settings.keys)
+    answering, unpriced = _answering(each for question_id, each in judged.items() if question_id in ids)
+    return replace(overview, tokens=tokens, reach=reach, given=given, answering=answering, unpriced=unpriced)
+
+
+def _answering(evaluated: Iterable[EvaluatedAnswer]) -> tuple[Usage, int]:
+    """Return the calls that answered, and how many of them have no price."""
+    calls = [call for each in evaluated if (call := each.recording.usage) is not None]
+    return Usage.of(calls), sum(call.cost is None for call in calls)
 
 
 def _read(

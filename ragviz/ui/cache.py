@@ -19,7 +19,6 @@ from ragviz.analysis.evaluate import Band, Slice, Summary
 from ragviz.analysis.losses import Losses
 from ragviz.analysis.pooled import Pooled
 from ragviz.analysis.rescue import Rescue
-from ragviz.analysis.ties import Price
 from ragviz.core.document import Corpus
 from ragviz.core.experiment import Experiment
 from ragviz.core.index_info import IndexInfo
@@ -35,7 +34,6 @@ from ragviz.runs import (
     judgements,
     measurements,
     moved_questions,
-    overviews,
     replays,
     summaries,
     verdicts,
@@ -197,11 +195,6 @@ def retrieved_for(run: Run, question_id: str) -> Retrieved:
     """Return what a run retrieved for a question of it."""
     [result] = measurements.results_of(workspace(), run, [question_id])
     return result
-
-
-def price(run: Run, k: int) -> Price:
-    """Return what a run takes for a question: the tokens of its first `k` chunks, its dollars and seconds."""
-    return overviews.price_of(run, overview(run), k)
 
 
 def judgement(run: Run) -> judgements.Judgement:

@@ -16,9 +16,10 @@ from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
 from ragviz.core.recording import RETRIEVED
 from ragviz.core.run_info import Run
-from ragviz.metrics.registry import METRICS, k_read, title_of
+from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, rank_plots, small_multiples
-from ragviz.runs import moved_questions
+from ragviz.runs import comparisons, moved_questions
+from ragviz.runs.overviews import Overview
 from ragviz.stats.standings import Standing
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct, short_names
@@ -187,6 +188,18 @@ def choose_rule(comparison: Comparison) -> Comparison:
 # The answer
 
 
+@cache.kept(16)
+def _in_common(shown: Compared) -> dict[str, Overview]:
+    return comparisons.in_common(cache.workspace(), {run.name: run for run in shown.runs}, cache.SOURCES)
+
+
+@cache.kept(64)
+def _prices(shown: Compared) -> dict[str, ties.Price]:
+    """Return what each run takes for a question that all of them asked."""
+    runs = {run.name: run for run in shown.runs}
+    return comparisons.prices(cache.workspace(), runs, shown.comparison.k, shown.metric, cache.SOURCES)
+
+
 @cache.kept(64)
 def all_pairs(shown: Compared) -> tuple[compare.Pair, ...]:
     """Return every pair of runs in the metric shown."""
@@ -207,12 +220,7 @@ def in_words(shown: Compared) -> None:
         others.insert(0, metric)
     st.markdown(_listed([comparison_words.clause(comparison.runs[0], name, shown.delta(name)) for name in others]))
     tied = brackets.contenders(comparison.runs, all_pairs(shown))
-    prices = (
-        {run.name: cache.price(run, k_read(metric, run.config.k, comparison.k)) for run in shown.runs}
-        if len(tied) > 1
-        else {}
-    )
-    preferred = ties.words(tied, ties.broken(tied, prices)) if prices else ""
+    preferred = ties.words(tied, ties.broken(tied, _prices(shown))) if len(tied) > 1 else ""
     st.markdown(plain(" ".join(filter(None, [preferred, _counted_words(comparison, metric)]))))
     role = "" if metric == comparison.rule.primary else f"{title_of(metric)} is exploratory. "
     st.caption(plain(f"{role}{comparison_words.rule_words(comparison)}{_power_words(shown.delta())}"))
@@ -479,10 +487,10 @@ def recall_by_tokens(shown: Compared) -> None:
     """Draw recall against the tokens read, which is fair between chunk sizes; and say it for equal tokens."""
     comparison, k = shown.comparison, shown.comparison.k
     heading.section("Recall against tokens read")
-    bands = cache.compared_curves(shown.of, k)
+    bands, common = cache.compared_curves(shown.of, k), _in_common(shown)
     lines, unknown = [], []
     for place, (run, name) in enumerate(zip(shown.runs, distinct(comparison.runs, 28), strict=True)):
-        tokens = cache.overview(run).tokens
+        tokens = common[run.name].tokens
         if tokens is None or not tokens[0] > 0:
             unknown.append(run.name)
         else:
@@ -507,7 +515,7 @@ def quality_by_expense(shown: Compared) -> None:
     """Draw the metric shown against tokens read, cost or latency, with the Pareto front, and say what is dominated."""
     comparison, metric = shown.comparison, shown.metric
     heading.section(plain(f"{title_of(metric)} against what it takes"))
-    prices = {run.name: cache.price(run, k_read(metric, run.config.k, comparison.k)) for run in shown.runs}
+    prices = _prices(shown)
     telling = leaderboards.telling(prices)
     if not telling:
         st.caption("Tokens read, cost and latency of these runs are the same, as far as they are known.")
