@@ -380,20 +380,21 @@ def bring_in() -> None:
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form("import-run", border=False):
             file_format = st.selectbox("Format", [logged_file.AUTO, *logged_file.FORMATS])
-            types = sorted({ending for each in logged_file.FORMATS.values() for ending in each.extensions})
-            file = st.file_uploader("File", type=types, key="run-file")
+            file = st.file_uploader("File", type=list(logged_file.EXTENSIONS), key="run-file")
             name = st.text_input("Name of the run", max_chars=200, key="imported-name", placeholder="another-system")
             if st.form_submit_button("Import run"):
                 with notices.errors_shown():
                     if file is None or not name.strip():
                         raise UsageError("Choose a file." if file is None else "Give the run a name.")
-                    log = logged_file.read(file.getvalue(), file.name, file_format)
-                    run = imports.import_run(workspace, corpus, name, log)
-                    st.session_state["imported-run"] = (run.name, len(log.items), log.problems)
+                    logs = logged_file.read(file.getvalue(), file.name, file_format).logs
+                    for log in logs:
+                        called = name if len(logs) == 1 else f"{name} · {log.system}"
+                        run = imports.import_run(workspace, corpus, called, log)
+                        st.session_state["imported-run"] = (run.name, len(log.items), log.problems)
                     st.rerun()
         with right:
             for name, each in logged_file.FORMATS.items():
-                st.markdown(f"`{name}`: {each.explanation}")
+                st.markdown(f"`{name}`: {each}")
             st.markdown("Metrics are computed from those verdicts and the texts.")
 
 

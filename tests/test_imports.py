@@ -10,7 +10,7 @@ from ragviz.analysis import diagnose
 from ragviz.core.errors import InputError
 from ragviz.core.settings import Settings
 from ragviz.runs import exports, imports, judgements, measurements, running, tables
-from ragviz.targets import logged_file, ragchecker
+from ragviz.targets import logged_file
 from ragviz.targets.logged_item import Passage
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -40,8 +40,13 @@ def written(*results) -> bytes:
     return json.dumps({"results": results}).encode()
 
 
+def read_log(data: bytes, name: str):
+    [log] = logged_file.read(data, name).logs
+    return log
+
+
 def test_verdicts_become_the_matrix_and_the_scores(workspace):
-    log = ragchecker.read(written(result()), "out.json")
+    log = read_log(written(result()), "out.json")
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
     judgement = judgements.judgement_of(workspace, run)
     values = {name: scores["7"].value for name, scores in judgement.scores.items()}
@@ -55,7 +60,7 @@ def test_verdicts_become_the_matrix_and_the_scores(workspace):
 
 
 def test_passages_that_nobody_judged_are_no_evidence(workspace):
-    log = ragchecker.read(written(result()), "out.json")
+    log = read_log(written(result()), "out.json")
     (answer,) = log.items
     unjudged = replace(answer, matrix=replace(answer.matrix, useful=None, reference_by_chunk=None))
     corpus = workspace.store.corpora.add("c")
@@ -67,7 +72,7 @@ def test_passages_that_nobody_judged_are_no_evidence(workspace):
 
 def test_no_claim_of_the_reference_is_no_passage_that_is_not_useful():
     empty = result(gt_answer_claims=[], response2answer=[], retrieved2answer=[])
-    (item,) = ragchecker.read(written(empty), "out.json").items
+    (item,) = read_log(written(empty), "out.json").items
     assert item.matrix.useful is None
 
 
@@ -77,10 +82,10 @@ def test_what_a_result_lacks_is_told_and_is_never_0(workspace):
         result(query_id="8", gt_answer=None, gt_answer_claims=None, response2answer=None, retrieved2answer=None),
         result(query_id=9, retrieved_context=["Dogs stay outside.", "1998: Harlow."]),
     ]
-    log = ragchecker.read(written(*rows), "out.json")
+    log = read_log(written(*rows), "out.json")
     assert log.problems == (
-        "Result 1 has no answer: what needs it is not known.",
-        "Result 2 has no reference: what needs it is not known.",
+        "Row 1 has no answer: what needs it is not known.",
+        "Row 2 has no reference: what needs it is not known.",
     )
     assert log.items[2].contexts == (Passage("Dogs stay outside."), Passage("1998: Harlow."))
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", log)
@@ -113,7 +118,7 @@ RAGET = {
 
 
 def test_results_of_ragas_are_a_run_with_its_scores_under_its_name(workspace):
-    log = logged_file.read(RAGAS.encode(), "results.csv")
+    log = read_log(RAGAS.encode(), "results.csv")
     assert log.problems == (
         "Row 3 has no answer: what needs it is not known.",
         "Row 4: has 8 cells for 6 columns: put text with a delimiter in quotes.",
@@ -136,26 +141,23 @@ def test_results_of_ragas_are_a_run_with_its_scores_under_its_name(workspace):
 
 
 def test_tasks_of_inspectorraget_are_a_run_with_the_means_of_its_annotators():
-    log = logged_file.read(json.dumps(RAGET).encode(), "raget.json")
-    one, two = log.items
-    assert (one.question, one.answer, one.reference, one.contexts) == (
-        "When?", "In 1998.", "In 1998.", (Passage("1998: Harlow.", "d1"),),
+    log = read_log(json.dumps(RAGET).encode(), "raget.json")
+    [one] = log.items
+    assert (one.question, one.answer, one.reference, one.contexts, log.system) == (
+        "When?", "In 1998.", "In 1998.", (Passage("1998: Harlow.", "d1"),), "m",
     )  # fmt: skip
     assert one.scores == {"useful": 2.5}
-    assert (two.question, two.answer) == ("Who?", None)
-    assert log.problems == ("Task 't2' has no answer and no reference and no contexts: what needs it is not known.",)
-    several = RAGET["evaluations"] + [RAGET["evaluations"][0] | {"modelId": "n"}]
-    with pytest.raises(InputError, match=r"2 models \(m, n\): keep the evaluations of one"):
-        logged_file.read(json.dumps(RAGET | {"evaluations": several}).encode(), "raget.json")
-    with pytest.raises(InputError, match=r"'x\.txt' is no file of ragchecker, ragas, inspectorraget"):
+    second = RAGET["evaluations"][0] | {"modelId": "n", "modelResponse": "In 1999.", "taskId": "t1"}
+    more = RAGET | {"evaluations": [*RAGET["evaluations"], second]}
+    logs = logged_file.read(json.dumps(more).encode(), "raget.json").logs
+    assert [(log.system, log.items[0].answer) for log in logs] == [("m", "In 1998."), ("n", "In 1999.")]
+    with pytest.raises(InputError, match="no column that is a question, an answer or contexts"):
         logged_file.read(b"words", "x.txt")
 
 
 def test_what_an_import_cannot_know_is_not_shown(workspace):
     """Its gold chunks would be what the system itself retrieved, and every question a hit."""
-    run = imports.import_run(
-        workspace, workspace.store.corpora.add("c"), "r", ragchecker.read(written(result()), "out.json")
-    )
+    run = imports.import_run(workspace, workspace.store.corpora.add("c"), "r", read_log(written(result()), "out.json"))
     summary = measurements.summary_of(workspace, run)
     assert (summary.n, summary.unanswerable, summary.misses, summary.metrics) == (0, 0, 0, {})
     assert "not known of an imported run" in measurements.unranked_words(run)
@@ -183,7 +185,7 @@ def test_what_an_import_cannot_know_is_not_shown(workspace):
 )
 def test_verdicts_give_the_figures_that_were_computed_from_them(workspace, file, results):
     data = file.read_bytes()
-    output = ragchecker.read(data, file.name)
+    output = read_log(data, file.name)
     assert (len(output.items), output.problems) == (results, ())
     run = imports.import_run(workspace, workspace.store.corpora.add("c"), "imported", output)
     scores = judgements.judgement_of(workspace, run).scores
@@ -222,9 +224,7 @@ def judging(tmp_path):
 
 
 def imported(workspace, *rows):
-    return imports.import_run(
-        workspace, workspace.store.corpora.ensure("c"), "r", ragchecker.read(written(*rows), "in.json")
-    )
+    return imports.import_run(workspace, workspace.store.corpora.ensure("c"), "r", read_log(written(*rows), "in.json"))
 
 
 def test_what_was_recorded_elsewhere_is_judged_here(judging):

@@ -47,7 +47,9 @@ __init__ __main__
 """Folders and files of `ragviz/` from the bottom up; those in one line import nothing of each other."""
 LEVEL = {name: level for level, names in enumerate(ORDER.split("\n")) for name in names.split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in sorted(ROOT.rglob("*.py"))}
-REGISTRIES = "targets.logged_file targets.target questions.formats.set_formats questions.formats.input_file"
+REGISTRIES = (
+    "targets.logged_file targets.logged_roles targets.target questions.formats.set_formats questions.formats.input_file"
+)
 """What names the choices that `--help` lists."""
 LIGHT = f"cli sample text store core workspace {REGISTRIES}"
 """What every command may load: importing it costs next to nothing."""

@@ -128,10 +128,12 @@ def runs_import(
     workspace = console.open_workspace()
     if file_format != logged_file.AUTO:
         console.one_of("format", file_format, logged_file.FORMATS)
-    log = logged_file.read(console.read(file), file.name, file_format)
-    run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), run_name, log)
-    console.warn(*log.problems)
-    results_commands.results(run.name, as_json=as_json)
+    logs = logged_file.read(console.read(file), file.name, file_format).logs
+    for log in logs:
+        called = run_name if len(logs) == 1 else f"{run_name} · {log.system}"
+        run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), called, log)
+        console.warn(*log.problems)
+        results_commands.results(run.name, as_json=as_json)
 
 
 @runs_app.command("again")

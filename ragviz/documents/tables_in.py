@@ -89,7 +89,7 @@ def rows(data: bytes, name: str, needed: Collection[str] = ("question",)) -> Ite
         InputError: the file as a whole cannot be read, or is a CSV file without any of the columns `needed`.
 
     """
-    text = _decoded(data, name)
+    text = decoded(data, name)
     is_json = PurePosixPath(name.lower()).suffix in (".jsonl", ".ndjson", ".json") or text.lstrip()[:1] in ("{", "[")
     if text.lstrip()[:1] == "{" and (keys := _keys_of_one_object(text)):
         raise InputError(f"'{name}' is one JSON object, of {', '.join(keys)[:200]}, and no list of questions.")
@@ -138,7 +138,7 @@ def texts_in(value: Any, column: str, separator: str = "") -> list[str]:
     return list(dict.fromkeys(filter(None, map(str.strip, value))))
 
 
-def _decoded(data: bytes, name: str) -> str:
+def decoded(data: bytes, name: str) -> str:
     """Return the text of a file in UTF-8, else in the encoding that its mark says, or the likeliest."""
     try:
         return data.decode("utf-8-sig")

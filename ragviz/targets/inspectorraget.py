@@ -1,91 +1,60 @@
-"""InspectorRAGet's files: tasks with their documents, and the answers of a model with the scores they were given."""
+"""InspectorRAGet's files: tasks with their documents, and the answers of models with the scores they were given."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping
 from statistics import mean
 from typing import Any
 
-from pydantic import AliasChoices, BaseModel, Field, ValidationError
-
-from ragviz.core.errors import InputError
-from ragviz.targets.logged_item import Log, LoggedItem, Passage, gathered
-from ragviz.text.untrusted import is_deep, parsed, storable
+from ragviz.targets.logged_content import Content, Row, number
 
 
-def _either(snake: str, camel: str, default: Any = ...) -> Any:
-    return Field(default, validation_alias=AliasChoices(snake, camel))
+def rows(content: Content) -> tuple[tuple[str, Row], ...]:
+    """Return a row an answer, none of a file of another shape.
 
-
-class _Said(BaseModel):
-    text: str = ""
-    document: str = _either("document_id", "documentId", "")
-
-
-class _Task(BaseModel):
-    id: str = _either("task_id", "taskId")
-    input: str | list[_Said]
-    contexts: list[_Said] = []
-    targets: list[_Said] = []
-
-
-class _Evaluation(BaseModel):
-    task: str = _either("task_id", "taskId")
-    model: str = _either("model_id", "modelId")
-    response: str = _either("model_response", "modelResponse", "")
-    annotations: dict[str, dict[str, Any]] = {}
-
-
-class _File(BaseModel):
-    documents: list[_Said] = []
-    tasks: list[_Task]
-    evaluations: list[_Evaluation] = []
-
-
-def read(data: bytes, name: str) -> Log:
-    """Read the tasks of a file, with the answers of its model; a score is the mean of what annotators gave as numbers.
-
-    Raises:
-        InputError: the file cannot be read, holds no task, or the answers of several models.
-
+    A score is the mean of what annotators gave as numbers. Tasks without an answer are no rows.
     """
-    try:
-        whole = parsed(data.decode("utf-8-sig"))
-        file = _File.model_validate({} if is_deep(whole) else storable(whole))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        raise InputError(f"{name} is no file of InspectorRAGet: {where}, {first['msg']}.") from None
-    except ValueError as error:
-        raise InputError(f"{name} is not JSON that can be read: {error}.") from None
-    models = list(dict.fromkeys(each.model for each in file.evaluations))
-    if len(models) > 1:
-        named = ", ".join(models)[:200]
-        raise InputError(f"{name} holds answers of {len(models)} models ({named}): keep the evaluations of one.")
-    texts = {each.document: each.text for each in file.documents}
-    evaluations = {each.task: each for each in file.evaluations}
-    made = ((f"Task '{task.id}'", partial(_item, task, texts, evaluations.get(task.id))) for task in file.tasks)
-    return gathered(made, name, "inspectorraget")
+    whole = content.whole
+    answers = next((whole[key] for key in ("evaluations", "results") if content.has("tasks", key)), None)
+    return tuple(_rows(whole, answers)) if isinstance(answers, list) and isinstance(whole["tasks"], list) else ()
 
 
-def _item(task: _Task, texts: Mapping[str, str], evaluation: _Evaluation | None) -> LoggedItem:
-    asked = task.input if isinstance(task.input, str) else task.input[-1].text if task.input else ""
-    if not asked.strip():
-        raise ValueError("it has no question")
-    contexts = [Passage(each.text or texts.get(each.document, ""), each.document) for each in task.contexts]
-    given = {name: _mean([*by.values()]) for name, by in (evaluation.annotations if evaluation else {}).items()}
-    scores = {name: value for name, value in given.items() if value is not None}
-    answer = evaluation.response if evaluation and evaluation.response.strip() else None
-    reference = task.targets[0].text if task.targets else ""
-    return LoggedItem(task.id, asked, reference, answer, tuple(each for each in contexts if each.text), scores=scores)
-
-
-def _mean(given: Sequence[Any]) -> float | None:
-    values = []
-    for each in given:
-        try:
-            values.append(float(each["value"]))
-        except (KeyError, TypeError, ValueError):
+def _rows(whole: Mapping[str, Any], answers: list[Any]) -> Iterator[tuple[str, Row]]:
+    tasks = {_named(task, "task"): task for task in whole["tasks"] if isinstance(task, dict)}
+    texts = {_named(each, "document"): each for each in whole.get("documents") or () if isinstance(each, dict)}
+    models = {
+        _named(model, "model"): model.get("name") for model in whole.get("models") or () if isinstance(model, dict)
+    }
+    for each in answers:
+        task = tasks.get(_named(each, "task")) if isinstance(each, dict) else None
+        if task is None:
+            yield f"Answer to '{_named(each, 'task')}'", {"question": ""}
             continue
-    return mean(values) if values else None
+        contexts = [texts.get(_named(context, "document"), {}) | context for context in task.get("contexts") or ()]
+        given = each.get("annotations") or each.get("scores") or {}
+        model = _named(each, "model")
+        answer = next(
+            (each[key] for key in ("model_response", "modelResponse", "output", "response") if each.get(key)), ""
+        )
+        yield (
+            f"Task '{_named(task, 'task')}' of {model}",
+            {
+                "id": _named(task, "task"),
+                "question": task.get("input"),
+                "answer": answer,
+                "contexts": contexts,
+                "reference": task.get("targets"),
+                "system": models.get(model) or model,
+                "scores": {name: mean(values) for name, by in given.items() if (values := _numbers(by))},
+            },
+        )
+
+
+def _named(each: Any, what: str) -> str:
+    """Return the id of a task, a document or a model, which is written in two ways."""
+    return str(each.get(f"{what}_id") or each.get(f"{what}Id") or "") if isinstance(each, dict) else ""
+
+
+def _numbers(by_annotator: Any) -> list[float]:
+    given = by_annotator.values() if isinstance(by_annotator, dict) else ()
+    return [value for each in given if isinstance(each, dict) and (value := number(each.get("value"))) is not None]

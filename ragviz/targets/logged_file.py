@@ -1,81 +1,54 @@
-"""A file in which another program logged what it read, answered and perhaps judged, in one of several formats."""
+"""A file in which another program logged what it read, answered and perhaps judged, in whatever shape."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ragviz.core.errors import InputError
+from ragviz.targets.logged_roles import ROLES
 from ragviz.targets.target import Target
-from ragviz.text.untrusted import has_keys
 
-if TYPE_CHECKING:  # the formats are listed by `ragviz --help`
-    from ragviz.targets.logged_item import Log
+if TYPE_CHECKING:  # the formats and roles are listed by `ragviz --help`
+    from ragviz.targets.logged_item import Reading
 
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A format: the file of ours whose `read` reads it, the files' extension, and what they hold.
-
-    Our file is loaded when it is needed. A file is in this format when it has all the keys of one of `shown_by`.
-    """
-
-    module: str
-    extensions: tuple[str, ...]
-    explanation: str
-    shown_by: tuple[tuple[str, ...], ...]
+__all__ = ["AUTO", "EXTENSIONS", "FORMATS", "ROLES", "TARGET", "read"]
 
 
-FORMATS: Mapping[str, Format] = {
-    "ragchecker": Format(
-        "ragviz.targets.ragchecker",
-        ("json",),
-        "the input or output of RAGChecker, a JSON object with `results`: question, reference, response, passages, and "
-        "of its output the claims of both and the verdicts on them.",
-        (("results", "retrieved_context"),),
-    ),
-    "ragas": Format(
-        "ragviz.targets.ragas_results",
-        ("csv", "json", "jsonl", "parquet", "xlsx"),
-        "results of Ragas, a table of `user_input`, `retrieved_contexts`, `response`, `reference` and Ragas' scores, "
-        "which are kept under its name.",
-        (("retrieved_contexts",), ("question", "answer", "contexts")),
-    ),
-    "inspectorraget": Format(
-        "ragviz.targets.inspectorraget",
-        ("json",),
-        "a file of InspectorRAGet with the answers of one model: tasks, documents, evaluations, whose scores are kept "
-        "under its name.",
-        (("models", "tasks", "evaluations"),),
-    ),
+FORMATS: Mapping[str, str] = {
+    "rows": "rows of a question, its answer and contexts, or of one context each: CSV, TSV, Excel, JSON, JSON Lines, "
+    "Parquet. Columns are recognised by what Ragas, DeepEval, TruLens, Phoenix, Langfuse, RAGChecker, promptfoo, "
+    "AutoRAG, Haystack and others call them, and can be chosen.",
+    "inspectorraget": "a file of InspectorRAGet: tasks, documents, the answers and scores of one or several models.",
 }
-"""Format by name: a new one is a file, and its entry here."""
-
-
+"""What a file of a format holds, by its name; all but `rows` have a file of ours, which makes rows of it."""
+EXTENSIONS = ("csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "xlsx", "xlsm")
 AUTO = "auto"
 """In place of a format's name: the one that the file is recognised as."""
 
 
-def read(data: bytes, name: str, file_format: str = AUTO) -> Log:
+def read(data: bytes, name: str, file_format: str = AUTO, roles: Mapping[str, str] | None = None) -> Reading:
     """Read a file; the `name` is for errors, and tells Excel from other archives.
 
+    `roles` are columns by role, in place of those that are guessed; "" for a role that no column has.
+
     Raises:
-        InputError: it is in no known format, cannot be read, or holds nothing that can be read.
+        InputError: it cannot be read, holds no answers and no contexts, or has no such column; no such role.
 
     """
-    from ragviz.documents import tables_in
+    from ragviz.targets import logged_content, logged_rows
 
-    if kind := tables_in.kind_of(data[:4], name):
-        data = tables_in.as_lines(data, kind, name)
-    if file_format == AUTO:
-        text = data.decode("utf-8", "replace")
-        shown = (name for name, each in FORMATS.items() if any(has_keys(text, keys) for keys in each.shown_by))
-        file_format = next(shown, AUTO)
-    if file_format == AUTO:
-        raise InputError(f"'{name}' is no file of {', '.join(FORMATS)}: choose one with --format, or convert it.")
-    return cast("Callable[[bytes, str], Log]", import_module(FORMATS[file_format].module).read)(data, name)
+    content = logged_content.opened(data, name)
+    shapes = [each for each in FORMATS if each != "rows"] if file_format == AUTO else [file_format]
+    for shape in shapes:
+        if shape != "rows":
+            rows = import_module(f"ragviz.targets.{shape}").rows(content)
+            if rows:
+                return logged_rows.read(logged_content.Content(name, rows), roles or {}, shape)
+            if file_format != AUTO:
+                raise InputError(f"'{name}' is no file of {shape}: leave the format to be recognised.")
+    return logged_rows.read(content, roles or {}, "rows")
 
 
 TARGET = Target("the passages of an imported file", hands_over=None, live=False)

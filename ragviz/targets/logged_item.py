@@ -53,11 +53,28 @@ class LoggedItem:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The readable items of a file, a sentence on each that is not readable, and the format."""
+    """The readable items of one system, a sentence on each that is not readable, and the program that wrote them.
+
+    `system` is what the file calls the system, "" where it names none.
+    """
 
     items: tuple[LoggedItem, ...]
     problems: tuple[str, ...]
     origin: str
+    system: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: its format and columns, those that have a role, and a log of each system.
+
+    Columns of objects within objects are joined by dots: "metadata.k". A format that has no columns has no roles.
+    """
+
+    format: str
+    columns: tuple[str, ...]
+    roles: Mapping[str, str]
+    logs: tuple[Log, ...]
 
 
 def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str, origin: str) -> Log:

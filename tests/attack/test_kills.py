@@ -41,7 +41,7 @@ from ragviz.jobs import worker
 from ragviz.questions import authoring, exchange
 from ragviz.runs import imports, running
 from ragviz.store import codecs, schema
-from ragviz.targets import ragchecker
+from ragviz.targets import logged_file
 from ragviz.workspace import Workspace
 from tests.attack import WHOLE, seeds
 from tests.model_server import ModelServer
@@ -204,7 +204,7 @@ def edit_question(workspace: Workspace, _: Path) -> None:
 def import_run(workspace: Workspace, _: Path) -> None:
     existing = workspace.store.runs.find("foreign")
     if existing is None or existing.status != "done":
-        log = ragchecker.read(written(result(), result(query_id="8")), "out.json")
+        [log] = logged_file.read(written(result(), result(query_id="8")), "out.json").logs
         imports.import_run(workspace, workspace.store.corpora.get("c"), "foreign", log)
 
 

@@ -1,0 +1,542 @@
+"""Rows of questions, answers and contexts under whatever names: which column is what, and the items of each system."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from ragviz.core.errors import InputError
+from ragviz.core.question import LONGEST_ID
+from ragviz.documents.tables_in import REFUSED, SHORT
+from ragviz.targets import ragchecker
+from ragviz.targets.logged_content import Content, Row, as_rows, missing, number, plain, structured
+from ragviz.targets.logged_item import Log, LoggedItem, Passage, Reading, gathered
+from ragviz.targets.logged_roles import ROLES
+from ragviz.targets.logged_values import passages_in, text_in, texts_in, turns_in
+from ragviz.text.counts import counted
+
+SAMPLE, DEEPEST, MOST_COLUMNS = 200, 4, 1_000
+"""Rows from which roles are guessed, levels of objects within objects that have columns, and columns at most."""
+PREFIXES = re.compile(r"^(?:inputs?|outputs?|attributes|data|item|row|example|record|llm|rag|metric input|vars)[ _.]+")
+"""Beginnings of names that say nothing of what the column holds."""
+NO_SCORES = re.compile(
+    r"(?:^|[\W_])(?:id|ids|idx|index|order|turn|rank|ranks|length|len|chars|words|count|n|num|number|total|tokens?|"
+    r"latency|time|times|timestamp|date|created|updated|start|end|duration|seconds|ms|cost|costs|price|usd|k|size|seed|"
+    r"temperature|threshold|version|page|line|row|year|position|unnamed|status|code|reason|retrieved|expected|passed|"
+    r"success|pass|level|difficulty|weight)(?:$|[\W_\d])"
+)
+"""Names of numbers that are no scores, in lower case with blanks between words."""
+SCORES_WITHIN = re.compile(r"metric|score|eval|feedback|outputs|results|assess|grad")
+"""Names of objects, and of lists of names with values, whose numbers are scores."""
+MAKERS: Mapping[str, frozenset[str]] = {
+    "deepeval": frozenset({"actualoutput"}),
+    "tonic_validate": frozenset({"llmanswer", "llmcontext"}),
+    "autorag": frozenset({"retrievalf1", "generatedlogprobs", "generationgt", "retrievalgt"}),
+    "ragchecker": frozenset({"gtanswer", "retrieved2answer", "retrieved2response"}),
+    "promptfoo": frozenset({"gradingresult", "promptidx"}),
+    "azure": frozenset({"gptgroundedness", "gptrelevance", "outputsgroundednessgroundedness"}),
+    "haystack": frozenset({"trueanswers", "predictedanswers"}),
+    "open_rag_eval": frozenset({"queryrun"}),
+    "trulens": frozenset({"maininput", "appid", "recordid"}),
+    "langfuse": frozenset({"observations", "htmlpath", "totalcost"}),
+    "phoenix": frozenset({"metadataspankind", "exampleid"}),
+    "ragas": frozenset({"userinput", "retrievedcontexts", "answerrelevancy", "contextprecision", "metricinput"}),
+}
+"""Columns, as `plain` writes them, any of which shows which program wrote a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows, each with what it is called, and the name under which the file has them."""
+
+    name: str
+    rows: Sequence[tuple[str, Row]]
+
+
+def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
+    """Read rows, which were made from a file of another `shape`; `given` are columns by role, instead of the guessed.
+
+    Raises:
+        InputError: there is no such role or column; there are neither answers nor contexts; no row can be read.
+
+    """
+    tables = _tables(content)
+    columns = columns_of(tables)
+    roles = guessed(tables, columns) | _chosen(given, columns, content.name)
+    roles = {role: column for role, column in roles.items() if column}
+    if not roles.keys() & {"question", "answer", "contexts", "context_ids"}:
+        raise InputError(_nothing(content.name, columns))
+    if not roles.keys() & {"answer", "contexts", "context_ids"} and (
+        roles.keys() & {"reference"} or not roles.get("scores")
+    ):
+        raise InputError(
+            f"'{content.name}' holds questions, but no answers and no contexts of a system: it is a question set. "
+            f"Import it with `ragviz questions import CORPUS {content.name}`, or say which column is the answer: "
+            f"--map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
+        )
+    origin = _origin(columns) if shape == "rows" else shape
+    logs = [log for table in tables for log in _Rows(table, roles, content.name, origin).logs()]
+    return Reading(shape, columns, roles, tuple(_merged(logs) if len(tables) > 1 else logs))
+
+
+def _nothing(name: str, columns: Sequence[str]) -> str:
+    there = f"its columns: {', '.join(columns)[:300]}" if columns else "it has no rows of objects"
+    return (
+        f"'{name}' holds no column that is a question, an answer or contexts ({there}): name them, as --map "
+        "question=COLUMN."
+    )
+
+
+def _origin(columns: Sequence[str]) -> str:
+    names = {plain(column) for column in columns} | {plain(column.rpartition(".")[2]) for column in columns}
+    return next((maker for maker, shown in MAKERS.items() if names & shown), "file")
+
+
+def _merged(logs: Sequence[Log]) -> list[Log]:
+    """Return the logs of several tables; those with the same questions and answers are one, with the scores of all."""
+    first = logs[0]
+    said = [(item.question, item.answer) for item in first.items]
+    if any([(item.question, item.answer) for item in log.items] != said for log in logs):
+        return list(logs)
+    scores = [
+        {k: v for item in same for k, v in item.scores.items()}
+        for same in zip(*(log.items for log in logs), strict=True)
+    ]
+    items = tuple(replace(item, scores=given) for item, given in zip(first.items, scores, strict=True))
+    problems = tuple(dict.fromkeys(problem for log in logs for problem in log.problems))
+    return [replace(first, items=items, problems=problems, system="")]
+
+
+# Rows within a file
+
+
+def _tables(content: Content) -> list[Table]:
+    """Return the rows of a file; of one object the longest list in it that has a question, with those beside it."""
+    if content.whole is None:
+        return [Table("", content.rows)]
+    if _worth(one := Table("", [("Row 1", content.whole)]), levels=1) > 1:
+        return [one]
+    found = [(path, Table("", rows)) for path, rows in _lists(content.whole, ())]
+    worth = {path: _worth(table) for path, table in found}
+    best = max(found, key=lambda each: (worth[each[0]], len(each[1].rows)), default=None)
+    if best is None or not worth[best[0]]:
+        return [one]
+    beside = [each for each in found if worth[each[0]] == worth[best[0]] and _is_beside(each[0], best[0])]
+    return [Table(_name(content.whole, path, best[0]), table.rows) for path, table in beside]
+
+
+def _worth(table: Table, levels: int = DEEPEST) -> int:
+    """Return how many of question, answer and contexts rows have; 0 without a question, unless they have the others."""
+    roles = guessed([table], columns_of([table], levels)).keys()
+    has = [role in roles for role in ("question", "answer", "contexts")]
+    return sum(has) if has[0] or all(has[1:]) or (has[1] and len(table.rows) > 1) else 0
+
+
+def _is_beside(path: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return len(path) == len(other) and sum(a != b for a, b in zip(path, other, strict=True)) < 2
+
+
+def _name(whole: Any, path: tuple[str, ...], best: tuple[str, ...]) -> str:
+    """Return what a list is called: its key, or what the object that it is in calls itself."""
+    above = whole
+    for part in path[:-1]:
+        above = above[int(part) if isinstance(above, list) else part]
+    within = isinstance(above, dict) and len(path) > 1 and path[-2].isdigit()
+    named = (
+        next((above[key] for key in ("name", "system", "model", "label", "id") if above.get(key)), "") if within else ""
+    )
+    return str(named or path[-1] if path else "")
+
+
+def _lists(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Sequence[tuple[str, Row]]]]:
+    """Yield the lists of objects in a value with the keys that lead there: also columns of equal length, as rows."""
+    if len(path) > DEEPEST + 2:
+        return
+    if isinstance(value, dict):
+        if rows := _transposed(value):
+            yield path, as_rows(rows)
+    elif value and isinstance(value, list) and isinstance(value[0], dict):
+        yield path, as_rows(value)
+    else:
+        return
+    for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from _lists(each, (*path, str(key)))
+
+
+def _transposed(value: Mapping[str, Any]) -> list[Row]:
+    """Return the rows of an object that is columns of equal length, or objects with the same keys; none of others."""
+    inner = list(value.values())
+    if len(inner) > 1 and all(isinstance(each, list) for each in inner):
+        same = len({len(each) for each in inner}) == 1 and not (inner[0] and isinstance(inner[0][0], dict))
+        return [dict(zip(value, cells, strict=True)) for cells in zip(*inner, strict=True)] if same else []
+    if len(inner) < 2 or not all(isinstance(each, dict) and each.keys() == inner[0].keys() for each in inner):
+        return []
+    if {*map(plain, value)} & {*ROLES["question"].names.split()}:
+        return [{column: cells[key] for column, cells in value.items()} for key in inner[0]]
+    return [{"id": key, **each} for key, each in value.items()]
+
+
+def columns_of(tables: Sequence[Table], levels: int = DEEPEST) -> tuple[str, ...]:
+    """Return the columns of rows, those of objects within them joined by dots, in the order in which they come."""
+    names: dict[str, None] = {}
+    for table in tables:
+        for _, row in table.rows[:SAMPLE]:
+            if REFUSED not in row:
+                names |= dict.fromkeys(_paths(row, levels))
+    return tuple(name for name in names if name and name != SHORT)[:MOST_COLUMNS]
+
+
+def _paths(row: Row, levels: int, before: str = "") -> Iterator[str]:
+    for key, value in row.items():
+        yield f"{before}{key}"
+        inner = structured(value) if isinstance(value, str) and value[:1] == "{" else value
+        if isinstance(inner, dict) and levels > 1 and len(inner) <= MOST_COLUMNS:
+            yield from _paths(inner, levels - 1, f"{before}{key}.")
+
+
+def cell(row: Row, column: str) -> Any:
+    """Return what a row has in a column, also in one of an object within it; None where it has none."""
+    if column in row:
+        return row[column]
+    first, dot, rest = column.partition(".")
+    while dot:
+        if first in row:
+            inner = structured(row[first])
+            if isinstance(inner, dict) and (found := cell(inner, rest)) is not None:
+                return found
+        more, dot, rest = rest.partition(".")
+        first = f"{first}.{more}"
+    return None
+
+
+# Roles
+
+
+def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
+    """Return columns by role, by what they are called and what they hold."""
+    rows = [row for table in tables for _, row in table.rows[:SAMPLE] if REFUSED not in row]
+    called = [(column, names) for column in columns if (names := _names(column))]
+    values = {column: [v for row in rows if not missing(v := cell(row, column))] for column, _ in called}
+    roles: dict[str, str] = {}
+    taken: set[str] = set()
+    for role, about in ROLES.items():
+        aliases = {name: place for place, name in enumerate(about.names.split())}
+        found = [
+            (step, aliases[name], column.count("."), column)
+            for column, names in called
+            if column not in taken
+            for step, name in enumerate(names)
+            if name in aliases and (step < 3 or role.startswith("context"))
+        ]
+        for *_, column in sorted(found, key=lambda each: (each[0] > 2, each[1], each[0], each[2])):
+            if _holds(role, values[column]):
+                roles[role] = column
+                taken.add(column)
+                break
+    _of_contents(roles, values)
+    _several(roles, values)
+    _ambiguous(roles, values)
+    scores = [
+        column for column in columns if column not in roles.values() and _is_score(column, values.get(column, ()))
+    ]
+    return roles | ({"scores": ", ".join(scores)} if scores else {})
+
+
+def _names(column: str) -> list[str]:
+    """Return what a column may be called, as aliases are written: whole, its last part, without prefixes, suffixes."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", column).lower()
+    last = spaced.rpartition(".")[2]
+    if re.search(r"(?:^|\.)(?:metadata|additional_metadata|resource|config|headers|test_case)\.", spaced):
+        return []
+    short = last
+    while (cut := PREFIXES.sub("", short)) != short and cut:
+        short = cut
+    return [plain(spaced), plain(last), plain(short), plain(short.rpartition("_")[0] or short)]
+
+
+def _holds(role: str, values: Sequence[Any]) -> bool:
+    """Return whether a column holds what its name says; one without any value holds anything."""
+    some = values[:SAMPLE]
+    if not some:
+        return role in ("question", "answer", "contexts", "reference")
+    if role in ("question", "answer", "reference"):
+        return any(text_in(value, role) for value in some)
+    if role in ("contexts", "reference_contexts"):
+        return any(number(value) is None and passages_in(value) for value in some)
+    if role in ("seconds", "prompt_tokens", "completion_tokens", "cost"):
+        return all(number(value) is not None for value in some)
+    if role == "history":
+        return any(turns_in(value) for value in some)
+    if role == "context_scores":
+        return all(isinstance(structured(value), list) for value in some)
+    return not any(isinstance(value, dict) for value in some)
+
+
+def _of_contents(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> None:
+    """Find the question by its marks, and contexts as lists of texts, where no name says so."""
+    free = {column: found for column, found in values.items() if column not in roles.values() and found}
+    if "question" not in roles and "history" not in roles:
+        for column, found in free.items():
+            asked = sum(isinstance(each, str) and each.rstrip()[-1:] in "?？" for each in found)
+            if asked * 2 > len(found):
+                roles["question"] = column
+                break
+    if "contexts" not in roles:
+        for column, found in free.items():
+            lists = [structured(each) for each in found]
+            if all(isinstance(each, list) and all(isinstance(t, str) and " " in t for t in each) for each in lists):
+                roles["contexts"] = column
+                break
+
+
+def _several(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> None:
+    """Take columns that are numbered, as "context_1" and "context_2", together."""
+    aliases = {*ROLES["contexts"].names.split()}
+    numbered = [
+        column for column in values if re.search(r"\d+$", column) and plain(column).rstrip("0123456789") in aliases
+    ]
+    if numbered and ("contexts" not in roles or roles["contexts"] in numbered):
+        roles["contexts"] = ", ".join(numbered)
+
+
+def _ambiguous(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> None:
+    """Tell the two meanings of "context" and "answer" apart by what else there is."""
+    contexts, answer = plain(roles.get("contexts", "")), plain(roles.get("answer", ""))
+    if answer == "actualoutput" and "reference_contexts" not in roles:  # DeepEval's `context` is the ideal one
+        ideal = next((column for column in values if plain(column) == "context"), "")
+        if contexts == "context":
+            del roles["contexts"]
+        if ideal:
+            roles["reference_contexts"] = ideal
+    known = {"contexts", "context_ids", "reference", "seconds", "prompt_tokens"}
+    if answer in ("answer", "answers") and "reference_contexts" in roles and not roles.keys() & known:
+        roles["reference"] = roles.pop("answer")
+
+
+def _is_score(column: str, values: Sequence[Any]) -> bool:
+    """Return whether a column's numbers are a judgement: no length, no time, no count, no place."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", column).lower()
+    above, _, last = spaced.rpartition(".")
+    if (above and not SCORES_WITHIN.search(above)) or not values:
+        return False
+    if isinstance(structured(values[0]), list):
+        return bool(SCORES_WITHIN.search(last)) and any(_named_scores(value) for value in values)
+    if NO_SCORES.search(last) or re.search(r"(?:^|\.)(?:metadata|usage|config|tokens?_used)(?:\.|$)", above):
+        return False
+    return all(number(value) is not None for value in values)
+
+
+def _named_scores(value: Any) -> dict[str, float]:
+    """Return the scores of a list of names with values, as DeepEval, Langfuse and MLflow write them."""
+    found = structured(value)
+    scores: dict[str, float] = {}
+    for each in found if isinstance(found, list) else []:
+        if isinstance(each, dict):
+            name = next(
+                (each[key] for key in ("name", "metric", "metricName", "metric_name", "key") if each.get(key)), None
+            )
+            given = next((each[key] for key in ("score", "value", "result") if each.get(key) is not None), None)
+            if isinstance(name, str) and (as_number := number(given)) is not None:
+                scores[name] = as_number
+    return scores
+
+
+def _chosen(given: Mapping[str, str], columns: Sequence[str], name: str) -> dict[str, str]:
+    """Return the columns that were chosen, as they are called; names are compared as aliases are."""
+    chosen = {}
+    by_name = {plain(column): column for column in reversed(columns)}
+    for role, asked in given.items():
+        if role not in ROLES:
+            raise InputError(f"There is no role '{role}': there are {', '.join(ROLES)}.")
+        parts = [asked] if plain(asked) in by_name or not asked else [part.strip() for part in asked.split(",")]
+        if missing_ones := [part for part in parts if part and part not in columns and plain(part) not in by_name]:
+            there = ", ".join(columns)[:300]
+            raise InputError(f"'{name}' has no column '{missing_ones[0]}' for the {role}. Its columns: {there}.")
+        chosen[role] = ", ".join(part if part in columns else by_name.get(plain(part), "") for part in parts)
+    return chosen
+
+
+# Items
+
+
+class _Rows:
+    """Rows of a table as items, by the roles of their columns."""
+
+    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str) -> None:
+        self.table, self.roles, self.name, self.origin = table, roles, name, origin
+        columns = roles.get("contexts", "")
+        self.contexts = columns.split(", ") if columns else []
+        self.scores = roles["scores"].split(", ") if "scores" in roles else []
+        last = Counter(column.rpartition(".")[2] for column in self.scores)
+        self.called = {c: c.rpartition(".")[2] if last[c.rpartition(".")[2]] == 1 else c for c in self.scores}
+        self.milliseconds = bool(re.search(r"ms$|milli", plain(roles.get("seconds", ""))))
+
+    def logs(self) -> list[Log]:
+        """Return a log of each system, with a sentence on each row that cannot be read."""
+        refused: list[tuple[str, Any]] = []
+        items: list[tuple[str, str, LoggedItem]] = []
+        several = 0
+        for called, row in self.table.rows:
+            if REFUSED in row:
+                refused.append((called, partial(_refuse, row[REFUSED])))
+                continue
+            several += len(texts_in(self.value(row, "reference"))) > 1
+            try:
+                items.append((called, self.text(row, "system"), self.item(called, row)))
+            except ValueError as error:
+                refused.append((called, partial(_refuse, str(error))))
+        systems = self._systems(items)
+        logs = []
+        for system in systems:
+            of_system = [(c, item) for c, named, item in items if named == system or len(systems) == 1]
+            made = [(c, partial(_same, item)) for c, item in self._identified(self._joined(of_system))]
+            log = gathered([*made, *refused], self.name, self.origin)
+            told = (f"{counted(several, 'row', 'has')} several references: the first was kept.",) if several else ()
+            logs.append(replace(log, problems=log.problems + told, system=system or self.table.name))
+        return logs
+
+    def value(self, row: Row, role: str) -> Any:
+        """Return what a row has in the column of a role; None where it has none."""
+        column = self.roles.get(role)
+        found = cell(row, column) if column else None
+        return None if missing(found) else found
+
+    def text(self, row: Row, role: str) -> str:
+        """Return a value as text."""
+        return text_in(self.value(row, role), role).strip()
+
+    def item(self, called: str, row: Row) -> LoggedItem:
+        """Return a row as an item; ValueError says why it is none."""
+        asked, history = self.value(row, "question"), turns_in(self.value(row, "history"))
+        turns = turns_in(asked) or ([] if asked is not None else history)
+        question = text_in(asked, "question").strip() or (turns[-1][0] if turns else "")
+        if turns_before := turns[:-1] or ([] if turns else [turn for turn in history if turn[0] != question]):
+            history = turns_before
+        elif turns:
+            history = []
+        if "question" in self.roles and not question:
+            raise ValueError("it has no question that is a text")
+        answer = text_in(self.value(row, "answer"), "answer") or (
+            turns[-1][1] if turns and "answer" not in self.roles else ""
+        )
+        seconds, error = number(self.value(row, "seconds")), _error(row, self.text(row, "error"), answer)
+        reference = texts_in(self.value(row, "reference"))
+        prompt, completion = (number(self.value(row, role)) for role in ("prompt_tokens", "completion_tokens"))
+        passages = self.passages(row)
+        return LoggedItem(
+            self.text(row, "id"),
+            question,
+            reference[0] if reference else "",
+            None if error or not answer.strip() else answer,
+            passages,
+            ragchecker.matrix_of(row, len(passages), answered=bool(answer.strip())),
+            scores=dict(self._scores(row)),
+            reference_contexts=tuple(each.text for each in passages_in(self.value(row, "reference_contexts"))),
+            history=tuple(turn for turn in history if turn[0] and turn[1]),
+            seconds=seconds / 1000 if seconds is not None and self.milliseconds else seconds,
+            prompt_tokens=None if prompt is None else int(prompt),
+            completion_tokens=None if completion is None else int(completion),
+            cost=number(self.value(row, "cost")),
+            error=error,
+        )
+
+    def passages(self, row: Row) -> tuple[Passage, ...]:
+        """Return the contexts of a row, with what other columns say of them."""
+        separator = "|" if plain(self.roles.get("answer", "")) == "actualoutput" else ""
+        found = [each for column in self.contexts for each in passages_in(cell(row, column), separator)]
+        beside = {role: _listed(self.value(row, role)) for role in ("context_ids", "documents", "context_scores")}
+        ids, names, scores = beside.values()
+        if not found and "contexts" not in self.roles:
+            found = [Passage("", text_in(each, "id")) for each in ids if not missing(each)]
+        if len(ids) == len(found):
+            found = [replace(each, id=each.id or text_in(given, "id")) for each, given in zip(found, ids, strict=True)]
+        if len(names) == len(found):
+            named = zip(found, names, strict=True)
+            found = [replace(each, document=each.document or text_in(given, "documents")) for each, given in named]
+        if len(scores) == len(found):
+            found = [replace(each, score=number(given)) for each, given in zip(found, scores, strict=True)]
+        return tuple(dict.fromkeys(found))
+
+    def _scores(self, row: Row) -> Iterator[tuple[str, float]]:
+        for column in self.scores:
+            value = cell(row, column)
+            if missing(value):
+                continue
+            if (given := number(value)) is None:
+                yield from _named_scores(value).items()
+            else:
+                is_its_table = plain(column) == "metricoutput" and self.table.name
+                yield (self.table.name if is_its_table else self.called[column]), given
+
+    def _systems(self, items: Sequence[tuple[str, str, LoggedItem]]) -> list[str]:
+        """Return the systems of a column: only where a question was put to several of them."""
+        asked: dict[tuple[str, str], set[str]] = {}
+        for _, system, item in items:
+            asked.setdefault((item.id if item.id and not item.question else "", item.question), set()).add(system)
+        systems = list(dict.fromkeys(system for _, system, _ in items))
+        return systems if len(systems) == 1 or max(map(len, asked.values()), default=0) > 1 else [""]
+
+    def _joined(self, items: Sequence[tuple[str, LoggedItem]]) -> Iterable[tuple[str, LoggedItem]]:
+        """Join rows of one context each to items: those of a question whose answer is the same, or told once."""
+        if any(len(item.contexts) > 1 for _, item in items):
+            return items
+        ids = Counter(item.id for _, item in items)
+        by_id = all(item.id for _, item in items) and max(ids.values(), default=0) > 1
+        joined: dict[str, tuple[str, LoggedItem]] = {}
+        result: list[str] = []
+        for place, (called, item) in enumerate(items):
+            key = f"{item.id if by_id else ''}\n{item.question}"
+            before = joined.get(key)
+            if before is None or not item.contexts or item.answer not in (None, before[1].answer):
+                key = key if before is None else f"{place}\n{key}"
+                joined[key] = (called, item)
+                result.append(key)
+            else:
+                joined[key] = (before[0], replace(before[1], contexts=before[1].contexts + item.contexts))
+        return [joined[key] for key in result]
+
+    def _identified(self, items: Iterable[tuple[str, LoggedItem]]) -> Iterator[tuple[str, LoggedItem]]:
+        """Yield items under ids of their own: the file's, with a number where it comes again, else the row's."""
+        used: Counter[str] = Counter()
+        for called, item in items:
+            own = item.id if item.id and len(item.id) <= LONGEST_ID - 8 else called.rpartition(" ")[2]
+            used[own] += 1
+            yield called, replace(item, id=own if used[own] == 1 else f"{own}#{used[own]}")
+
+
+def _refuse(why: str) -> LoggedItem:
+    raise ValueError(why)
+
+
+def _same(item: LoggedItem) -> LoggedItem:
+    return item
+
+
+def _listed(value: Any) -> list[Any]:
+    """Return the values of a list, of a text with "; " between them, or one alone."""
+    found = structured(value)
+    if isinstance(found, list):
+        return found
+    if isinstance(found, str) and "; " in found:
+        return found.split("; ")
+    return [] if found is None else [found]
+
+
+_SAID = re.compile(r"^\W*(?:(?:[A-Z0-9]+_)*ERROR\b|Traceback \(most recent|Error code: \d{3})")
+
+
+def _error(row: Row, said: str, answer: str) -> str:
+    """Return why a row has no answer, where it says so: in a column, by a status of HTTP, or in its place."""
+    if said and number(said) is None:
+        return said
+    status = next((code for column in _STATUS if (code := number(cell(row, column))) is not None), 0)
+    if status >= 400:
+        return f"HTTP {status:.0f}: {answer}".strip(": ")
+    return answer if _SAID.match(answer) else ""
+
+
+_STATUS = ("status_code", "http_status", "response.metadata.http.status", "metadata.http.status", "response.status")
