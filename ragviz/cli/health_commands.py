@@ -154,21 +154,16 @@ def questions_drill(
     index_name: Annotated[str, typer.Option("--index")],
     choices: Mapping[str, Any],
     k: Annotated[int, typer.Option("-k", min=1, help="Chunks among which the evidence has to be.")] = 3,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
     repetitions: Annotated[int, typer.Option(min=1, help="Plantings of each size.")] = 20,
-    no_worse_than: Annotated[
-        float, typer.Option(help="The loss that `check --baseline` allows, as a share of the range.")
-    ] = 0.02,
     as_json: Json = False,
 ) -> None:
-    """Leave evidence out of the rankings of an index, and count what SET and `check --baseline` notice.
+    """Leave evidence out of the rankings of an index, and count what SET notices.
 
     In several sizes and often, in other places each time. Index, documents and runs stay as they are.
     """
     workspace = console.open_workspace()
     question_set, info = workspace.store.sets.get(set_name), workspace.store.indexes.get(index_name)
-    chosen: dict[str, Any] = {**choices, "k": k, "seed": seed, "repetitions": repetitions}
-    chosen |= {"no_worse_than": no_worse_than}
+    chosen: dict[str, Any] = {**choices, "k": k, "repetitions": repetitions}
     console.perform(workspace, question_verbs.drill(question_set, info, chosen))
     fact = drill.stored(workspace, question_set)
     assert fact is not None
@@ -179,13 +174,12 @@ def _draw_drill(fact: Mapping[str, Any]) -> None:
     rows: list[Sequence[object]] = [_row("nothing", fact["false_alarms"])]
     rows += [_row(health_sentences.points(found["loss"]), found) for found in fact["losses"]]
     title = f"{fact['metric']} by {fact['retriever']} on {fact['index']}"
-    console.table(("left out", "planted", "called worse", "stopped"), rows, title)
+    console.table(("left out", "planted", "called worse"), rows, title)
     console.say(health_sentences.drill(fact))
 
 
 def _row(size: str, found: Mapping[str, Any]) -> Sequence[object]:
     if found.get("reason"):
-        return (size, f"not planted: {found['reason']}", "", "")
-    of = found["repetitions"]
+        return (size, f"not planted: {found['reason']}", "")
     planted = f"{100 * found['planted']:.1f} points" if "planted" in found else ""
-    return (size, planted, f"{found['worse']}/{of}", f"{found['stopped']}/{of}")
+    return (size, planted, f"{found['worse']}/{found['repetitions']}")

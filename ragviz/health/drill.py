@@ -1,8 +1,8 @@
 """Drills: evidence is left out of the rankings of an index, and what a question set notices of that is counted.
 
-A planted loss is noticed where the comparison with the whole index calls it worse, and where `ragviz check --baseline`
-does not pass. Each side asks every question in another wording, drawn anew each time (see `wordings`), as systems
-differ in more than one fault. A false alarm is what is noticed where nothing was left out.
+A planted loss is noticed where the comparison with the whole index calls it worse. Each side asks every question in
+another wording, drawn anew each time (see `wordings`), as systems differ in more than one fault. A false alarm is what
+is noticed where nothing was left out.
 
 Nothing of the index, its documents and its runs is changed.
 """
@@ -36,7 +36,7 @@ from ragviz.retrieval import search
 from ragviz.retrieval.retrievers import FUSED_DEPTH, chosen, fuse
 from ragviz.runs import contexts
 from ragviz.stats.clusters import Clusters
-from ragviz.stats.differences import Difference, paired_differences
+from ragviz.stats.differences import paired_differences
 from ragviz.workspace import Workspace
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ Groups = Sequence[Sequence[str]]
 
 FACT = "drill"
 """Name under which the last drill of a question set is kept with it."""
-VERSION = "4"
+VERSION = "5"
 """Version of what is kept, and of the rules by which it is computed."""
 LOSSES = (0.02, 0.03, 0.05, 0.07, 0.10)
 """Sizes of planted losses, as shares of recall."""
@@ -68,14 +68,10 @@ def drill(
     *,
     retriever: RetrieverName | None = None,
     k: int = 3,
-    seed: int = 0,
     repetitions: int = REPETITIONS,
-    no_worse_than: float = MINIMUM_EFFECT,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Drill a question set on an index, keep the result as the set's fact `FACT`, and return it.
-
-    `no_worse_than` is the loss that the gate allows, a share of the metric's range.
 
     Raises:
         UsageError: the set has no question with evidence, is of another corpus than the index, or a choice is invalid.
@@ -88,7 +84,6 @@ def drill(
         raise UsageError(f"Index '{info.name}' and question set '{question_set.name}' are of different corpora.")
     info, metric = search.ready(workspace, info), label("recall", k)
     retriever = chosen(info, retriever)
-    requirements.margin_of(metric, no_worse_than)
     questions = [q for q in workspace.store.questions.all(question_set.id) if q.asked and q.evidence]
     if not questions:
         raise UsageError(
@@ -97,7 +92,7 @@ def drill(
     queries = [
         replace(question, text=text).query
         for question in questions
-        for text in wordings(question.text, OTHERS, f"{seed} {question.id}")
+        for text in wordings(question.text, OTHERS, question.id)
     ]
     spending = workspace.spending(question_set.id)
     try:
@@ -105,11 +100,11 @@ def drill(
     finally:
         spending.settle()
     golds = [groups for groups, _ in contexts.gold_of(workspace, info, questions)]
-    trial = _Trial(questions, golds, rankings, metric, no_worse_than)
+    trial = _Trial(questions, golds, rankings, metric)
     rows = []
     for number, loss in enumerate(LOSSES):
         progress(number, len(LOSSES), "sizes", "Leaving evidence out")
-        rows.append(trial.planted(loss, repetitions, np.random.default_rng([seed, round(1000 * loss)])))
+        rows.append(trial.planted(loss, repetitions, np.random.default_rng(round(1000 * loss))))
     fact = {
         "version": VERSION,
         "index": info.name,
@@ -118,14 +113,12 @@ def drill(
         "date": time.time(),
         "retriever": retriever,
         "k": k,
-        "seed": seed,
-        "no_worse_than": no_worse_than,
         "metric": metric,
         "questions": len(questions),
         "documents": trial.clusters.documents,
         "chunks": info.chunks,
         "baseline": float(trial.base[:, 0].mean()),
-        "false_alarms": trial.false_alarms(np.random.default_rng([seed, 1])),
+        "false_alarms": trial.false_alarms(np.random.default_rng(1)),
         "losses": rows,
     }
     workspace.store.sets.put_fact(question_set.id, FACT, fact)
@@ -183,15 +176,10 @@ class _Trial:
     """
 
     def __init__(
-        self,
-        questions: Sequence[Question],
-        golds: Sequence[Groups],
-        rankings: DeepRankings,
-        metric: str,
-        no_worse_than: float,
+        self, questions: Sequence[Question], golds: Sequence[Groups], rankings: DeepRankings, metric: str
     ) -> None:
         self.golds, self.rankings, self.clusters = golds, rankings, evaluate.document_clusters(questions)
-        self.metric, self.no_worse_than = metric, no_worse_than
+        self.metric = metric
         self.base = np.array(
             [[self.recall(number, wording) for wording in range(1 + OTHERS)] for number in range(len(golds))]
         )
@@ -226,7 +214,7 @@ class _Trial:
 
         "planted" is the mean loss of recall by counting; "reason" says why nothing can be left out, "" where it can.
         """
-        body = {"loss": loss, "planted": 0.0, "repetitions": 0, "worse": 0, "stopped": 0, "reason": ""}
+        body = {"loss": loss, "planted": 0.0, "repetitions": 0, "worse": 0, "reason": ""}
         n = len(self.golds)
         if not any(self.found):
             return body | {"reason": "no question finds its evidence"}
@@ -271,9 +259,9 @@ class _Trial:
         return removed, total
 
     def noticed(self, differences: Sequence[Floats]) -> dict[str, Any]:
-        """Return how many comparisons, differences (n,) each, are called worse, and how many the gate stops."""
-        worse, stopped = decided(np.column_stack(differences), self.clusters, self.metric, self.no_worse_than)
-        return {"repetitions": len(differences), "worse": sum(worse), "stopped": sum(stopped)}
+        """Return how many comparisons, differences (n,) each, are called worse."""
+        worse = called_worse(np.column_stack(differences), self.clusters, self.metric)
+        return {"repetitions": len(differences), "worse": sum(worse)}
 
 
 def whole(points: float, questions: int) -> int:
@@ -285,19 +273,10 @@ def whole(points: float, questions: int) -> int:
     return math.floor(points * questions + 0.5)
 
 
-def decided(
-    differences: Floats, clusters: Clusters, metric: str, no_worse_than: float = MINIMUM_EFFECT
-) -> tuple[list[bool], list[bool]]:
-    """Return for each column of differences, (n, m), whether it is called worse, and whether the gate stops it.
-
-    As `compare` decides about one metric of two runs, and `acceptance.check` about a run and its baseline.
-    """
-    margin = requirements.margin_of(metric, no_worse_than)
-
-    def is_worse(difference: Difference) -> bool:
-        p_equivalent = difference.equivalent(margin) if margin else None
-        return verdict_of(metric, difference, difference.p_value or 0.0, p_equivalent) == "worse"
-
-    found = paired_differences(differences, clusters)
-    stopped = [not requirements.no_worse(metric, each, "", no_worse_than).passed for each in found]
-    return [is_worse(each) for each in found], stopped
+def called_worse(differences: Floats, clusters: Clusters, metric: str) -> list[bool]:
+    """Return whether each column of differences, (n, m), is called worse, as `compare` decides about one metric."""
+    margin = requirements.margin_of(metric, MINIMUM_EFFECT)
+    return [
+        verdict_of(metric, each, each.p_value or 0.0, each.equivalent(margin) if margin else None) == "worse"
+        for each in paired_differences(differences, clusters)
+    ]

@@ -21,7 +21,6 @@ def drill(fact: Mapping[str, Any]) -> str:
     alarms, of = fact["false_alarms"], headline["repetitions"]
     if headline["reason"]:
         return f"No loss of {points(HEADLINE)} can be planted: {headline['reason']}."
-    false = {name: percent(alarms[name], alarms["repetitions"]) for name in ("worse", "stopped")}
     missed = [
         row["loss"] for row in fact["losses"] if not row["repetitions"] or row["worse"] < MOSTLY * row["repetitions"]
     ]
@@ -34,8 +33,7 @@ def drill(fact: Mapping[str, Any]) -> str:
     )
     return (
         f"This set notices {percent(headline['worse'], of)} of planted losses of {points(HEADLINE)} of "
-        f"{fact['metric']} at a false-alarm rate of {false['worse']}, “ragviz check --baseline” with "
-        f"{fact['no_worse_than']:g} allowed stops {percent(headline['stopped'], of)} at {false['stopped']}, and "
+        f"{fact['metric']} at a false-alarm rate of {percent(alarms['worse'], alarms['repetitions'])}, and "
         f"{from_on}; what is answered wrongly from evidence that is found, no recall can notice."
     )
 

@@ -19,8 +19,8 @@ from ragviz.ui import cache, job_panel, presses, wording
 from ragviz.ui.kit import figure, notices
 
 WHY = (
-    "A drill leaves evidence out of the rankings of an index, and counts what this set and `ragviz check --baseline` "
-    "notice. The index, the documents and the runs stay as they are."
+    "A drill leaves evidence out of the rankings of an index, and counts what this set notices. "
+    "The index, the documents and the runs stay as they are."
 )
 
 
