@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from ragviz.core.question import Question
 from ragviz.targets import endpoint
 from ragviz.targets.endpoint import Asker, of_choices
 from ragviz.targets.logged_item import Passage
+from tests.conftest import CommandResult
 from tests.system_server import SystemServer
 
 TOKEN = "tok-very-secret-4321"
@@ -203,3 +205,34 @@ def test_presets_read_the_documented_replies(system: SystemServer, name: str, mo
     item = endpoint.test(of_choices(name, {**PRESETS[name].choices, "url": system.url}), QUESTION).item
     assert (item.error, item.answer, item.contexts) == ("", "A", passages)
     assert json.dumps(QUESTION.text) in json.dumps(system.bodies[0])
+
+
+def test_targets_are_added_tried_listed_and_deleted(
+    system: SystemServer,
+    command_line: Callable[..., CommandResult],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setenv("RAGVIZ_HOME", str(tmp_path))
+    monkeypatch.setenv("BOT_TOKEN", TOKEN)
+    given = ["--url", system.url, "--header", "X-Api-Key: ${BOT_TOKEN}", "--contexts", "sources[].text"]
+    code, printed, _ = command_line("targets", "add", "bot", *given)
+    assert (code, "ragviz targets test 'bot'" in printed) == (0, True)
+    code, printed, _ = command_line("targets", "test", "bot", "--question", "When?")
+    assert (code, "Answer: At nine o'clock." in printed, TOKEN in printed) == (0, True, False)
+    assert system.bodies == [{"question": "When?"}]
+    assert system.seen[0]["X-Api-Key"] == TOKEN
+    system.script.append((503, TOKEN))
+    code, printed, said = command_line("targets", "test", "bot", "--json")
+    assert (code, "HTTP 503 (••••)" in said, json.loads(printed)["item"]["answer"]) == (1, True, None)
+    [listed] = json.loads(command_line("targets", "list", "--json")[1])
+    assert (listed["name"], listed["headers"]) == ("bot", {"X-Api-Key": "${BOT_TOKEN}"})
+    assert "There is already a target called 'bot'" in command_line("targets", "add", "bot", *given)[2]
+    assert command_line("targets", "delete", "bot", "--yes")[0] == 0
+    code, _, said = command_line("targets", "test", "bot")
+    assert (code, "There is no target called 'bot'. There is: none yet." in said) == (2, True)
+    made = json.loads(
+        command_line("targets", "add", "d", "--preset", "dify", "--header", "Authorization:", "--json")[1]
+    )
+    assert (made["headers"], made["contexts"]) == ({}, "metadata.retriever_resources[].content")
+    assert set(json.loads(command_line("targets", "presets", "--json")[1])) == set(PRESETS)

@@ -36,6 +36,7 @@ with lazy.loading_when_used():
     from ragviz.cli.questions_commands import questions_app
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
+    from ragviz.cli.targets_commands import targets_app
     from ragviz.jobs import queue, state, worker
     from ragviz.service import corpus_verbs
 
@@ -122,6 +123,6 @@ app.command("report")(results_commands.report)
 for name, group in (
     *(("corpus", corpus_app), ("index", index_app), ("questions", questions_app), ("runs", runs_app)),
     ("experiments", experiments_commands.experiments_app),
-    *(("prices", prices_app), ("settings", settings_app)),
+    *(("targets", targets_app), ("prices", prices_app), ("settings", settings_app)),
 ):
     app.add_typer(group, name=name)

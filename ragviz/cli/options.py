@@ -93,7 +93,7 @@ def _help(field: Field, many: bool) -> str:
     elif many:
         as_said = ",".join(map(str, field.examples))
         words.append(f"Several with commas{f', as {as_said}' if as_said else ''}.")
-    elif (default := field.unset or field.default) not in ("", ()):
+    elif (default := field.unset or field.default) not in ("", (), {}):
         words.append(f"Default: {default}.")
     return " ".join(filter(None, words))
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import sqlalchemy as sa
 
 from ragviz.core.document import Corpus, Document
+from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
 from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import Job
@@ -158,6 +159,7 @@ payments = _table("payments", "owner_id", calls=int, dollars=float)
 prices = _table("prices", "model", model=str, input=float, output=float)
 experiments = _table("experiments", "id", "corpus_id", record=Experiment, unique="name", without="cells")
 cells = _table("cells", "experiment_id number", record=Cell, number=int)
+targets = _table("targets", "id", unique="name", name=str, created=float, endpoint=Endpoint)
 jobs = _table("jobs", "id", "created", "press", record=Job)
 revisions = _table("revisions", "owner_id", number=int)
 # For `database.writing`, to know whether PostgreSQL committed a transaction.

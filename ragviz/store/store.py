@@ -26,6 +26,7 @@ from ragviz.store.stored_experiments import StoredExperiments
 from ragviz.store.stored_jobs import StoredJobs
 from ragviz.store.stored_questions import StoredComments, StoredQuestions, StoredSets
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings, StoredRuns
+from ragviz.store.stored_targets import StoredTargets
 from ragviz.store.stored_versions import StoredVersions
 from ragviz.store.transactions import TABLES, Kind, Transactions, best, named_query
 
@@ -51,6 +52,7 @@ class Store:
         self.payments = StoredPayments(transactions)
         self.prices = StoredPrices(transactions)
         self.experiments = StoredExperiments(transactions)
+        self.targets = StoredTargets(transactions)
         self.jobs = StoredJobs(transactions)
         self.pool = StoredPool(transactions)
 

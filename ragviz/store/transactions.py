@@ -17,13 +17,14 @@ from ragviz.store.database import reading, repeated, writing
 from ragviz.text.untrusted import storable
 
 T = TypeVar("T")
-Kind = Literal["corpus", "index", "questions", "run", "experiment"]
+Kind = Literal["corpus", "index", "questions", "run", "experiment", "target"]
 TABLES: dict[Kind, sa.Table] = {
     "corpus": schema.corpora,
     "index": schema.indexes,
     "questions": schema.question_sets,
     "run": schema.runs,
     "experiment": schema.experiments,
+    "target": schema.targets,
 }
 BATCH = 500  # keys in one IN (…): well below SQLite's limit of variables
 

@@ -101,4 +101,5 @@ def upgrade() -> None:
     _table("set_facts", "set_id name", text="body")
     _table("set_versions", "set_id number", text="author action edit_key", whole="number", real="created")
     _table("summaries", "run_id", text="version body overview", whole="revision")
+    _table("targets", "id", unique="name", text="name endpoint", real="created")
     _table("verdicts", "subject judge chunk", text="body")

@@ -1,0 +1,92 @@
+"""`ragviz targets`: running systems that are asked over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from ragviz.cli import console, options
+from ragviz.cli.console import Json
+from ragviz.core.endpoint_choices import PRESETS, Endpoint
+from ragviz.service import target_verbs
+
+targets_app = console.group("Running systems to be asked: add, test, list, delete.")
+
+
+@targets_app.command("add", cls=options.DeclaredCommand)
+@options.declared(Endpoint)
+def targets_add(
+    name: str,
+    choices: Mapping[str, Any],
+    preset: Annotated[str, typer.Option(help="Choices of a known service: see `ragviz targets presets`.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Add a running system: where it is, what it is sent, and where in its replies the parts are.
+
+    Secrets stay in the environment: --header 'Authorization: Bearer ${TOKEN}' sends what TOKEN holds.
+    """
+    made = target_verbs.add(console.open_workspace(), name, choices, preset)
+    next_step = f"Target '{made.name}' is stored. Next: ragviz targets test '{made.name}' --question '…'"
+    console.show(asdict(made), as_json, lambda: console.say(next_step))
+
+
+@targets_app.command("test")
+def targets_test(
+    name: str,
+    question: Annotated[str, typer.Option(help="What it is asked.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Ask a target one question: prints the request, the reply, and what is read from it."""
+    workspace = console.open_workspace()
+    tested = target_verbs.try_out(workspace, workspace.store.targets.get(name), question)
+    item = tested.item
+
+    def draw() -> None:
+        reply = (
+            tested.reply if isinstance(tested.reply, str) else json.dumps(tested.reply, ensure_ascii=False, indent=2)
+        )
+        console.say(tested.request, "", *([reply] if tested.reply is not None else []))
+        if not item.error:
+            console.say(f"Answer: {item.answer}", "It abstains." if item.abstained else "")
+            rows = [
+                (n, each.id, each.document, each.score, console.line(each.text))
+                for n, each in enumerate(item.contexts, 1)
+            ]
+            console.table(("context", "id", "document", "score", "text"), rows)
+
+    console.show(tested, as_json, draw)
+    if item.error:
+        console.fail(item.error, 1)
+
+
+@targets_app.command("list")
+def targets_list(as_json: Json = False) -> None:
+    """List the targets."""
+    stored = console.open_workspace().store.targets.all()
+    rows = [(each.name, each.method, each.url, each.answer, each.contexts) for each in stored]
+    console.show(
+        [asdict(each) for each in stored],
+        as_json,
+        lambda: console.table(("target", "method", "address", "answer", "contexts"), rows),
+    )
+
+
+@targets_app.command("presets")
+def targets_presets(as_json: Json = False) -> None:
+    """List the services whose replies are known."""
+    rows = [(name, each.explanation, each.choices["url"]) for name, each in PRESETS.items()]
+    body = {name: {"explanation": each.explanation, **each.choices} for name, each in PRESETS.items()}
+    console.show(body, as_json, lambda: console.table(("preset", "", "address"), rows))
+
+
+@targets_app.command("delete")
+def targets_delete(name: str, yes: Annotated[bool, typer.Option("--yes")] = False) -> None:
+    """Delete a target; the runs that were recorded of it stay."""
+    workspace = console.open_workspace()
+    target = workspace.store.targets.get(name)
+    console.confirm(f"Delete target '{target.name}'?", yes)
+    target_verbs.delete(workspace, target.name)
