@@ -23,7 +23,7 @@ from ragviz.core.settings import Settings
 from ragviz.index import indexing
 from ragviz.questions import exchange
 from ragviz.questions.formats import files
-from ragviz.runs import running, summaries
+from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
 
 WORDS = [
@@ -107,7 +107,7 @@ def measured(root: Path, documents: int, queries: int) -> dict[str, float]:
         indexing.build_index(workspace, corpus, "beir", IndexConfig(embedder=EMBEDDER))
     with clock.part("run"):
         run = running.run(workspace, "beir", RunConfig(index="beir", questions="beir", retriever="knn", k=10))
-    recall = summaries.overview(workspace, run).summary.metrics["recall@10"].mean or 0.0
+    recall = overviews.overview(workspace, run).summary.metrics["recall@10"].mean or 0.0
     alone = Workspace(Settings(home=root / "alone")).embedder(EMBEDDER)
     alone.embed(["loading the model counts in neither"], "query")
     with clock.part("embedding alone"):

@@ -42,7 +42,7 @@ from ragviz.core.span import Span
 from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAnswer, Matrix
 from ragviz.documents import corpora
 from ragviz.metrics import answers as answer_metrics
-from ragviz.runs import exports, summaries
+from ragviz.runs import exports, overviews
 from ragviz.store.store import sqlite_url
 from ragviz.workspace import Workspace, open_workspace
 
@@ -115,7 +115,7 @@ def made(workspace: Workspace, count: int, names: Sequence[str] = RUNS) -> None:
             store.rankings.put(run.id, results)
             evaluated = [judged(q, result, random.Random(f"{seed} {n} judged")) for n, q, result in results]
             store.judgements.put(run.id, [(each, answer_metrics.scores(each, config.metrics)) for each in evaluated])
-        summaries.finish(workspace, run)
+        overviews.finish(workspace, run)
 
 
 def question(n: int, cut: tuple[str, int, int]) -> Question:

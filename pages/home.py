@@ -9,7 +9,7 @@ from ragviz import sample
 from ragviz.core.document import Corpus
 from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
-from ragviz.runs import summaries
+from ragviz.runs import overviews
 from ragviz.service import corpus_verbs
 from ragviz.text.markup import plain
 from ragviz.ui import address, cache, experiment_view, frame, job_panel, presentation, presses, wording
@@ -140,7 +140,7 @@ def by_hand() -> list[Run]:
 def recent() -> None:
     names = {c.id: c.name for c in corpora}
     newest = by_hand()[:SHOWN]
-    means, rows = summaries.summaries(workspace, newest), []
+    means, rows = overviews.summaries(workspace, newest), []
     for run in newest:
         recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
         answers = run.config.model or run.config.answerer

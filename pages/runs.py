@@ -5,7 +5,7 @@ import streamlit as st
 from ragviz.core.digests import digest
 from ragviz.core.run_info import Run
 from ragviz.jobs import queue
-from ragviz.runs import summaries
+from ragviz.runs import overviews
 from ragviz.text.markup import plain
 from ragviz.text.names import distinct
 from ragviz.ui import address, experiment_view, frame, run_table, wording
@@ -80,7 +80,7 @@ if name := st.session_state.pop("open-run", None):
 with notices.errors_shown():
     chosen = chosen_filter(runs)
     with st.spinner("Measuring"):
-        measured_runs = summaries.summaries(workspace, runs)
+        measured_runs = overviews.summaries(workspace, runs)
     status = queue.run_statuses(workspace, runs)
     metrics = run_table.metrics_of(measured_runs.values())
     options = [*metrics, run_table.NOT_FOUND, *run_table.COSTS, *run_table.MADE_OF, *run_table.LABELS]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ragviz.judging import checks, quest_prompts
+from ragviz.judging import banks, checks
 from ragviz.judging.claims import (
     ClaimsReply,
     claims_request,
@@ -92,7 +92,7 @@ def test_one_odd_claim_among_good_ones_is_no_reason_to_refuse():
     ],
 )
 def test_a_bank_is_about_its_reference(pairs, reference, why):
-    problem = checks.bank_problem(pairs, reference, quest_prompts.BankReply)
+    problem = checks.bank_problem(pairs, reference, banks.BankReply)
     assert why in problem
     assert bool(problem) == bool(why)
 

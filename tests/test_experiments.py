@@ -22,7 +22,7 @@ from ragviz.experiments import confirming, declaring, findings, grid, sweeping
 from ragviz.index import indexing
 from ragviz.library.project import Project
 from ragviz.questions import exchange, sets
-from ragviz.runs import comparisons, exports, measurements, running, summaries
+from ragviz.runs import comparisons, exports, measurements, overviews, running
 from ragviz.service import experiment_verbs
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -146,7 +146,7 @@ def test_a_sweep_over_k_is_decided_by_each_ones_own_k(workspace, question_set):
     experiment = workspace.store.experiments.find("chunks")
     comparison = findings.comparison_of(workspace, experiment)
     runs = [*findings.runs_of(workspace, experiment).values()]
-    own = [summary.estimates for summary in summaries.summaries(workspace, runs).values()]
+    own = [summary.estimates for summary in overviews.summaries(workspace, runs).values()]
     expected = [of[f"recall@{k}"].mean for of, k in zip(own, (1, 2, 5), strict=True)]
     assert [each.mean for each in comparison.rows["recall@own"].estimates] == expected
     assert expected[0] < expected[1] <= expected[2]

@@ -22,7 +22,7 @@ from ragviz.index import indexing
 from ragviz.questions import exchange, interchange
 from ragviz.questions.formats import files, set_formats
 from ragviz.questions.formats.located import located
-from ragviz.runs import running, summaries
+from ragviz.runs import overviews, running
 from ragviz.workspace import Workspace
 
 PUBLIC = Path(__file__).resolve().parent.parent.parent / "shared" / "data" / "retrieval"
@@ -156,7 +156,7 @@ def test_public_beir_folders_have_the_scores_that_others_measured(workspace, nam
     assert outcome.problems == 0
     indexing.build_index(workspace, corpus, name, IndexConfig(chunk_size=5000, embedder=""))
     run = running.run(workspace, name, RunConfig(index=name, questions=name, retriever="bm25", k=10))
-    summary = summaries.overview(workspace, run).summary
+    summary = overviews.overview(workspace, run).summary
     assert summary.metrics["ndcg@10"].mean == pytest.approx(expected, abs=0.006)
     assert (summary.n, summary.unanswerable) == ((300, 300) if name == "clapnq" else (1190, 0))
 

@@ -15,7 +15,7 @@ from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import worker
-from ragviz.runs import provenance, running
+from ragviz.runs import choices, running
 from ragviz.workspace import Workspace
 
 STRIDE = 100
@@ -116,7 +116,7 @@ def test_an_index_of_many_documents_is_compared_with_its_corpus_at_once(workspac
     question_set = store.sets.add(corpus.id, "s")
     config = RunConfig(info.id, question_set.id)
     plan = running._plan(workspace, config)
-    provenance.run_row(workspace, "r", config, plan, replace(info, documents=ids), question_set, [])
+    choices.run_row(workspace, "r", config, plan, replace(info, documents=ids), question_set, [])
     assert time.process_time() - began < 2
 
 

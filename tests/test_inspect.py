@@ -34,7 +34,7 @@ from ragviz.core.verdict import Bank, BankItem, Claim, ClaimVerdict, EvaluatedAn
 from ragviz.judging.texts import sentences_of
 from ragviz.metrics import answers as answer_metrics
 from ragviz.metrics.answers import ANSWER_METRICS
-from ragviz.runs import exports, judgements, running, summaries
+from ragviz.runs import exports, judgements, overviews, running
 from ragviz.ui import cache
 from ragviz.workspace import Workspace, open_workspace
 from tests.model_server import ModelServer
@@ -237,7 +237,7 @@ def test_a_metric_has_one_interval_on_page_command_line_and_export(home: Path, m
     monkeypatch.setattr(type(workspace.store.judgements), "scores", shuffled)
     expected = judgements.judgement_of(workspace, run).metrics["token_f1"].estimate
     assert (expected.n, 0 < (expected.low or 0) < (expected.high or 0) < 1) == (len(by_question), True)
-    of_runs = summaries.summaries(workspace, [run])[run.id].estimates["token_f1"]
+    of_runs = overviews.summaries(workspace, [run])[run.id].estimates["token_f1"]
     whole = exports.breakdown_of(workspace, run)[0].metrics["token_f1"].estimate
     rows = csv.DictReader(io.StringIO(exports.export_run(workspace, run)["metrics.csv"].decode("utf-8-sig")))
     file = next(row for row in rows if row["by"] == "all" and row["metric"] == "token_f1")

@@ -17,7 +17,7 @@ from ragviz.core.job import Job, NewJob
 from ragviz.core.processes import this_process
 from ragviz.core.settings import Settings
 from ragviz.documents import corpora
-from ragviz.jobs import queue, state, tasks, worker
+from ragviz.jobs import queue, tasks, worker
 from ragviz.workspace import Workspace
 from tests.conftest import emptied
 from tests.model_server import ModelServer
@@ -80,7 +80,7 @@ def test_a_defect_names_the_log_that_has_its_traceback(workspace, monkeypatch):
     assert failed.error == (
         f"A defect in ragviz: ZeroDivisionError. Try again; if it fails again, report it with the traceback in {log}."
     )
-    assert state.log_to_read(workspace, failed) is None, "its error names the log already"
+    assert queue.log_to_read(workspace, failed) is None, "its error names the log already"
     assert "one by nought" in log.read_text()
 
 

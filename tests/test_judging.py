@@ -15,7 +15,7 @@ from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
 from ragviz.core.verdict import ClaimVerdict
-from ragviz.judging import asker, context, forecast, planning, step, work
+from ragviz.judging import context, forecast, planning, step, work
 from ragviz.judging.steps import STEPS
 from ragviz.metrics.answers import ANSWER_METRICS, chosen
 from ragviz.models.chat import ModelClient
@@ -271,7 +271,7 @@ def test_a_step_has_at_most_so_many_replies_and_no_two_in_the_same_words(fault, 
 
 
 def test_one_call_that_always_fails_is_one_question_that_failed(monkeypatch):
-    monkeypatch.setattr(asker, "PAUSES", (0.05,))
+    monkeypatch.setattr(work, "PAUSES", (0.05,))
     items, results = make_items(12), Results()
     with ModelServer() as server:
         plan = plan_of(server, attempts=1, patience=60)

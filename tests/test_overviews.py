@@ -12,7 +12,7 @@ import pytest
 from ragviz.analysis import diagnose
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.run_info import Run
-from ragviz.runs import comparisons, judgements, overviews, running, summaries
+from ragviz.runs import comparisons, judgements, overviews, running
 from ragviz.stats.clusters import Clusters
 from ragviz.store.stored_runs import StoredJudgements, StoredRankings
 from ragviz.workspace import Workspace, open_workspace
@@ -21,16 +21,16 @@ from tests.test_pages import built, checked, show, words  # noqa: F401 - fixture
 
 
 def stored_now(workspace: Workspace, run: Run) -> bool:
-    return workspace.store.runs.overview(run.id, summaries._version()) is not None
+    return workspace.store.runs.overview(run.id, overviews._version()) is not None
 
 
 @pytest.mark.parametrize("name", ["words", "told"])
 def test_a_stored_overview_is_what_rankings_and_answers_are_measured_to(home: Path, name: str) -> None:  # noqa: F811
     workspace = open_workspace()
     run = workspace.store.runs.get(name)
-    first = summaries.overview(workspace, run)
+    first = overviews.overview(workspace, run)
     assert stored_now(workspace, run)
-    second, computed = summaries.overview(workspace, run), overviews.computed(workspace, run)
+    second, computed = overviews.overview(workspace, run), overviews.computed(workspace, run)
     assert type(second.judgement) is judgements.Judgement, "without its answers"
     for stored in (first, second):
         assert stored.questions == computed.questions == len(workspace.store.rankings.questions(run.id))
@@ -49,7 +49,7 @@ def test_the_first_screen_of_a_run_reads_no_rankings_and_no_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     workspace = open_workspace()
-    summaries.overview(workspace, workspace.store.runs.get("told"))
+    overviews.overview(workspace, workspace.store.runs.get("told"))
     read = []
     for owner, name in ((StoredRankings, "all"), (StoredJudgements, "of"), (StoredJudgements, "all")):
         monkeypatch.setattr(owner, name, _noting(read, owner, name))  # the page runs in a thread: errors are lost
@@ -67,7 +67,7 @@ def test_what_runs_take_is_told_of_the_questions_that_all_of_them_asked(home: Pa
     some = running.run(workspace, "some", replace(whole.config, limit=2))
     tokens = {name: price.tokens for name, price in comparisons.prices(workspace, {"a": whole, "b": some}).items()}
     assert tokens["a"] == tokens["b"]
-    assert tokens["a"] != overviews.price_of(whole, summaries.overview(workspace, whole), whole.config.k).tokens
+    assert tokens["a"] != overviews.price_of(whole, overviews.overview(workspace, whole), whole.config.k).tokens
 
 
 def _noting(read: list[str], owner: type, name: str) -> Callable[..., object]:

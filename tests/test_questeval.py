@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragviz.core.verdict import Bank, BankItem
-from ragviz.judging.banks import read_banks
-from ragviz.judging.extractive_questeval import extractive_answers, extractive_bank
-from ragviz.judging.quest_prompts import (
+from ragviz.judging.banks import (
     ANSWERS_PROMPTS,
     AnswersReply,
     ReadAnswer,
@@ -21,7 +19,9 @@ from ragviz.judging.quest_prompts import (
     bank_questions,
     bank_request,
     read_answers,
+    read_banks,
 )
+from ragviz.judging.similarities import extractive_answers, extractive_bank
 from ragviz.metrics.questeval import crud, measure
 from ragviz.models.chat import ModelClient
 from tests.model_server import passages

@@ -20,7 +20,7 @@ from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.index import deletion, indexing
 from ragviz.questions import exchange
-from ragviz.runs import alternatives, contexts, replays, rescue_words, running, summaries
+from ragviz.runs import alternatives, contexts, overviews, replays, rescue_words, running
 from ragviz.ui.rescue_table import swept
 from ragviz.workspace import Workspace
 from tests.model_server import ModelServer
@@ -123,7 +123,7 @@ def test_the_table_is_what_really_making_each_run_gives(made):
             row = next(row for row in table.rows if row.replay.key == change.key)
             rescued, broken = by_the_rankings(workspace, base, run, k, k)
             assert (set(ids[row.rescued]), set(ids[row.broken])) == (rescued, broken)
-            assert row.replay.tokens == pytest.approx(summaries.overview(workspace, run).tokens[k - 1])
+            assert row.replay.tokens == pytest.approx(overviews.overview(workspace, run).tokens[k - 1])
     for table in tables.values():
         for row in table.rows:
             if row.replay.kind == "k":

@@ -22,7 +22,7 @@ from ragviz.judging import steps
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions import exchange
 from ragviz.retrieval import search
-from ragviz.runs import choices, judgements, measurements, running, verdicts
+from ragviz.runs import choices, judgements, measurements, running
 from ragviz.workspace import Workspace
 
 PLACES = ["north", "south", "east", "west", "upper", "lower", "inner", "outer"]
@@ -273,7 +273,7 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     first = running.run(workspace, "judged", config(k=2, answerer="none", metrics=metrics, judge="loopback"))
     calls = len(server.bodies)
     other = running.run(workspace, "retrieved", config(answerer="none", metrics=()))
-    found = {k: verdicts.pooled_of(workspace, other, k) for k in (1, 2, 3)}
+    found = {k: measurements.pooled_of(workspace, other, k) for k in (1, 2, 3)}
     assert len(server.bodies) == calls, "nothing is asked"
     assert found[2].share.mean == 1
     assert found[3].share.mean == pytest.approx(2 / 3)
@@ -296,7 +296,7 @@ def test_verdicts_for_one_run_measure_another_at_every_k(workspace, server, ragv
     words = ragviz("results", "retrieved", "-k", "1")
     assert "by evidence alone" in words
     assert "context recall@1" in words
-    assert verdicts.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
+    assert measurements.pooled_of(workspace, replace(other, config=replace(other.config, judge="another"))) is None
 
 
 def test_a_limit_draws_questions_by_document_with_the_seed():

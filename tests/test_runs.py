@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from ragviz.runs import judgements, measurements, summaries
+from ragviz.runs import judgements, measurements, overviews
 from ragviz.workspace import open_workspace
 from tests.test_pages import address, built, button, checked, home, show, words  # noqa: F401  # fixtures
 
@@ -73,8 +73,8 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
     workspace = open_workspace()
     run = workspace.store.runs.get("words")
     ids = [run.id]
-    assert workspace.store.runs.summaries(ids, summaries._version()).keys() == {run.id}, "stored when the run ended"
-    summary = summaries.summaries(workspace, [run])[run.id]
+    assert workspace.store.runs.summaries(ids, overviews._version()).keys() == {run.id}, "stored when the run ended"
+    summary = overviews.summaries(workspace, [run])[run.id]
     measured = measurements.summary_of(workspace, run)
     assert summary.estimates == measured.metrics | {
         name: scored.estimate for name, scored in judgements.judgement_of(workspace, run).metrics.items()
@@ -82,8 +82,8 @@ def test_stored_means_are_those_of_the_run_and_follow_its_changes(home: Path, mo
     assert (summary.questions, summary.ranked, summary.not_found) == (10, measured.n, measured.misses)
     workspace.store.payments.add(run.id, 2, 0.25)
     seen: list[tuple[int, int]] = []
-    again = summaries.summaries(workspace, workspace.store.runs.all(), lambda *each: seen.append(each))
+    again = overviews.summaries(workspace, workspace.store.runs.all(), lambda *each: seen.append(each))
     assert seen == [(0, 1)], "the other run's are up to date"
     assert (again[run.id].calls, again[run.id].dollars) == (2, 0.25)
     monkeypatch.setattr(measurements, "summary_of", lambda *_, **__: pytest.fail("it was measured again"))
-    assert summaries.summaries(workspace, workspace.store.runs.all()) == again
+    assert overviews.summaries(workspace, workspace.store.runs.all()) == again

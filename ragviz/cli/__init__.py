@@ -37,7 +37,7 @@ with lazy.loading_when_used():
     from ragviz.cli.runs_commands import runs_app
     from ragviz.cli.settings_commands import prices_app, settings_app
     from ragviz.cli.targets_commands import targets_app
-    from ragviz.jobs import queue, state, worker
+    from ragviz.jobs import queue, worker
     from ragviz.service import corpus_verbs
 
 OF_QUESTIONS = (versions_commands, health_commands, verification_commands)
@@ -103,7 +103,7 @@ def list_jobs(
         with console.bar() as watch:
             worker.perform(workspace, resume, watch)
     listed = queue.listed(workspace)
-    rows = [(j.id, j.status, j.title, state.progress_words(j), state.note(workspace, j)) for j in listed]
+    rows = [(j.id, j.status, j.title, queue.progress_words(j), queue.note(workspace, j)) for j in listed]
     console.show(listed, as_json, lambda: console.table(("job", "status", "what", "progress", "note"), rows))
 
 

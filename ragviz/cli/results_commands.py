@@ -24,7 +24,7 @@ from ragviz.metrics import questeval, registry
 from ragviz.questions import without_model
 from ragviz.report import reports
 from ragviz.retrieval import search
-from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, tables, verdicts
+from ragviz.runs import comparisons, exports, judgements, measurements, moved_questions, tables
 from ragviz.text import counts, former_documents
 
 UNANSWERED = "<Unanswerable>"
@@ -59,7 +59,7 @@ def results(
     pairs = measurements.pairs_of(workspace, run)
     questions, retrieved = [question for question, _ in pairs], [result for _, result in pairs]
     causes = judgements.causes_at(run, judgement.causes, questions, retrieved, summary.k)
-    judged = verdicts.pooled_of(workspace, run, summary.k, retrieved=pairs)
+    judged = measurements.pooled_of(workspace, run, summary.k, retrieved=pairs)
     body = _results_body(run, summary, judgement, causes) | {"pooled": pooled.to_json(judged)}
     if limits := without_model.words([question.generator for question in questions]):
         body["made_without_model"] = limits

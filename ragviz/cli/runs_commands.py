@@ -18,7 +18,7 @@ from ragviz.health import competition, health_sentences
 from ragviz.index import chunking
 from ragviz.jobs import queue
 from ragviz.questions import question_types
-from ragviz.runs import cases, exports, imports, measurements, summaries
+from ragviz.runs import cases, exports, imports, measurements, overviews
 from ragviz.service import run_verbs
 from ragviz.targets import logged_file, targets
 from ragviz.text import counts
@@ -41,7 +41,7 @@ def runs_list(
     corpus_id = workspace.store.corpora.get(corpus).id if corpus else None
     runs = [run for run in workspace.store.runs.all(corpus_id) if not tag or tag in run.tags]
     status = queue.run_statuses(workspace, runs)
-    measured = summaries.summaries(workspace, runs) if metrics else {}
+    measured = overviews.summaries(workspace, runs) if metrics else {}
     rows = [
         {"run": r.name, "status": status[r.id], "fingerprint": r.fingerprint, "provenance": r.provenance}
         | {"tags": r.tags, "note": r.note, "created": r.created, "finished": r.finished}
@@ -63,7 +63,7 @@ def runs_list(
     console.show(rows, as_json, lambda: console.table(headers, [cells(run) for run in runs]))
 
 
-def _mean(summary: summaries.RunSummary | None, name: str, run: Run) -> str:
+def _mean(summary: overviews.RunSummary | None, name: str, run: Run) -> str:
     """Write a mean with its interval, at the run's k; "" where the run has none."""
     estimate = summary.at_k(name, run.config.k) if summary else None
     at = f" at {run.config.k}" if name == "recall" else ""

@@ -16,7 +16,7 @@ from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
-from ragviz.runs import comparisons, summaries
+from ragviz.runs import comparisons, overviews
 from ragviz.workspace import Workspace
 
 MOST_PAIRED = 12
@@ -100,7 +100,7 @@ def refusals_of(workspace: Workspace, runs: Mapping[str, Run]) -> dict[str, floa
     shares: dict[str, float] = {}
     for name, run in runs.items():
         if run.knows.answers:
-            overview = summaries.overview(workspace, run)
+            overview = overviews.overview(workspace, run)
             abstained = overview.judgement.abstention
             answerable = overview.questions - abstained.unanswerable
             shares[name] = (abstained.refused - abstained.both) / answerable if answerable else 0.0
@@ -186,7 +186,7 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     if comparison is not None:
         means = dict(zip(comparison.runs, comparison.rows[primary].estimates, strict=True))
     else:
-        summed = summaries.summaries(workspace, list(runs.values()))
+        summed = overviews.summaries(workspace, list(runs.values()))
         for name, run in runs.items():
             estimate = summed[run.id].at_k(primary.partition("@")[0], k_of(primary, run.config.k))
             means |= {name: estimate} if estimate is not None else {}

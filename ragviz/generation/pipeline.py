@@ -28,7 +28,8 @@ from ragviz.generation.plan_record import PlanRecord
 from ragviz.generation.source_search import SourceSearch
 from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
-from ragviz.judging import asker, forecast, planning
+from ragviz.judging import forecast, planning
+from ragviz.judging.work import Asker
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Spending
@@ -364,13 +365,13 @@ def _model_maker(
     store, client = workspace.store, choices.client
     assert client is not None
     client.open()
-    work = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
+    plan = planning.Plan(store.cache("bank"), answerer=client, spending=spending, patience=0)
     return ModelMaker(
         documents,
         choices.seed,
         choices.passages,
         client,
-        Breaker(store.cache("breaker"), question_set.id).watching(asker.Asker(work), "questions"),
+        Breaker(store.cache("breaker"), question_set.id).watching(Asker(plan), "questions"),
         contexts=verifying.contexts_of(workspace, choices.info, spending) if verify else None,
         verify_ask=verifying.asking(workspace, question_set, client, spending),
         verdicts=store.cache(verifying.VERDICTS),

@@ -24,7 +24,7 @@ from ragviz.generation.evidence_passages import Passage
 from ragviz.generation.makers import Ask
 from ragviz.generation.plan_record import reason_words
 from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
-from ragviz.judging import asker, forecast, planning
+from ragviz.judging import forecast, planning, work
 from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
 from ragviz.models.spending import Ledger, Spending
@@ -235,7 +235,7 @@ def asking(workspace: Workspace, question_set: QuestionSet, client: ModelClient,
     store = workspace.store
     plan = planning.Plan(store.cache("bank"), judge=client, spending=spending, patience=0)
     breaker = Breaker(store.cache("breaker"), f"{VERDICTS} {question_set.id}")
-    return breaker.watching(asker.Asker(plan), VERDICTS)
+    return breaker.watching(work.Asker(plan), VERDICTS)
 
 
 def contexts_of(workspace: Workspace, info: IndexInfo, spending: Spending | None = None) -> Contexts:

@@ -26,7 +26,7 @@ from ragviz.metrics import rank_metrics
 from ragviz.questions import staleness
 from ragviz.retrieval import search
 from ragviz.retrieval.retriever import Texts
-from ragviz.runs import contexts, judgements, measurements, verdicts
+from ragviz.runs import contexts, judgements, measurements
 from ragviz.store.codecs import Cuts
 from ragviz.text import language, numerals, segmentation
 from ragviz.workspace import Workspace
@@ -208,7 +208,7 @@ def read_material(
         tuple(_outcomes(workspace, runs)),
         tuple(_closed_book(workspace, runs)),
         _supported(workspace, runs),
-        verdicts.of_questions(workspace, runs[0], questions)[1] if runs else {},
+        measurements.of_questions(workspace, runs[0], questions)[1] if runs else {},
         *_areas(workspace, question_set.corpus_id, documents, questions),
         dict(planned) if planned.total() else None,
         tuple(question for question in every if staleness.is_set_aside(question)),

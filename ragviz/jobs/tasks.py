@@ -203,10 +203,10 @@ def _result_of(workspace: Workspace, run: Run) -> dict[str, Any]:
 
 def _failed(workspace: Workspace, run: Run) -> int:
     """Return how many questions of a run were not reranked, answered and judged completely."""
-    from ragviz.runs import provenance
+    from ragviz.runs import choices
 
     judged = {question_id for question_id, failed in workspace.store.judgements.failed(run.id).items() if failed}
-    return len(judged | provenance.not_reranked(workspace.store.runs.get(run.id)).keys())
+    return len(judged | choices.not_reranked(workspace.store.runs.get(run.id)).keys())
 
 
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.progress import Progress
 from ragviz.core.stopping import SENTENCE, Stopping, following
-from ragviz.jobs.queue import made_by, not_free, note_interrupted, refreshed
-from ragviz.jobs.state import kept
+from ragviz.jobs.queue import kept, made_by, not_free, note_interrupted, refreshed
 from ragviz.jobs.tasks import KINDS
 from ragviz.store import disk
 from ragviz.store.store import Store

@@ -20,7 +20,7 @@ from typing import Any
 from ragviz.core.digests import digest
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
-from ragviz.judging import checks, comparison, context, quest_prompts
+from ragviz.judging import banks, checks, comparison, context
 from ragviz.judging.steps import STEPS
 from ragviz.judging.texts import numbered, prompt_language, sentences_of
 from ragviz.models.requests import Completion, Request, Usage
@@ -280,14 +280,14 @@ def _unanswerable(question: Question, questions: Sequence[Question]) -> Control:
     passage = f"{question.text} {question.answer}\n{_evidence(question)}"
     texts = {0: question.text, 1: _unrelated(passage, lang, questions)}
 
-    def read(reply: quest_prompts.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
+    def read(reply: banks.AnswersReply | None, trouble: str) -> list[ControlVerdict]:
         pairs = (("a question answered in the text", "answerable", 0), ("an unanswerable question", "unanswerable", 1))
-        answers = quest_prompts.read_answers(reply, texts)[0] if reply else {}
+        answers = banks.read_answers(reply, texts)[0] if reply else {}
         said = {place: "answerable" if answer else "unanswerable" for place, answer in answers.items()}
         told = ((asked, expected, said.get(place, "no verdict")) for asked, expected, place in pairs)
         return _told("unanswerable", question, [(*each[:2], each[2] if reply else trouble) for each in told])
 
-    return Control("unanswerable", question, quest_prompts.answers_request(passage, texts, lang), read)
+    return Control("unanswerable", question, banks.answers_request(passage, texts, lang), read)
 
 
 def _unrelated(passage: str, lang: str, questions: Sequence[Question]) -> str:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ragviz.core.verdict import Bank, EvaluatedAnswer
-from ragviz.judging import extractive_questeval, texts
-from ragviz.judging.banks import extractive_banks
+from ragviz.core.reply_cache import Cache
+from ragviz.core.verdict import Bank, BankItem, EvaluatedAnswer
+from ragviz.judging import banks, texts
+from ragviz.judging.banks import MOST
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
 from ragviz.targets.citations import without_marks
+from ragviz.text import keyphrases, language, prose, segmentation, words
+from ragviz.text.keyphrases import Phrase
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
 """Inputs that are computed from vectors."""
@@ -47,7 +53,7 @@ def with_similarities(
 def _with_extractive_bank(evaluated: EvaluatedAnswer, bank: Bank | None) -> EvaluatedAnswer:
     if bank is None or evaluated.recording.status != "answered":
         return evaluated
-    answers = extractive_questeval.extractive_answers(bank, without_marks(evaluated.recording.answer))
+    answers = extractive_answers(bank, without_marks(evaluated.recording.answer))
     return replace(evaluated, extractive_bank=bank, extractive_bank_answers=answers)
 
 
@@ -92,3 +98,154 @@ def _sentences(text: str) -> list[str]:
     plain = without_marks(text)
     sentences = (plain[start:end] for start, end in texts.sentences_of(plain))
     return [sentence for sentence in sentences if any(character.isalnum() for character in sentence)]
+
+
+EXTRACTIVE_VERSION = "1"
+"""Version of how a bank is made, and answered, without a model."""
+
+BLANK = "____"
+"""Replaces the answer in a question."""
+
+_WHOLE = {"en": "What is the answer?", "zh": "答案是什么？"}
+_CONTEXT = 160
+"""Characters of a sentence that are shown on each side of the blank."""
+
+
+def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
+    """Return the bank of the key phrases of `reference`: each question is a sentence with the phrase blanked.
+
+    At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
+    entities, dates and numbers, and later ones before earlier ones. The reference answers every question.
+    """
+    text = prose.read(reference).text
+    searched = _Text(text, language)
+    phrases: dict[tuple[str, ...], Phrase] = {}
+    for phrase in keyphrases.key_phrases(text, language):
+        if searched.holds(phrase.text):
+            phrases.setdefault(_units(phrase.text), phrase)
+    chosen = sorted(phrases.values(), key=lambda phrase: (phrase.kind == "noun", phrase.start))[:most]
+    sentences = segmentation.sentences(text, language)
+    items = []
+    for phrase in sorted(chosen, key=lambda phrase: phrase.start):
+        key = " ".join(phrase.text.split())
+        items.append(BankItem(key, _cloze(phrase, text, sentences, language), key))
+    return Bank(tuple(items), language, "extractive", EXTRACTIVE_VERSION)
+
+
+def extractive_banks(references: Sequence[str], cache: Cache) -> dict[str, Bank]:
+    """Return the extractive bank of each reference that is not blank, from the cache or made and cached."""
+    keys = {reference: banks.bank_key("extractive", reference) for reference in references if reference.strip()}
+    bodies = cache.get_many(list(keys.values()))
+    cached = {reference: banks.read_bank(bodies[key]) for reference, key in keys.items() if key in bodies}
+    new = {r: extractive_bank(r, language.detect(r)) for r in keys if r not in cached}
+    if new:
+        cache.put_many({keys[reference]: banks.bank_bytes(bank) for reference, bank in new.items()})
+    return cached | new
+
+
+def _cloze(phrase: Phrase, text: str, sentences: Sequence[tuple[int, int]], language: str) -> str:
+    """Return the sentence around a phrase with a blank wherever the phrase occurs in it."""
+    touched = [(s, e) for s, e in sentences if s < phrase.end and phrase.start < e] or [(phrase.start, phrase.end)]
+    start, end = min(touched[0][0], phrase.start), max(touched[-1][1], phrase.end)
+    pattern = re.escape(phrase.text)
+    if language not in ("zh", "ja", "th"):
+        pattern = rf"(?<!\w){pattern}(?!\w)"
+    before, after = (re.sub(pattern, BLANK, text[s:e]) for s, e in ((start, phrase.start), (phrase.end, end)))
+    if not any(c.isalnum() for c in before + after):
+        return _WHOLE[banks.language_of_prompt(language)]
+    return " ".join(f"{_end_of(before)}{BLANK}{_beginning_of(after)}".split())
+
+
+def _end_of(text: str) -> str:
+    """Return the last `_CONTEXT` characters, from the beginning of a word where a blank shows one."""
+    cut = text[-_CONTEXT:]
+    return text if cut == text else "… " + cut[cut.find(" ", 0, 20) + 1 :]
+
+
+def _beginning_of(text: str) -> str:
+    cut = text[:_CONTEXT]
+    return text if cut == text else cut[: max(cut.rfind(" ", _CONTEXT - 20), 0) or None] + " …"
+
+
+def extractive_answers(bank: Bank, text: str) -> tuple[str | None, ...]:
+    """Return the key phrase of each item of an extractive `bank` that occurs in `text` as whole words, else None.
+
+    "1,000" equals "1000", full-width forms equal the usual ones; capitals and punctuation are ignored. But 5 does not
+    occur in 3.5, nor 市长 in 南京市长江大桥.
+    """
+    searched = _Text(prose.read(text).text, bank.language)
+    return tuple(item.answer if item.answer and searched.holds(item.answer) else None for item in bank.items)
+
+
+_ALONE = "\u0e00-\u0e7f\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_UNIT = re.compile(
+    rf"[{_ALONE}]|[%‰$€£¥°]|\d+(?:\.\d+)*"
+    rf"|(?:(?![{_ALONE}])[^\W\d_])+(?:\d+(?:\.\d+)*)?(?:[+#]+(?![^\W_]))?"  # tower, b12, c++
+)
+_IDEOGRAPH = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_INITIALS = re.compile(r"\b(?:[a-z]\.)+[a-z]\b")
+_PLACE_ENDINGS = "市省县区州镇村"
+
+
+def _folded(text: str) -> str:
+    """Return the normal form of `text`: NFKC, lower case, 1,000 as 1000, U.S. as us."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = _THOUSANDS.sub(lambda number: number.group().replace(",", ""), text)
+    return _INITIALS.sub(lambda initials: initials.group().replace(".", ""), text)
+
+
+def _units(text: str) -> tuple[str, ...]:
+    """Return words, numbers and symbols; Chinese, Japanese and Thai character by character."""
+    return tuple(_UNIT.findall(_folded(text)))
+
+
+class _Text:
+    """A text in which phrases are looked up."""
+
+    def __init__(self, text: str, language: str) -> None:
+        self.language = language
+        self._folded = _folded(text)
+        self._units = list(_units(text))
+        self._places = [unit.span() for unit in _UNIT.finditer(self._folded)]
+
+    def holds(self, phrase: str) -> bool:
+        """Return whether the phrase occurs as a run of whole words."""
+        phrase_units = list(_units(phrase))
+        size = len(phrase_units)
+        return size > 0 and any(
+            self._units[at : at + size] == phrase_units
+            and self._is_whole(self._places[at][0], self._places[at + size - 1][1])
+            for at, unit in enumerate(self._units)
+            if unit == phrase_units[0]
+        )
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        """Return whether both ends of [start, end) are ends of words; only in Chinese the characters do not show it."""
+        return self.language != "zh" or (self._separates(start, start, end) and self._separates(end, start, end))
+
+    def _separates(self, at: int, start: int, end: int) -> bool:
+        """Return whether `at` is not inside a word, or where a word splits into two.
+
+        jieba cuts the same characters in more ways than one (长江 / 长江大桥), so a word may be split: when the rest
+        of it, outside of [start, end), is a word of two or more characters, or the ending of a place's name.
+        """
+        word = next(((s, e) for s, e in self._words if s < at < e), None)
+        if word is None:
+            return True
+        rest = self._folded[word[0] : at] if at == start else self._folded[at : word[1]]
+        if len(rest) == 1:
+            return at == end and rest in _PLACE_ENDINGS
+        return words.tokens(rest, "zh") == [rest]
+
+    @cached_property
+    def _words(self) -> list[tuple[int, int]]:
+        """Character ranges of jieba's words of two and more ideographs."""
+        ranges, at = [], 0
+        for word in words.tokens(self._folded, "zh"):
+            start = self._folded.find(word, at)
+            if start >= 0:
+                at = start + len(word)
+                if len(word) > 1 and all(map(_IDEOGRAPH.match, word)):
+                    ranges.append((start, at))
+        return ranges

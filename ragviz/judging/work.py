@@ -7,22 +7,202 @@ A step that fails is repeated after all others; an endpoint that is down is wait
 
 from __future__ import annotations
 
+import heapq
+import queue
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import TracebackType
+from typing import Any
 
 from ragviz.core import stopping
-from ragviz.core.errors import ModelError, RagvizError
+from ragviz.core.errors import Cancelled, ModelError, RagvizError
 from ragviz.core.progress import Progress, silent
+from ragviz.core.stopping import LOOK, Stopping, current, follow
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import checks, similarities
-from ragviz.judging.asker import Asker
 from ragviz.judging.planning import Item, Keep, Plan
-from ragviz.judging.scheduler import Scheduler
 from ragviz.judging.step import State, bounded
 from ragviz.judging.steps import STEPS
+from ragviz.models.chat import ModelClient
+from ragviz.models.requests import Completion, Request
+from ragviz.models.spending import Spending
 from ragviz.targets import citations
 from ragviz.text import language, words
+
+
+class Scheduler:
+    """Does `steps` (name → names of the steps it needs) for each of `count` items, by `do(place, step)`.
+
+    Used as a context manager: leaving it starts no more steps and waits for those in flight, only briefly when a person
+    stops the work. `finished` raises an exception of `do`. `stopping` stops the threads.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        steps: Mapping[str, Sequence[str]],
+        do: Callable[[int, str], None],
+        *,
+        workers: int,
+        stopping: Stopping | None = None,
+    ) -> None:
+        """Prepare the queue; the threads start on entering."""
+        self._do, self._stopping = do, stopping or Stopping()
+        self._order = {step: number for number, step in enumerate(steps)}
+        self._waiting = [{step: set(needs) for step, needs in steps.items()} for _ in range(count)]
+        self._left = dict.fromkeys(range(count), len(steps))
+        self._ready: list[tuple[int, int, str]] = []
+        self._changed = threading.Condition()
+        self._done: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
+        self._count, self._workers = count, workers
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Scheduler:
+        """Start the threads."""
+        for place in range(self._count):
+            self._advance(place, None)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"scheduler-{number}", daemon=True)
+            for number in range(self._workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        """Start no more steps, and wait for those in flight; a stop drops those that are waiting themselves."""
+        self._stopping.set()
+        if isinstance(error, Cancelled) or not isinstance(error, RagvizError | None):
+            self._stopping.drop()
+        with self._changed:
+            self._left.clear()
+            self._changed.notify_all()
+        for thread in self._threads:
+            while thread.is_alive():
+                thread.join(LOOK)
+                if current().is_set():
+                    self._stopping.drop()
+
+    def finished(self, seconds: float) -> Iterator[int | None]:
+        """Yield the place of each item when all its steps are done; None whenever none is done for `seconds`."""
+        left = self._count
+        while left:
+            try:
+                place = self._done.get(timeout=seconds)
+            except queue.Empty:
+                yield None
+                continue
+            if isinstance(place, BaseException):
+                raise place
+            left -= 1
+            yield place
+
+    def _work(self) -> None:
+        follow(self._stopping)
+        while True:
+            with self._changed:
+                while not self._ready and self._left:
+                    self._changed.wait()
+                if not self._left:
+                    return
+                place, _, step = heapq.heappop(self._ready)
+            try:
+                self._do(place, step)
+            except BaseException as error:  # `finished` raises it, where the caller is
+                self._done.put(error)
+                return
+            with self._changed:
+                if self._left:
+                    self._advance(place, step)
+                    self._changed.notify_all()
+
+    def _advance(self, place: int, finished: str | None) -> None:
+        """Record that a step is done; the steps that waited for it alone become ready."""
+        waiting = self._waiting[place]
+        for step, needs in list(waiting.items()):
+            needs.discard(finished or "")
+            if not needs:
+                del waiting[step]
+                heapq.heappush(self._ready, (place, self._order[step], step))
+        self._left[place] -= finished is not None
+        if not self._left[place]:
+            del self._left[place]
+            self._done.put(place)
+
+
+PAUSES = (2.0, 5.0, 10.0, 30.0)
+"""Seconds between two attempts at an endpoint that is down."""
+
+
+class Asker:
+    """Calls models within a run's budget, and waits while their endpoint is down."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Count steps from now on; the plan's clients have to be open."""
+        self._plan, self._changed = plan, threading.Lock()
+        self._clients = [client for client in {plan.answerer, plan.judge} if client]
+        self.steps = 0
+        self._down_since: float | None = None
+        self._answered = 0.0
+        self._waiting, self.stopping = "", Stopping()
+
+    def __call__(self, client: ModelClient, request: Request[Any]) -> Completion[Any]:
+        """Return the completion, or raise ModelError, or BudgetReached before a call that could go over."""
+        pauses, started = 0, time.monotonic()
+        while True:
+            try:
+                completion = client.ask(replace(request, spending=self._plan.spending))
+            except ModelError as error:
+                failure = error
+            else:
+                self._down_since, self._waiting, self._answered = None, "", time.monotonic()
+                return completion
+            # When another call was answered meanwhile, or a test call is now, only this call fails.
+            if failure.temporary and pauses and (self._answered > started or _answers(client, self._plan.spending)):
+                self._down_since, self._waiting = None, ""
+                raise failure.of_this_call()
+            self._wait(failure, pauses)
+            pauses += 1
+
+    def step_done(self) -> None:
+        """Count a step of a question that is done."""
+        with self._changed:
+            self.steps += 1
+
+    @property
+    def trouble(self) -> str:
+        """Why an endpoint is being waited for, "" when it answers."""
+        return self._waiting or next((client.trouble for client in self._clients if client.trouble), "")
+
+    def settle(self) -> None:
+        """Record what calls cost, in place of the most that they could."""
+        self._plan.spending.settle()
+
+    def _wait(self, error: ModelError, pauses: int) -> None:
+        """Wait before the next call to an endpoint that is down; raise errors that waiting does not solve."""
+        if not error.temporary:
+            raise error
+        now = time.monotonic()
+        self._down_since = self._down_since or now
+        if now - self._down_since > self._plan.patience:
+            raise error
+        self._waiting = f"Paused, resumes by itself: {error}"
+        if current().wait(PAUSES[min(pauses, len(PAUSES) - 1)]):
+            raise error
+
+
+def _answers(client: ModelClient, spending: Spending) -> bool:
+    """Return whether the endpoint answers a test call."""
+    try:
+        client.test(spending)
+    except ModelError as error:
+        return not error.outage
+    return True
+
 
 ROUNDS = 3
 """How often a step that fails is done, in all."""

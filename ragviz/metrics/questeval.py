@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from ragviz.core.question import Question
 from ragviz.core.verdict import Bank, EvaluatedAnswer
-from ragviz.judging.quest_prompts import CRUD_UNANSWERABLE
+from ragviz.judging.banks import CRUD_UNANSWERABLE
 from ragviz.metrics.text import overlap_f1, token_f1
 from ragviz.text import words
 

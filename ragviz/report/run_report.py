@@ -17,7 +17,7 @@ from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
 from ragviz.report.elements import Html, element, table
 from ragviz.report.facts import estimate_fact, fact, mean_cells
 from ragviz.report.html_file import Figures, Section, document
-from ragviz.runs import exports, judgements, measurements, replays, rescue_words, summaries
+from ragviz.runs import exports, judgements, measurements, overviews, replays, rescue_words
 from ragviz.runs.judgements import Judgement
 from ragviz.targets.targets import TARGETS
 from ragviz.workspace import Workspace
@@ -28,7 +28,7 @@ MOST_ROWS = 40
 
 def report(workspace: Workspace, run: Run) -> bytes:
     """Return the report of a run at its own k; nothing is searched, and no model is asked."""
-    whole = summaries.overview(workspace, run)
+    whole = overviews.overview(workspace, run)
     summary, judgement, k = whole.summary, whole.judgement, run.config.k
     questions = workspace.store.rankings.questions(run.id)
     figures = Figures()

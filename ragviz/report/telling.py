@@ -15,7 +15,7 @@ from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search
-from ragviz.runs import judgements, measurements, overviews, replays, rescue_words, summaries
+from ragviz.runs import judgements, measurements, overviews, replays, rescue_words
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.text.markup import shortened
 from ragviz.workspace import Workspace
@@ -73,7 +73,7 @@ def compared(comparison: Comparison, run: int) -> list[Example]:
 
 def replayed(workspace: Workspace, current: Run, k: int) -> tuple[list[Example], replays.Columns | None]:
     """Return the questions to tell of one run, and the changes that they were replayed with; nothing is searched."""
-    if measurements.unranked_words(current) or not summaries.overview(workspace, current).summary.n:
+    if measurements.unranked_words(current) or not overviews.overview(workspace, current).summary.n:
         return [], None
     columns = replays.combination(workspace, replays.columns_of(workspace, current), k).columns
     rescued = replays.rescue(columns, k)
@@ -98,7 +98,7 @@ def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], ru
         return element("p", "No question is lost, and none is won or lost against another.")
     names = measurements.document_names(workspace, runs[0])
     questions = {q.id: q for run in runs for q in workspace.store.rankings.questions(run.id)}
-    whole = {run.id: summaries.overview(workspace, run) for run in runs}
+    whole = {run.id: overviews.overview(workspace, run) for run in runs}
     parts = [element("p", rule, class_="soft")]
     for each in told:
         question = questions[each.question_id]

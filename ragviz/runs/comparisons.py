@@ -22,7 +22,7 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import k_read
-from ragviz.runs import control_items, measurements, overviews, summaries
+from ragviz.runs import control_items, measurements, overviews
 from ragviz.runs.overviews import Overview
 from ragviz.stats import intervals
 from ragviz.workspace import Workspace
@@ -50,7 +50,7 @@ class Sources:
 def stored(workspace: Workspace) -> Sources:
     """Return the store as the source."""
     return Sources(
-        partial(summaries.overview, workspace),
+        partial(overviews.overview, workspace),
         partial(measurements.results_of, workspace),
         lambda run: workspace.store.rankings.questions(run.id),
     )

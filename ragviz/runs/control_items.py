@@ -13,7 +13,7 @@ from ragviz.core.errors import ModelError
 from ragviz.core.progress import Progress
 from ragviz.core.run_info import Run
 from ragviz.judging import controls, planning, steps
-from ragviz.judging.asker import Asker
+from ragviz.judging.work import Asker
 from ragviz.models.requests import Completion, Request, Usage
 from ragviz.workspace import Workspace
 

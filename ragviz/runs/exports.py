@@ -13,7 +13,7 @@ from ragviz.core.ranking import Hit
 from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.retrieval import search
-from ragviz.runs import cases, control_items, judgements, measurements, summaries, tables, verdicts
+from ragviz.runs import cases, control_items, judgements, measurements, overviews, tables
 from ragviz.runs.tables import Column
 from ragviz.workspace import Workspace
 
@@ -23,7 +23,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
     store = workspace.store
     questions, results = store.rankings.questions(current.id), measurements.results_of(workspace, current)
     evaluated = store.judgements.of(current.id, questions, workspace.settings.keys)
-    own_causes = summaries.overview(workspace, current).judgement.causes
+    own_causes = overviews.overview(workspace, current).judgement.causes
     causes_k = k if k and not current.knows.answers else current.config.k  # answers were given at the run's own
     causes = judgements.causes_at(current, own_causes, questions, results, causes_k)
     given = {i for each in evaluated.values() for i in each.recording.read}
@@ -39,7 +39,7 @@ def cases_of(workspace: Workspace, current: Run, k: int | None = None) -> list[c
         evaluated=evaluated,
         scores=measurements.scores_of(workspace, current),
         causes=causes,
-        judged=verdicts.supporting(workspace, current, questions),
+        judged=measurements.supporting(workspace, current, questions),
     )
 
 

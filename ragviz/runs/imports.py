@@ -27,7 +27,7 @@ from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking
 from ragviz.metrics import answers as answer_metrics
-from ragviz.runs import running, summaries
+from ragviz.runs import overviews, running
 from ragviz.targets.logged_item import Log, LoggedItem
 from ragviz.text import language
 from ragviz.text.denial import abstains
@@ -247,7 +247,7 @@ class Recorder:
         )
         run = store.runs.configure(run.id, config, run.fingerprint)
         running.score(self._workspace, run)
-        summaries.finish(self._workspace, run)
+        overviews.finish(self._workspace, run)
         return store.runs.get(run.id)
 
     def delete(self) -> None:

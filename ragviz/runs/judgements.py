@@ -27,7 +27,7 @@ from ragviz.metrics.registry import label
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Usage
 from ragviz.models.spending import dollars
-from ragviz.runs import choices, contexts, control_items, measurements, provenance
+from ragviz.runs import choices, contexts, control_items, measurements
 from ragviz.targets import answering
 from ragviz.targets.targets import target_of
 from ragviz.text.counts import counted
@@ -80,7 +80,7 @@ def check(workspace: Workspace, current: Run) -> Checked:
         problems.append(
             f"A step failed for {failed} of {counted(len(store.rankings.questions(current.id)), 'question')}."
         )
-    if not_reranked := provenance.not_reranked(current):
+    if not_reranked := choices.not_reranked(current):
         problems.append(
             f"Reranking failed for {counted(len(not_reranked), 'question')}: {next(iter(not_reranked.values()))}"
         )

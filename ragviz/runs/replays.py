@@ -24,7 +24,7 @@ from ragviz.metrics import rank_metrics
 from ragviz.models.spending import dollars
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import Report
-from ragviz.runs import alternatives, contexts, running, summaries
+from ragviz.runs import alternatives, contexts, overviews, running
 from ragviz.runs.alternatives import Change, Changes, Effort, changes_of
 from ragviz.stats.clusters import Clusters
 from ragviz.store.codecs import Cuts
@@ -293,7 +293,7 @@ def _known(workspace: Workspace, some: Sequence[Change], measured: Callable[[Run
 
 def measured_by(workspace: Workspace, run: Run) -> Measured:
     """Return what a run measured, of its overview."""
-    overview = summaries.overview(workspace, run)
+    overview = overviews.overview(workspace, run)
     took = run.provenance.get("reranking", {})
     milliseconds = 1000 * took["seconds"] / took["questions"] if took.get("questions") else None
     clusters = overview.summary.clusters

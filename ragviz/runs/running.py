@@ -25,7 +25,7 @@ from ragviz.models.spending import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
 from ragviz.retrieval.retriever import Retriever
-from ragviz.runs import choices, contexts, control_items, provenance, summaries
+from ragviz.runs import choices, contexts, control_items, overviews
 from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label
 from ragviz.targets.targets import TARGETS, check_models, target_of
@@ -70,7 +70,7 @@ def run(
     index = search.ready(workspace, index)
     choices.check_budget(workspace, config, budget)
     plan = _plan(workspace, config, target_name)  # before anything is stored: it may raise
-    current = provenance.run_row(workspace, name, config, plan, index, question_set, questions, **noted)
+    current = choices.run_row(workspace, name, config, plan, index, question_set, questions, **noted)
     plan = _paying(workspace, current, plan, budget)
     try:
         with _deleted_with(workspace, current, index=config.index, questions=config.questions):
@@ -79,7 +79,7 @@ def run(
             retrieve(workspace, current, index, questions, plan.spending, progress)
             if config.knows.answers or config.metrics:
                 _judge_controlled(workspace, current, _unfinished(workspace, current), plan, progress)
-            summaries.finish(workspace, current)
+            overviews.finish(workspace, current)
     except BaseException:
         if not workspace.store.rankings.question_ids(current.id) and not workspace.store.payments.of(current.id)[0]:
             workspace.store.runs.delete(current.id)  # it did not begin
@@ -126,7 +126,7 @@ def rejudge(
 
     """
     check_models(current.config)
-    not_reranked = provenance.not_reranked(current)
+    not_reranked = choices.not_reranked(current)
     judges = current.knows.answers or bool(current.config.metrics)
     if not judges and not not_reranked:
         raise UsageError(f"Run '{current.name}' neither answers nor judges: make one with an answerer.")
@@ -142,7 +142,7 @@ def rejudge(
             _rerank_again(workspace, current, not_reranked, plan.spending, progress)
             failed = _unfinished(workspace, current)  # those of another ranking now have no answer
         judged_ids = _judge_controlled(workspace, current, failed, plan, progress) if judges else []
-        summaries.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
+        overviews.finish(workspace, current)  # a new time of finishing: cached summaries are out of date
     return list(dict.fromkeys([*not_reranked, *judged_ids]))
 
 
@@ -166,13 +166,13 @@ def judge(
     plan, config = judging_plan(workspace, current, metrics, judge)
     choices.check_budget(workspace, config, budget)
     host = plan.judge.host if plan.judge else ""
-    identity = current.provenance["identity"] | provenance.judgement_of(config) | {"endpoint": host}
-    current = workspace.store.runs.configure(current.id, config, provenance.fingerprint_of(identity))
+    identity = current.provenance["identity"] | choices.judgement_of(config) | {"endpoint": host}
+    current = workspace.store.runs.configure(current.id, config, choices.fingerprint_of(identity))
     workspace.store.runs.note(current.id, identity=identity)
     ids = [question.id for question in workspace.store.rankings.questions(current.id)]
     with _deleted_with(workspace, current):
         judged_ids = _judge_controlled(workspace, current, ids, _paying(workspace, current, plan, budget), progress)
-        summaries.finish(workspace, current)
+        overviews.finish(workspace, current)
     return judged_ids
 
 
@@ -334,11 +334,11 @@ def retrieve(
             ]
             store.rankings.put(current.id, results)
             if report.questions:
-                provenance.note_reranking(workspace, current, report, [q for _, q in batch])
+                choices.note_reranking(workspace, current, report, [q for _, q in batch])
             took = time.monotonic() - began
             if start:  # the first batch waits for the embedder
                 stored_calls.learn(learnt, work, len(batch), took)
-                provenance.note_retrieval(workspace, current, len(batch), searched)
+                choices.note_retrieval(workspace, current, len(batch), searched)
             start += len(batch)
             finished = len(answered) + start
             size = min(BATCH, 2 * size) if took < TOGETHER else size
@@ -366,7 +366,7 @@ def _rerank_again(
         if question.query not in report.failures
     ]
     store.rankings.replace(current.id, again)
-    provenance.note_reranking(workspace, current, report, [q for _, q in asked])
+    choices.note_reranking(workspace, current, report, [q for _, q in asked])
 
 
 def retriever_of(
@@ -433,7 +433,7 @@ def _donor(workspace: Workspace, current: Run, index: IndexInfo) -> Run | None:
             if run.id != current.id
             and run.status == "done"
             and run.created >= (index.built or 0.0)
-            and not provenance.not_reranked(run)
+            and not choices.not_reranked(run)
             and _asked_of(run) == wanted
         ),
         None,
@@ -518,7 +518,7 @@ def _judge(workspace: Workspace, current: Run, ids: Sequence[str], plan: plannin
     try:
         work.work(retried, plan, keep, progress)
     finally:
-        provenance.note_models(workspace, current, plan)
+        choices.note_models(workspace, current, plan)
 
 
 def _paying(workspace: Workspace, current: Run, plan: planning.Plan, budget: float | None) -> planning.Plan:

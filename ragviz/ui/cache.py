@@ -34,9 +34,8 @@ from ragviz.runs import (
     judgements,
     measurements,
     moved_questions,
+    overviews,
     replays,
-    summaries,
-    verdicts,
 )
 from ragviz.runs.overviews import Overview
 from ragviz.store.codecs import StoredQuestion
@@ -134,7 +133,7 @@ def _corpus(run: Run, *_: object) -> tuple[str]:
 @kept(16, "Reading the run")
 def overview(run: Run) -> Overview:
     """Return what the first screen of a run shows."""
-    return summaries.overview(workspace(), run)
+    return overviews.overview(workspace(), run)
 
 
 def summary(run: Run, k: int | None = None) -> Summary:
@@ -244,7 +243,7 @@ def lost(run: Run, k: int) -> Losses:
 def pooled(run: Run, k: int) -> Pooled | None:
     """Return what pooled verdicts tell of a run at `k`; None where there are none."""
     pairs = list(zip(questions(run).values(), retrieved(run).values(), strict=True))
-    return verdicts.pooled_of(workspace(), run, k, retrieved=pairs)
+    return measurements.pooled_of(workspace(), run, k, retrieved=pairs)
 
 
 def others(run: Run) -> list[str]:

@@ -20,7 +20,7 @@ from ragviz.judging.steps import STEPS
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
-from ragviz.runs import judgements, measurements, rescue_words, verdicts
+from ragviz.runs import judgements, measurements, rescue_words
 from ragviz.targets.targets import TARGETS
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, highlighted, legend, measure, plain
@@ -274,7 +274,7 @@ def ranking(
     context = evaluated.recording.read if evaluated and run.knows.answers else ()
     notes = chunk_notes(evaluated if run.knows.answers else None, claim)
     if not knows.gold_read:
-        _, judged = verdicts.of_questions(cache.workspace(), run, [question])
+        _, judged = measurements.of_questions(cache.workspace(), run, [question])
         gold = {chunk_id for group in retrieved.gold for chunk_id in group}
         for chunk_id in judged[question.id].supporting - gold if question.id in judged else ():
             note = notes.get(chunk_id, Note())

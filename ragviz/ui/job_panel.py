@@ -13,7 +13,7 @@ from ragviz.core.digests import new_id
 from ragviz.core.job import Job, NewJob
 from ragviz.documents import corpora
 from ragviz.index import indexing
-from ragviz.jobs import queue, state
+from ragviz.jobs import queue
 from ragviz.store import stored_calls
 from ragviz.text.markup import plain, sentence, shortened
 from ragviz.ui import address, cache, presses, wording
@@ -166,10 +166,10 @@ def _draw_recent(recent: Sequence[Job], corpus_id: str) -> None:
     started_or_ended = {job.id for job in active} != st.session_state.get(_ACTIVE, {}).keys()
     if started_or_ended or _last_end(recent) != st.session_state.get(_LAST_END):
         address.rerun_drawn()  # show what a job changed, also of one that began and ended between two polls
-    newest = {state.work_of(job): job for job in reversed(recent)}.values()
+    newest = {queue.work_of(job): job for job in reversed(recent)}.values()
     workspace = cache.workspace()
     ended = [job for job in newest if job.result.get(_DISMISSED) != job.created and _is_unsuccessful(job)]
-    unsuccessful = [job for job in ended if not state.is_mended(workspace, job)]
+    unsuccessful = [job for job in ended if not queue.is_mended(workspace, job)]
     own = [job for job in (*active, *unsuccessful) if not corpus_id or job.corpus_id in ("", corpus_id)]
     others = [job for job in (*active, *unsuccessful) if job not in own]
     for job in own[:IN_VIEW]:
@@ -210,13 +210,13 @@ def _draw_unsuccessful(job: Job) -> None:
     """Draw a job that ended badly as one line, which unfolds."""
     line = f"{MARKS[job.status]} **{plain(job.title)}** {_ending(job)}"
     with st.container(key=f"job-card-{job.id}"), st.expander(line):
-        st.caption(sentence(job.error) if job.status == "failed" else plain(state.kept(job)))
+        st.caption(sentence(job.error) if job.status == "failed" else plain(queue.kept(job)))
         if job.status == "interrupted":
             st.caption(plain(job.error))
-        if job.status == "failed" and (log := state.log_to_read(cache.workspace(), job)):
+        if job.status == "failed" and (log := queue.log_to_read(cache.workspace(), job)):
             st.caption(f"Log: {plain(str(log))}")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            if state.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
+            if queue.can_resume(job) and st.button(AGAIN[job.status], key=f"resume-{job.id}", type="tertiary"):
                 _watch(queue.start(cache.workspace(), job))
                 st.rerun(scope="app")
             if job.status == "failed" and (page := _page_to_mend(job)):

@@ -11,7 +11,7 @@ import streamlit as st
 from ragviz.analysis.evaluate import KIND_TITLES
 from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
-from ragviz.judging.extractive_questeval import BLANK
+from ragviz.judging.similarities import BLANK
 from ragviz.metrics import questeval
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.runs.judgements import Judgement

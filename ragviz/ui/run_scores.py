@@ -16,7 +16,7 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots
 from ragviz.retrieval import rerankers
-from ragviz.runs import judgements, provenance
+from ragviz.runs import choices, judgements
 from ragviz.service import run_verbs
 from ragviz.text.markup import plain, sentence
 from ragviz.ui import address, budget, cache, job_panel, presses, question_table, wording
@@ -55,7 +55,7 @@ def answer_line(run: Run, judgement: judgements.Judgement) -> None:
 
 def reranking_line(run: Run) -> None:
     """Say which questions were not reranked, with the button that tries them again; nothing where all were."""
-    if failures := provenance.not_reranked(run):
+    if failures := choices.not_reranked(run):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             count, reason = wording.counted(len(failures), "question"), next(iter(failures.values()))
             words = f"Reranking failed for {count}, which kept the retriever's order: {sentence(reason)}"

@@ -13,7 +13,7 @@ from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements
-from ragviz.runs.summaries import RunSummary
+from ragviz.runs.overviews import RunSummary
 from ragviz.store import stored_runs
 from ragviz.text.markup import plain
 from ragviz.ui import cache, job_panel, wording

@@ -26,7 +26,7 @@ from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.generation import model_questions
 from ragviz.generation.plan import Cell
-from ragviz.judging import asker, claims, comparison, context, quest_prompts, step, work
+from ragviz.judging import banks, claims, comparison, context, step, work
 from ragviz.models import repair, schemas
 from ragviz.models.chat import ModelClient
 from ragviz.runs import choices
@@ -413,7 +413,7 @@ def cases() -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("kind", "seed"), cases())
 def test_an_odd_reply_ends_in_words_without_a_key_and_without_a_score(kind, seed, truth, monkeypatch, caplog):
     monkeypatch.setattr(repair, "SECONDS", 0.5)
-    monkeypatch.setattr(asker, "PAUSES", (0.05,))
+    monkeypatch.setattr(work, "PAUSES", (0.05,))
     cache, started = Memory(), time.monotonic()
     with OddServer(kind, seed) as server:
         results, error = judged_by(server, cache)
@@ -449,8 +449,8 @@ def test_no_text_makes_a_line_of_a_prompt(separator, tongue):
         claims.claims_request(text, text),
         context.context_request(text, text, {0: text}, [text]),
         comparison.comparison_request(text, (text, text), {0: text}, {0: text}),
-        quest_prompts.bank_request(text, tongue),
-        quest_prompts.answers_request(text, {0: text}, tongue),
+        banks.bank_request(text, tongue),
+        banks.answers_request(text, {0: text}, tongue),
         model_questions.question_request(model_questions.Task(Cell("d", "", "bridge", ""), [chunk, chunk])),
         answering.answer_request(FROM_CONTEXTS, config, question, Recording("q", (Context.of(chunk),))),
         answering.answer_request(FROM_KNOWLEDGE, config, question, Recording("q")),
