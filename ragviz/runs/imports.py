@@ -74,8 +74,9 @@ def import_run(
 class Recorder:
     """Stores what another system said as a run, item by item, in any order; not for several threads at once.
 
-    `content` is a digest of what makes the run: one that was interrupted under this name with the same is resumed, and
-    `done` are the ids of the items that it has. `target` is the run's, `origin` the name of the program or system.
+    `content` is a digest of what makes the run: one that was interrupted under this name with the same is resumed, with
+    `again` also one that is done; `done` are the ids of the questions that it has. An item replaces one whose id was
+    taken from there. `target` is the run's, `origin` the name of the program or system.
     Items are of the questions of `question_set`, by id, else by text; those of none are left out, as `problems` tell.
     Without a set, one of the run's name is made of them.
     """
@@ -90,6 +91,7 @@ class Recorder:
         origin: str,
         target: str = "file",
         question_set: QuestionSet | None = None,
+        again: bool = False,
     ) -> None:
         """Create the run, or open the interrupted one.
 
@@ -104,10 +106,11 @@ class Recorder:
             [each for each in self._store.questions.all(question_set.id) if each.asked] if question_set else []
         )
         fingerprint = digest(content, question_set.id if question_set else "")
-        existing, expected = self._store.runs.find(name), ("running", corpus.id, fingerprint)
-        resumed = existing is not None and (existing.status, existing.corpus_id, existing.fingerprint) == expected
-        if existing is not None and resumed:
+        existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
+        same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected
+        if existing is not None and same and (again or existing.status == "running"):
             self.run = existing
+            self._store.runs.set_status(existing.id, "running")
         else:
             self.run = self._new(corpus, name, fingerprint, target, question_set)
         self._joined = question_set is not None
@@ -118,7 +121,8 @@ class Recorder:
         self._new_ids = set[str]()
         self._passages: dict[str, Chunk] = {}
         self.problems: list[str] = []
-        self.done = self._store.rankings.question_ids(self.run.id)
+        told = self._store.judgements.failed(self.run.id)
+        self.done = {each for each in self._store.rankings.question_ids(self.run.id) if each in told}
 
     def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
         """Create the run; and its question set, unless there is one, which an interrupted import may have left."""
@@ -149,15 +153,14 @@ class Recorder:
         """Store items; one of a question that is stored already, or of none of the set, is left out and told."""
         asked = [(item, question) for item in items if (question := self._question_of(item)) is not None]
         stored = [self._stored(item, question) for item, question in asked]
-        evaluated = [(each, ()) for _, each in stored]
-        self._store.judgements.put(self.run.id, evaluated)
-        self._store.rankings.put(
+        self._store.rankings.replace(
             self.run.id,
             [
                 (self._places.setdefault(each.question.id, len(self._places)), each.question, retrieved)
                 for retrieved, each in stored
             ],
         )
+        self._store.judgements.put(self.run.id, [(each, ()) for _, each in stored])
 
     def _question_of(self, item: LoggedItem) -> Question | None:
         """Return the question of an item; None where there is none, or another item of it came before."""
@@ -272,7 +275,7 @@ def _recording(item: LoggedItem, question_id: str, contexts: tuple[Context, ...]
         status = "none"
     elif item.error or not said.strip():
         status = "failed"
-    elif abstains(said):
+    elif abstains(said) if item.abstained is None else item.abstained:
         status = "refused"
     usage = None
     if any(value is not None for value in told):

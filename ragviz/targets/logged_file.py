@@ -51,4 +51,6 @@ def read(data: bytes, name: str, file_format: str = AUTO, roles: Mapping[str, st
     return logged_rows.read(content, roles or {}, "rows")
 
 
+SYSTEM = Target("what the system read", hands_over=None, live=False)
+"""A running system that was asked: through an endpoint, or as a function."""
 TARGET = Target("the passages of an imported file", hands_over=None, live=False)

@@ -13,6 +13,7 @@ TARGETS: dict[str, Target] = {
     "none": closed_book.TARGET,
     "oracle": gold_chunks.TARGET,
     "file": logged_file.TARGET,
+    "system": logged_file.SYSTEM,
     hand_made.NAME: hand_made.TARGET,
 }
 """Target by name; those that are live are a run's choice `context`."""
