@@ -44,6 +44,19 @@ def test_what_beats_the_baseline_is_shipped_with_its_interval():
     )
 
 
+def test_a_verdict_between_retrievers_names_what_a_set_made_without_a_model_does_not_tell():
+    ranks, made = {"knn": POOR, "hybrid": GOOD}, {f"q{n}": "extractive" for n in range(45)}
+    comparison = compare(
+        [side(*each) for each in ranks.items()], primary="recall@3", minimum_effect=0.05, generators=made
+    )
+    declared = experiment(*ranks)
+    limit = "; but 45 of the 60 questions were made of the documents' own words, which does not tell whether a lexical"
+    assert limit not in conclude(declared, comparison, {}, {}).sentence, "both cells retrieve alike"
+    first, second = declared.cells
+    other = replace(declared, cells=(first, replace(second, run=replace(second.run, retriever="hybrid"))))
+    assert limit in conclude(other, comparison, {}, {}).sentence
+
+
 def test_gold_chunks_are_an_upper_bound_and_never_shipped():
     """The cell that answers from the gold chunks is better; the baseline may be one, to compare with."""
     ranks = {"knn": POOR, "oracle": GOOD}

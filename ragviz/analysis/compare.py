@@ -118,7 +118,7 @@ class Comparison:
     `rule` decides; only its primary metric is not exploratory. `answers` holds a row for each metric of answers that
     all runs have: its means are over the questions for which all of them have a score, its differences over those for
     which both runs have one, so that n differs from row to row. `scored` are the numbers behind both. `asked` says
-    which questions were asked when all runs ask the same side of a split, else "".
+    which questions were asked when all runs ask the same side of a split, else ""; `generators` what made each.
     """
 
     runs: tuple[str, ...]
@@ -134,6 +134,7 @@ class Comparison:
     answers: dict[str, MetricRow]
     scored: Scores
     asked: str = ""
+    generators: tuple[str, ...] = ()
 
     @property
     def rows(self) -> dict[str, MetricRow]:
@@ -253,7 +254,7 @@ def compare(
     values |= {name: _at_own_k(sides, rows, name, depth) for name in sorted(own) if values}
     ranked = {name: (ids, matrix, np.ones(matrix.shape, dtype=np.bool_)) for name, matrix in values.items()}
     scored = Scores(columns | ranked, clustered)
-    names = [side.name for side in sides]
+    names, made_by = [side.name for side in sides], tuple((generators or {}).get(i, "") for i in ids)
     paired = {name: scored.of(name, everyone) for name in [*values, *answers]}
     rule = _rule(primary, minimum_effect, k, values, answers)
     metrics = _rows(paired, scored, names, rule, seed)
@@ -270,13 +271,14 @@ def compare(
             *notes(sides, k, depth, [len(each.question_ids) for each in rankings], len(ids), rule.primary),
             *few_notes({name: each.clusters for name, each in paired.items()}, rule.primary),
             *answer_notes(sides),
-            *filter(None, [without_model.words([(generators or {}).get(i, "") for i in ids])]),
+            *filter(None, [without_model.words(made_by)]),
         ),
         metrics={name: metrics[name] for name in values},
         ranks=np.stack([each.ranks[place] for each, place in zip(rankings, rows, strict=True)]),
         answers={name: _with_missing(metrics[name], lacking[name]) for name in answers},
         scored=scored,
         asked=sides[0].asked if sides[0].config.get("split") and len({side.asked for side in sides}) == 1 else "",
+        generators=made_by,
     )
 
 

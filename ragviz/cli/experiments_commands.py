@@ -151,14 +151,14 @@ def _draw(outcome: findings.Outcome) -> None:
     console.say(f"Rule, declared before the first result: {declaring.rule_words(experiment.rule)}.")
     console.say(f"Asked: {experiment.split or 'all questions'}.")
     rows: list[tuple[Any, ...]] = []
-    for row in outcome.rows:
+    for name, row in outcome.lines:
         delta = row.delta
         taken = "" if row.price.tokens is None else f"{row.price.tokens:,.0f}"
         seconds = "" if row.price.seconds is None else f"{row.price.seconds:.2g}"
         dollars = "" if row.price.dollars is None else f"{row.price.dollars:.4g}"
         rows.append(
             (
-                f"{row.cell.name} (baseline)" if row.cell.name == experiment.rule.baseline else row.cell.name,
+                name,
                 row.cell.state,
                 console.interval(row.estimate) if row.estimate else "",
                 comparison_words.difference_words(delta.difference) if delta else "",
@@ -185,9 +185,4 @@ def _draw_left_out(left_out: Mapping[str, str]) -> None:
 
 
 def _draw_conclusion(said: conclusion.Conclusion, where: str) -> None:
-    console.say(where + said.sentence, *said.notes)
-    if said.same_questions and said.decision == "ship":
-        console.say(CHOSEN_HERE)
-
-
-CHOSEN_HERE = "This configuration was chosen on the questions that it is reported on: its numbers are too good."
+    console.say(where + said.sentence, said.leaning, *said.notes)

@@ -18,6 +18,7 @@ from ragviz.analysis.rules import direction
 from ragviz.analysis.ties import Choice, Price
 from ragviz.core.experiment import Experiment, Guardrail, Quantity
 from ragviz.metrics.registry import title_of
+from ragviz.questions import without_model
 
 Decision = Literal["ship", "do not ship", "undecided"]
 
@@ -61,6 +62,16 @@ class Conclusion:
     choice: Choice = field(default_factory=Choice)
     final: bool = False
     same_questions: bool = True
+
+    @property
+    def leaning(self) -> str:
+        """What is said of a choice on the questions that it was made on, "" for no choice, or on others."""
+        if self.decision != "ship" or not self.same_questions:
+            return ""
+        return (
+            f"{self.chosen} was chosen on the questions that it is reported on: its estimate leans in its favour. "
+            "Confirm it on questions that had no part in the choice."
+        )
 
 
 def conclude(
@@ -125,10 +136,14 @@ def conclude(
         decision = "ship"
     else:
         decision = "undecided" if undecided else "do not ship"
+    ranked_by = {cell.name: cell.run.retriever for cell in experiment.cells}
+    judged = deltas if chosen == base else [chosen]
+    between = final and any(ranked_by[name] != ranked_by[base] for name in judged)
+    doubt = without_model.doubt(comparison.generators) if between else ""
     return Conclusion(
         decision,
         chosen,
-        _sentence(experiment, row.label, deltas, chosen, choice, undecided, final=final),
+        f"{_sentence(experiment, row.label, deltas, chosen, choice, undecided, final=final)}{doubt}.",
         tuple(notes),
         deltas,
         tuple(breaches),
@@ -249,26 +264,26 @@ def _sentence(
     *,
     final: bool,
 ) -> str:
-    """Return the conclusion in a sentence, with the estimate and its interval."""
+    """Return the conclusion in a sentence without its full stop, with the estimate and its interval."""
     base = experiment.rule.baseline
     if not final:
-        return "Not decided yet: cells are still to be run."
+        return "Not decided yet: cells are still to be run"
     if chosen != base:
         words = clause(base, metric, deltas[chosen])
         if deltas[chosen].verdict != "better":
             words += f", and takes less ({ties.TITLES[choice.by]})" if choice.by else ""
-        return f"Ship {chosen}: {words}."
+        return f"Ship {chosen}: {words}"
     if undecided:
         best = max(undecided, key=lambda name: direction(metric) * (deltas[name].difference.mean or 0.0))
         if len(deltas) == 1:
-            return f"Undecided, {base} stays: {clause(base, metric, deltas[best])}."
+            return f"Undecided, {base} stays: {clause(base, metric, deltas[best])}"
         if len(undecided) == len(deltas):
             neither = f"none of the {len(deltas):,} configurations is shown to differ from it, or to be equivalent"
         else:
             count = f"{len(undecided):,} of {len(deltas):,} configurations {'is' if len(undecided) == 1 else 'are'}"
             neither = f"{count} shown neither to differ from it nor to be equivalent"
-        return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}."
-    return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}."
+        return f"Undecided, {base} stays: {neither}; the best mean of them: {clause(base, metric, deltas[best])}"
+    return f"Do not ship: no configuration within the guardrails is better than {base} on {title_of(metric)}"
 
 
 def to_json(conclusion: Conclusion) -> dict[str, Any]:

@@ -6,17 +6,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ragviz.analysis import brackets, scope
 from ragviz.analysis.compare import Comparison, Delta, pairs, ranking_by
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import NotFoundError, UsageError
 from ragviz.core.experiment import Cell, Experiment
+from ragviz.core.fields import fields_of
 from ragviz.core.run_info import Run
 from ragviz.experiments import conclusion as conclusions
 from ragviz.experiments.conclusion import Conclusion, conclude
 from ragviz.experiments.declaring import k_of
-from ragviz.runs import comparisons, overviews
+from ragviz.runs import comparisons, measurements, overviews
 from ragviz.workspace import Workspace
 
 MOST_PAIRED = 12
@@ -124,7 +128,8 @@ def chosen_run(workspace: Workspace, experiment: Experiment, conclusion: Conclus
 class Row:
     """A cell as it is listed: its estimate in the primary metric and its difference to the baseline, None without one.
 
-    `price` is what it takes for a question, `run` the name of its run, "" without one.
+    `price` is what it takes for a question, `run` the name of its run, "" without one. `same` is the cell before it
+    that ranks the same chunks to the same k for each question and answers alike, "" without one.
     """
 
     cell: Cell
@@ -132,6 +137,7 @@ class Row:
     estimate: Estimate | None
     delta: Delta | None
     price: Price
+    same: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +161,17 @@ class Outcome:
             return self.conclusion.sentence
         confirmed = "Confirmed on test." if self.test.decision == "ship" else "Not confirmed on test."
         return f"{confirmed} {self.test.sentence}"
+
+    @property
+    def lines(self) -> list[tuple[str, Row]]:
+        """The rows as they are shown, each with its name: cells of the same rankings are one line."""
+        shown = []
+        for row in self.rows:
+            alike = [row.cell.name, *(each.cell.name for each in self.rows if each.same == row.cell.name)]
+            names = [f"{name} (baseline)" if name == self.experiment.rule.baseline else name for name in alike]
+            if not row.same:
+                shown.append((" = ".join(names) + " (same rankings)" * (len(names) > 1), row))
+        return shown
 
     @property
     def scope(self) -> str:
@@ -190,6 +207,7 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
         for name, run in runs.items():
             estimate = summed[run.id].at_k(primary.partition("@")[0], k_of(primary, run.config.k))
             means |= {name: estimate} if estimate is not None else {}
+    same = _same(workspace, runs, comparison) if comparison is not None else {}
     rows = [
         Row(
             cell,
@@ -197,6 +215,7 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
             means.get(cell.name),
             conclusion.deltas.get(cell.name),
             prices.get(cell.name, Price()),
+            same.get(cell.name, ""),
         )
         for cell in experiment.cells
     ]
@@ -213,6 +232,24 @@ def outcome_of(workspace: Workspace, experiment: Experiment) -> Outcome:
     return Outcome(experiment, tuple(rows), comparison, conclusion, test, lost)
 
 
+def _same(workspace: Workspace, runs: Mapping[str, Run], comparison: Comparison) -> dict[str, str]:
+    """Return the cells that are the `same` as one before them, by name, with the name of that."""
+    alike: dict[tuple[object, ...], list[str]] = {}
+    chosen = [name for name, field in fields_of(RunConfig).items() if name == "k" or field.group == "answer"]
+    for name, ranks in zip(comparison.runs, comparison.ranks, strict=True):  # rankings are read where these are equal
+        config = runs[name].config
+        found = np.where(ranks <= config.k, ranks, 0).tobytes()
+        alike.setdefault((found, *(getattr(config, each) for each in chosen)), []).append(name)
+    same: dict[str, str] = {}
+    for names in alike.values():
+        first: dict[tuple[object, ...], str] = {}
+        for name in names if len(names) > 1 else ():
+            k, results = runs[name].config.k, measurements.results_of(workspace, runs[name])
+            earlier = first.setdefault(tuple((each.question_id, each.ranking.ids[:k]) for each in results), name)
+            same |= {name: earlier} if earlier != name else {}
+    return same
+
+
 def to_json(outcome: Outcome) -> dict[str, Any]:
     """Return everything that an experiment says, as the command line prints it."""
     experiment = outcome.experiment
@@ -222,6 +259,7 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
             "state": row.cell.state,
             "reason": row.cell.reason,
             "run": row.run,
+            "same_rankings": row.same,
             "index": asdict(row.cell.index),
             "choices": {key: value for key, value in asdict(row.cell.run).items() if key != "index"},
             "estimate": asdict(row.estimate) if row.estimate else None,

@@ -22,6 +22,21 @@ regressions, but not how good a system is, nor whether a lexical or a semantic r
         return ""
     return (
         f"{made:,} of the {len(generators):,} questions were made without a model, of the documents' own words: their "
-        "scores show losses and regressions, but not how good a system is, nor whether a lexical or a semantic "
-        "retriever is better."
+        f"scores show losses and regressions, but not how good a system is, nor {WHICH}."
     )
+
+
+WHICH = "whether a lexical or a semantic retriever is better"
+
+
+def doubt(generators: Sequence[str]) -> str:
+    """Return what such questions take from a verdict between retrievers, to be put behind it; "" without any.
+
+    >>> doubt(["extractive", "hand"])
+    "; but 1 of the 2 questions was made of the documents' own words, which does not tell whether a lexical or a \
+semantic retriever is better"
+    """
+    made = generators.count(GENERATOR)
+    was = "was" if made == 1 else "were"
+    said = f"; but {made:,} of the {len(generators):,} questions {was} made of the documents' own words, which does"
+    return f"{said} not tell {WHICH}" if made else ""

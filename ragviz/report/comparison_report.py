@@ -47,8 +47,8 @@ def report(
     refusals = findings.refusals_of(workspace, by_name)
     concluded = conclusion.conclude(_as_experiment(runs, comparison), comparison, prices, refusals)
     warnings = [*(run_warnings(workspace, runs)), *comparison.notes]
-    if len(runs) > 2 and concluded.decision == "ship":
-        warnings.insert(0, CHOSEN_HERE.format(name=concluded.chosen, count=len(runs)))
+    if len(runs) > 2 and concluded.leaning:
+        warnings.insert(0, concluded.leaning)
     chosen = "was chosen for this report" if comparison.rule.declared else "is the default"
     declared = f"The rule {chosen}: no experiment declared it before the results were seen."
     decided = Decided(comparison, concluded, prices, refusals, declared, warnings=warnings)
@@ -56,13 +56,6 @@ def report(
     title = f"{runs[1].name} against {runs[0].name}" if len(runs) == 2 else f"{len(runs)} runs against {runs[0].name}"
     lead = f"A comparison on {corpus.name}, {measurements.asked_words(runs[0])}, k = {comparison.k}."
     return made(workspace, title, lead, decided, runs)
-
-
-CHOSEN_HERE = (
-    "{name} was chosen as the best of {count} configurations on the same questions that it is reported on: its "
-    "estimate leans in its favour. Confirm it on questions that had no part in the choice."
-)
-"""What is said of a configuration that was chosen on the questions it is reported on."""
 
 
 def made(

@@ -51,9 +51,8 @@ def report(workspace: Workspace, experiment: Experiment) -> bytes:
     warnings = [*comparison_report.run_warnings(workspace, runs), *comparison.notes]
     if outcome.lost:
         warnings.insert(0, outcome.lost)
-    if concluded.same_questions and concluded.decision == "ship":
-        count = len(comparison.runs)
-        warnings.insert(0, comparison_report.CHOSEN_HERE.format(name=concluded.chosen, count=count))
+    if concluded.leaning:
+        warnings.insert(0, concluded.leaning)
     decided = Decided(
         comparison,
         concluded,
@@ -81,14 +80,12 @@ def _choice(outcome: Outcome) -> Html:
 def _cells(outcome: Outcome) -> Html:
     """Return a table of all cells in their order, with their state, and of what was left out and why."""
     rows = []
-    for row in outcome.rows:
+    for name, row in outcome.lines:
         mean = " ".join(mean_cells(row.estimate)[:2]) if row.estimate else ""
-        verdict = (
-            row.delta.verdict if row.delta else "baseline" if row.cell.name == outcome.experiment.rule.baseline else ""
-        )
+        verdict = row.delta.verdict if row.delta else ""
         tokens = "" if row.price.tokens is None else f"{row.price.tokens:,.0f}"
         state = f"failed: {row.cell.reason}" if row.cell.state == "failed" else row.cell.state
-        rows.append((row.cell.name, mean, verdict, tokens, state))
+        rows.append((name, mean, verdict, tokens, state))
     side = outcome.experiment.split or "all"
     caption = f"Configurations on the {side} questions, by {title_of(outcome.experiment.rule.primary)}"
     head = ("Configuration", title_of(outcome.experiment.rule.primary), "Verdict", "Tokens read", "State")

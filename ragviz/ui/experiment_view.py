@@ -20,9 +20,6 @@ from ragviz.ui.compared_runs import Compared
 from ragviz.ui.kit import beside, heading, notices, table, tiles
 
 STATES = {"waiting": "· waiting", "running": "▷ running", "done": "✓ done", "failed": "✗ failed"}
-CHOSEN_HERE = (
-    "Chosen on the questions that it is reported on: its numbers are better than they will be on other questions."
-)
 
 
 def _runs(experiment: Experiment) -> list[str]:
@@ -73,8 +70,8 @@ def _draw(corpus: Corpus, experiment_id: str, *, active: bool) -> None:
 def _reasons(conclusion: Conclusion) -> None:
     if conclusion.notes:
         st.markdown("\n".join(f"- {plain(note)}" for note in conclusion.notes))
-    if conclusion.decision == "ship" and conclusion.same_questions:
-        st.caption(f":orange[▲] {CHOSEN_HERE}")
+    if conclusion.leaning:
+        st.caption(f":orange[▲] {plain(conclusion.leaning)}")
 
 
 def _sides(shown: Outcome, test: Conclusion) -> None:
@@ -164,7 +161,7 @@ def _pictures(shown: Outcome) -> None:
 
 def _cells(shown: Outcome) -> None:
     experiment, done = shown.experiment, sum(row.cell.state == "done" for row in shown.rows)
-    rows = pd.DataFrame([_cell(row, experiment) for row in shown.rows])
+    rows = pd.DataFrame([_cell(name, row, experiment) for name, row in shown.lines])
     if not rows["Dollars"].fillna(0).any():  # nothing was paid
         rows = rows.drop(columns="Dollars")
     if done == len(shown.rows):
@@ -176,7 +173,7 @@ def _cells(shown: Outcome) -> None:
 
     table.draw(
         rows, "cells", alt="Cells", above=f"{done} of {wording.counted(len(shown.rows), 'cell')} done",
-        file=experiment.name, among=shown.rows, opened=opened, empty="–",
+        file=experiment.name, among=[row for _, row in shown.lines], opened=opened, empty="–",
         columns={"Cell": 160, title_of(experiment.rule.primary): table.number(75, "%.2f"), "95 %": 90,
                  "Difference": 135, "Verdict": 80, "Tokens read": table.number(80, "localized"),
                  "Dollars": table.number(70, "%.4f", help="For a question."),
@@ -186,10 +183,10 @@ def _cells(shown: Outcome) -> None:
         address.go_to("results", run=name, k=None)
 
 
-def _cell(row: Row, experiment: Experiment) -> dict[str, object]:
-    name, estimate, delta = row.cell.name, row.estimate, row.delta
+def _cell(name: str, row: Row, experiment: Experiment) -> dict[str, object]:
+    estimate, delta = row.estimate, row.delta
     values: dict[str, object] = {
-        "Cell": f"{name} (baseline)" if name == experiment.rule.baseline else name,
+        "Cell": name,
         "State": STATES[row.cell.state],
         title_of(experiment.rule.primary): estimate.mean if estimate else None,
         "95 %": tiles.interval_words(estimate) if estimate else "",
