@@ -21,6 +21,8 @@ FORMATS: Mapping[str, str] = {
     "Parquet. Columns are recognised by what Ragas, DeepEval, TruLens, Phoenix, Langfuse, RAGChecker, promptfoo, "
     "AutoRAG, Haystack and others call them, and can be chosen.",
     "inspectorraget": "a file of InspectorRAGet: tasks, documents, the answers and scores of one or several models.",
+    "spans": "traces of OpenInference, OpenTelemetry GenAI, OpenLLMetry or TruLens, in JSON of OTLP, Jaeger, Tempo or "
+    "Phoenix: question and answer from the outermost span, contexts from those that retrieve.",
 }
 """What a file of a format holds, by its name; all but `rows` have a file of ours, which makes rows of it."""
 EXTENSIONS = ("csv", "tsv", "txt", "json", "jsonl", "ndjson", "parquet", "xlsx", "xlsm")

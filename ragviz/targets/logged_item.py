@@ -86,6 +86,7 @@ def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str
     """
     items: dict[str, LoggedItem] = {}
     problems: list[str] = []
+    lacks: list[tuple[str, list[str]]] = []
     for called, made in numbered:
         try:
             item = made()
@@ -96,9 +97,14 @@ def gathered(numbered: Iterable[tuple[str, Callable[[], LoggedItem]]], name: str
         except ValueError as error:
             problems.append(f"{called}: {error}.")
             continue
-        lacking = [lack for lack, text in (("answer", item.answer), ("reference", item.reference)) if not text]
-        if lacking := [*lacking, *(["contexts"] if not item.contexts else [])]:
-            problems.append(f"{called} has no {' and no '.join(lacking)}: what needs it is not known.")
+        known = {"answer": item.answer or item.error, "reference": item.reference, "contexts": item.contexts}
+        lacks.append((called, [what for what, value in known.items() if not value]))
     if not items:
         raise InputError(f"{name} holds no result that can be read. {' '.join(problems[:3])}")
+    common = [what for what in lacks[0][1] if len(lacks) > 1 and all(what in lacking for _, lacking in lacks)]
+    if common:
+        problems.append(f"Every item is without {' and '.join(common)}: what needs it is not known.")
+    for called, lacking in lacks:
+        if own := [what for what in lacking if what not in common]:
+            problems.append(f"{called} has no {' and no '.join(own)}: what needs it is not known.")
     return Log(tuple(items.values()), tuple(problems), origin)

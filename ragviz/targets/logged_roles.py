@@ -94,7 +94,7 @@ ROLES: Mapping[str, Role] = {
     "seconds": Role(
         "Latency",
         "How long an answer took, in seconds; in milliseconds where the column's name says so.",
-        "latency latencyms latencyseconds responsetime responsetimems durationseconds durationms duration "
+        "seconds latency latencyms latencyseconds responsetime responsetimems durationseconds durationms duration "
         "elapsedseconds elapsedtime elapsedms elapsed runduration executiontime totaltime",
     ),
     "prompt_tokens": Role(

@@ -27,7 +27,7 @@ NO_SCORES = re.compile(
     r"(?:^|[\W_])(?:id|ids|idx|index|order|turn|rank|ranks|length|len|chars|words|count|n|num|number|total|tokens?|"
     r"latency|time|times|timestamp|date|created|updated|start|end|duration|seconds|ms|cost|costs|price|usd|k|size|seed|"
     r"temperature|threshold|version|page|line|row|year|position|unnamed|status|code|reason|retrieved|expected|passed|"
-    r"success|pass|level|difficulty|weight)(?:$|[\W_\d])"
+    r"success|pass|accepted|level|difficulty|weight)(?:$|[\W_\d])"
 )
 """Names of numbers that are no scores, in lower case with blanks between words."""
 SCORES_WITHIN = re.compile(r"metric|score|eval|feedback|outputs|results|assess|grad")
@@ -68,7 +68,7 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
     columns = columns_of(tables)
     roles = guessed(tables, columns) | _chosen(given, columns, content.name)
     roles = {role: column for role, column in roles.items() if column}
-    if not roles.keys() & {"question", "answer", "contexts", "context_ids"}:
+    if not roles.keys() & {"question", "history", "answer"} and not _lists_contexts(tables, roles):
         raise InputError(_nothing(content.name, columns))
     if not roles.keys() & {"answer", "contexts", "context_ids"} and (
         roles.keys() & {"reference"} or not roles.get("scores")
@@ -79,8 +79,16 @@ def read(content: Content, given: Mapping[str, str], shape: str) -> Reading:
             f"--map answer=COLUMN (its columns: {', '.join(columns)[:300]})."
         )
     origin = _origin(columns) if shape == "rows" else shape
-    logs = [log for table in tables for log in _Rows(table, roles, content.name, origin).logs()]
-    return Reading(shape, columns, roles, tuple(_merged(logs) if len(tables) > 1 else logs))
+    logs = [
+        log for table in tables for log in _Rows(table, roles, content.name, origin, several=len(tables) > 1).logs()
+    ]
+    return Reading(shape, columns, roles, tuple(_aligned(_merged(logs) if len(tables) > 1 else logs)))
+
+
+def _lists_contexts(tables: Sequence[Table], roles: Mapping[str, str]) -> bool:
+    """Return whether rows list what was read: one text or id a row, without a question, is a corpus."""
+    columns = [roles[role] for role in ("contexts", "context_ids") if role in roles]
+    return any(isinstance(structured(cell(row, each)), list) for each in columns for _, row in tables[0].rows[:SAMPLE])
 
 
 def _nothing(name: str, columns: Sequence[str]) -> str:
@@ -97,10 +105,12 @@ def _origin(columns: Sequence[str]) -> str:
 
 
 def _merged(logs: Sequence[Log]) -> list[Log]:
-    """Return the logs of several tables; those with the same questions and answers are one, with the scores of all."""
+    """Return the logs of several tables; those that score the same answers by other metrics are one."""
     first = logs[0]
     said = [(item.question, item.answer) for item in first.items]
-    if any([(item.question, item.answer) for item in log.items] != said for log in logs):
+    metrics = [{name for item in log.items for name in item.scores} for log in logs]
+    other = any([(item.question, item.answer) for item in log.items] != said for log in logs)
+    if other or sum(map(len, metrics)) > len(set().union(*metrics)):
         return list(logs)
     scores = [
         {k: v for item in same for k, v in item.scores.items()}
@@ -109,6 +119,15 @@ def _merged(logs: Sequence[Log]) -> list[Log]:
     items = tuple(replace(item, scores=given) for item, given in zip(first.items, scores, strict=True))
     problems = tuple(dict.fromkeys(problem for log in logs for problem in log.problems))
     return [replace(first, items=items, problems=problems, system="")]
+
+
+def _aligned(logs: Sequence[Log]) -> Sequence[Log]:
+    """Return logs in which a question has one id, so that systems are compared by it, whatever its rows are called."""
+    ids = {item.question: item.id for log in reversed(logs) for item in log.items}
+    same = [tuple(replace(item, id=ids[item.question]) for item in log.items) for log in logs]
+    if any(len({item.id for item in items}) < len(items) for items in same):
+        return logs
+    return [replace(log, items=items) for log, items in zip(logs, same, strict=True)]
 
 
 # Rows within a file
@@ -122,10 +141,11 @@ def _tables(content: Content) -> list[Table]:
         return [one]
     found = [(path, Table("", rows)) for path, rows in _lists(content.whole, ())]
     worth = {path: _worth(table) for path, table in found}
-    best = max(found, key=lambda each: (worth[each[0]], len(each[1].rows)), default=None)
+    best = max(found, key=lambda each: (worth[each[0]], -len(each[0]), len(each[1].rows)), default=None)
     if best is None or not worth[best[0]]:
         return [one]
-    beside = [each for each in found if worth[each[0]] == worth[best[0]] and _is_beside(each[0], best[0])]
+    columns = columns_of([best[1]])
+    beside = [each for each in found if _is_beside(each[0], best[0]) and columns_of([each[1]])[:3] == columns[:3]]
     return [Table(_name(content.whole, path, best[0]), table.rows) for path, table in beside]
 
 
@@ -216,23 +236,30 @@ def cell(row: Row, column: str) -> Any:
 # Roles
 
 
+_ALIASES = {name for role in ROLES.values() for name in role.names.split()}
+_EITHER = {"answer", "answers"}
+"""What systems and references are both called."""
+
+
 def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
     """Return columns by role, by what they are called and what they hold."""
     rows = [row for table in tables for _, row in table.rows[:SAMPLE] if REFUSED not in row]
-    called = [(column, names) for column in columns if (names := _names(column))]
-    values = {column: [v for row in rows if not missing(v := cell(row, column))] for column, _ in called}
+    called = [(column, _depth(column), names) for column in columns if (names := _names(column))]
+    values = {column: [v for row in rows if not missing(v := cell(row, column))] for column, *_ in called}
     roles: dict[str, str] = {}
     taken: set[str] = set()
     for role, about in ROLES.items():
         aliases = {name: place for place, name in enumerate(about.names.split())}
         found = [
-            (step, aliases[name], column.count("."), column)
-            for column, names in called
-            if column not in taken
+            (step > 2, depth, aliases[name], step, column)
+            for column, depth, names in called
+            if column not in taken and not column.startswith(tuple(f"{each}." for each in taken))
             for step, name in enumerate(names)
-            if name in aliases and (step < 3 or role.startswith("context"))
+            if name in aliases
+            and (step < 3 or (role.startswith("context") and not _ALIASES & {*names[:3]}))
+            and not (role == "reference" and depth and name in _EITHER)
         ]
-        for *_, column in sorted(found, key=lambda each: (each[0] > 2, each[1], each[0], each[2])):
+        for *_, column in sorted(found):
             if _holds(role, values[column]):
                 roles[role] = column
                 taken.add(column)
@@ -246,11 +273,17 @@ def guessed(tables: Sequence[Table], columns: Sequence[str]) -> dict[str, str]:
     return roles | ({"scores": ", ".join(scores)} if scores else {})
 
 
+_APART = re.compile(
+    r"(?:^|\.)(?:metadata|additional_metadata|resource|config|headers|prompts|test_case|[a-z_]*params|parameters|settings)\."
+)
+"""Objects whose contents are no roles: what was set, not what was asked or said."""
+
+
 def _names(column: str) -> list[str]:
     """Return what a column may be called, as aliases are written: whole, its last part, without prefixes, suffixes."""
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", column).lower()
     last = spaced.rpartition(".")[2]
-    if re.search(r"(?:^|\.)(?:metadata|additional_metadata|resource|config|headers|test_case)\.", spaced):
+    if _APART.search(spaced):
         return []
     short = last
     while (cut := PREFIXES.sub("", short)) != short and cut:
@@ -258,12 +291,19 @@ def _names(column: str) -> list[str]:
     return [plain(spaced), plain(last), plain(short), plain(short.rpartition("_")[0] or short)]
 
 
+def _depth(column: str) -> int:
+    """Return how many objects a column is in, without those that hold all that was put in, or came out."""
+    return sum(not PREFIXES.match(f"{part} ") for part in column.lower().split(".")[:-1])
+
+
 def _holds(role: str, values: Sequence[Any]) -> bool:
     """Return whether a column holds what its name says; one without any value holds anything."""
     some = values[:SAMPLE]
     if not some:
         return role in ("question", "answer", "contexts", "reference")
-    if role in ("question", "answer", "reference"):
+    if role == "question":
+        return any(number(text := text_in(value, role)) is None and text for value in some)
+    if role in ("answer", "reference"):
         return any(text_in(value, role) for value in some)
     if role in ("contexts", "reference_contexts"):
         return any(number(value) is None and passages_in(value) for value in some)
@@ -313,7 +353,7 @@ def _ambiguous(roles: dict[str, str], values: Mapping[str, Sequence[Any]]) -> No
         if ideal:
             roles["reference_contexts"] = ideal
     known = {"contexts", "context_ids", "reference", "seconds", "prompt_tokens"}
-    if answer in ("answer", "answers") and "reference_contexts" in roles and not roles.keys() & known:
+    if answer in _EITHER and "reference_contexts" in roles and not roles.keys() & known:
         roles["reference"] = roles.pop("answer")
 
 
@@ -366,8 +406,8 @@ def _chosen(given: Mapping[str, str], columns: Sequence[str], name: str) -> dict
 class _Rows:
     """Rows of a table as items, by the roles of their columns."""
 
-    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str) -> None:
-        self.table, self.roles, self.name, self.origin = table, roles, name, origin
+    def __init__(self, table: Table, roles: Mapping[str, str], name: str, origin: str, *, several: bool) -> None:
+        self.table, self.roles, self.name, self.origin, self.is_one_of_several = table, roles, name, origin, several
         columns = roles.get("contexts", "")
         self.contexts = columns.split(", ") if columns else []
         self.scores = roles["scores"].split(", ") if "scores" in roles else []
@@ -396,7 +436,13 @@ class _Rows:
             made = [(c, partial(_same, item)) for c, item in self._identified(self._joined(of_system))]
             log = gathered([*made, *refused], self.name, self.origin)
             told = (f"{counted(several, 'row', 'has')} several references: the first was kept.",) if several else ()
-            logs.append(replace(log, problems=log.problems + told, system=system or self.table.name))
+            logs.append(
+                replace(
+                    log,
+                    problems=log.problems + told,
+                    system=system or (self.table.name if self.is_one_of_several else ""),
+                )
+            )
         return logs
 
     def value(self, row: Row, role: str) -> Any:
@@ -482,7 +528,7 @@ class _Rows:
 
     def _joined(self, items: Sequence[tuple[str, LoggedItem]]) -> Iterable[tuple[str, LoggedItem]]:
         """Join rows of one context each to items: those of a question whose answer is the same, or told once."""
-        if any(len(item.contexts) > 1 for _, item in items):
+        if any(len(item.contexts) > 1 for _, item in items) or not any(item.contexts for _, item in items):
             return items
         ids = Counter(item.id for _, item in items)
         by_id = all(item.id for _, item in items) and max(ids.values(), default=0) > 1

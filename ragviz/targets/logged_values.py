@@ -122,6 +122,8 @@ def _in_object(found: Mapping[str, Any]) -> list[Passage]:
     listed = next((names[key] for key in ROLES["contexts"].names.split() if isinstance(names.get(key), list)), None)
     if listed is not None:
         return passages_in(listed)
+    if {type(each) for each in found.values()} not in ({dict}, {str}):
+        return [Passage(json.dumps(found, ensure_ascii=False))]
     return [by_id for key, each in found.items() if (by_id := _by_id(str(key), each)) is not None]
 
 
@@ -131,9 +133,11 @@ def _in_list(found: Sequence[Any]) -> list[Passage]:
         return next((read for each in steps if (read := passages_in(_retrieved(each)))), [])
     passages: list[Passage] = []
     for each in found:
-        if isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) and number(each[1]) is not None:
+        if isinstance(each, str):
+            passages += _printed(each) or ([Passage(each.strip())] if each.strip() else [])
+        elif isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) and number(each[1]) is not None:
             passages.append(Passage(each[0], score=number(each[1])))
-        elif isinstance(each, str | dict | list) and not (isinstance(each, dict) and _is_step(each)):
+        elif isinstance(each, dict | list) and not (isinstance(each, dict) and _is_step(each)):
             passages += passages_in(each)
     return passages
 
@@ -204,9 +208,8 @@ def _printed(text: str) -> list[Passage]:
     passages = []
     for part in re.split(r"(?:^|(?<=[\[\s,]))(?=<?(?:Document|NodeWithScore|ScoredPoint)\()", text):
         said = _HAYSTACK.search(part) or re.search(rf"\b(?:page_content|text|content)={_QUOTED}", part, re.DOTALL)
-        if said is None:
-            continue
-        shown = next(each for each in said.groups() if each is not None)
+        shown = next((each for each in said.groups() if each is not None), "") if said else ""
         name, score = re.search(r"\bid_?=(?:')?([^',)\s]+)", part), re.search(r"\bscore[:=]\s*([-\d.]+)", part)
-        passages.append(Passage(shown, name[1] if name else "", score=number(score[1]) if score else None))
+        if shown or name:
+            passages.append(Passage(shown, name[1] if name else "", score=number(score[1]) if score else None))
     return passages
