@@ -127,23 +127,15 @@ def test_unanswerable_questions_that_are_answered():
 def test_another_chunk_answers_it():
     asked = question(0, "When was the north valve replaced?", "2021", VALVE)
     other, same = Chunk.make_id("e", 0, 90), Chunk.make_id("d0-0", 20, 60)
-    texts = {other: "As said, the north valve was replaced in 2021.", same: VALVE}
-    rivals = {"q0": (same, other)}
 
-    def read(text):
-        own = texts | {other: text}
-        return material_of(asked, rivals=rivals, texts=lambda ids: [own[i] for i in ids])
+    def caught(claims, chunk, *supports):
+        verdicts = pooled.Verdicts(claims, {chunk: pooled.Judged(useful=True, supports=frozenset(supports))})
+        return found("elsewhere", material_of(asked, verdicts={"q0": verdicts}, gold=[(("g",),)]))
 
-    assert found("elsewhere", read(texts[other]))["q0"].value == 1
-    assert not found("elsewhere", read("As said, the south pump was painted in 2021.")), "it is about something else"
-    assert not found("elsewhere", read("The north valve was replaced in 1999.")), "another year is another answer"
-    judged = pooled.Verdicts(2, {other: pooled.Judged(useful=True, supports=frozenset({0, 1}))})
-    by_judge = replace(read("nothing"), verdicts={"q0": judged}, subjects=subjects(asked, gold=[(("g",),)]))
-    assert "a judge finds" in found("elsewhere", by_judge)["q0"].words
-    half = pooled.Verdicts(2, {other: pooled.Judged(useful=True, supports=frozenset({0}))})
-    assert not found("elsewhere", replace(by_judge, verdicts={"q0": half}))
-    within = pooled.Verdicts(1, {same: pooled.Judged(useful=True, supports=frozenset({0}))})
-    assert not found("elsewhere", replace(by_judge, verdicts={"q0": within})), "a chunk of another cut of the evidence"
+    assert caught(2, other, 0, 1)["q0"].value == 1
+    assert not caught(2, other, 0), "half of the answer"
+    assert not caught(1, same, 0), "a chunk of another cut of the evidence"
+    assert "with a judge" in CHECKS["elsewhere"].find(material_of(asked)).unknown
 
 
 def test_duplicates():

@@ -76,8 +76,7 @@ def questions_health(
     if put:
         found = [finding.question_id for finding in made.found[put].findings]
         _say(quarantine.quarantine(workspace, question_set, put, found, author), "put into quarantine by", put)
-    newest = {key: by_run[0] if by_run else [] for key, by_run in measured.items()}
-    console.show(body, as_json, lambda: _draw(body, newest, check))
+    console.show(body, as_json, lambda: _draw(body, measured, check))
 
 
 def _say(count: int, done: str, check: str) -> None:
@@ -86,15 +85,12 @@ def _say(count: int, done: str, check: str) -> None:
 
 def _measured(
     workspace: console.Workspace, questions: Sequence[Question], runs: Sequence[Run], made: examination.Examination
-) -> dict[str, list[list[effects.Effect]]]:
-    """Return for each check what its questions do to the headline scores, for each run."""
-    headlines = [
-        list(effects.headlines(workspace, run, measurements.summary_of(workspace, run, curves=False))) for run in runs
-    ]
+) -> dict[str, list[effects.Effect]]:
+    """Return for each check what its questions do to the headline score of each run."""
+    headlines = [effects.headline(workspace, r, measurements.summary_of(workspace, r, curves=False)) for r in runs]
     concerned = {key: quarantine.concerned(questions, key, made.found[key]) for key in set_checks.CHECKS}
     return {
-        key: [[effects.effect(headline, ids) for headline in of_run] for of_run in headlines]
-        for key, ids in concerned.items()
+        key: [effects.effect(headline, ids) for headline in headlines if headline] for key, ids in concerned.items()
     }
 
 
@@ -102,7 +98,7 @@ def _body(
     made: examination.Examination,
     name: str,
     questions: Sequence[Question],
-    measured: Mapping[str, list[list[effects.Effect]]],
+    measured: Mapping[str, list[effects.Effect]],
 ) -> dict[str, Any]:
     """Return an examination with its effects and the questions in quarantine, as JSON."""
     texts = {question.id: question.text for question in questions}
@@ -112,7 +108,7 @@ def _body(
         rows.append(
             {"check": key, "title": check.title, "what": check.what, "how": check.how, "found": len(found.findings)}
             | {"unknown": found.unknown, "note": found.note}
-            | {"effects": [asdict(effect) for of_run in measured[key] for effect in of_run]}
+            | {"effects": [asdict(effect) for effect in measured[key]]}
             | {"quarantined": [question.id for question in quarantine.held_by(questions, key)]}
             | {"questions": [asdict(f) | {"question": texts.get(f.question_id, "")} for f in found.findings]}
         )
@@ -121,7 +117,7 @@ def _body(
     return head | said | {"checks": rows}
 
 
-def _draw(body: Mapping[str, Any], newest: Mapping[str, list[effects.Effect]], check: str) -> None:
+def _draw(body: Mapping[str, Any], measured: Mapping[str, list[effects.Effect]], check: str) -> None:
     """Draw all checks with their effects on the newest run, or the questions of one."""
     warning = f"Warning: {body['warning']}" if body["warning"] else ""
     console.say(warning, *body["verdict"])
@@ -133,14 +129,15 @@ def _draw(body: Mapping[str, Any], newest: Mapping[str, list[effects.Effect]], c
         return
     rows = []
     for row in body["checks"]:
-        count, changed = f"{row['found']:,}", effects.all_words(newest[row["check"]])
+        newest = next(iter(measured[row["check"]]), None)
+        count, changed = f"{row['found']:,}", effects.words(newest) if newest else "no run has asked them"
         if row["unknown"]:
             count, changed = "?", "not known"
         elif set_checks.CHECKS[row["check"]].of_outcomes:
             changed = "–"
         rows.append((row["check"], row["title"], count, changed, len(row["quarantined"]) or ""))
-    whole = newest[body["checks"][0]["check"]]
-    title = f"{effects.heads(whole)}; without them" if whole else "headline score"
+    whole = next((each[0] for each in measured.values() if each), None)
+    title = f"{effects.head(whole)}; without them" if whole else "headline score"
     console.table(("check", "what", "found", title, "in quarantine"), rows)
     for row in body["checks"]:
         if row["unknown"]:

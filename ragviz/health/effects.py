@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,10 +46,10 @@ class Effect:
     removed: int
 
 
-def headlines(workspace: Workspace, run: Run, summary: Summary) -> Iterator[Headline]:
-    """Yield what sums a run up: recall at its k where it ranked, and the first metric of answers that it has."""
+def headline(workspace: Workspace, run: Run, summary: Summary) -> Headline | None:
+    """Return what sums a run up: recall at its k where it ranked, else the first metric of answers that it has."""
     if summary.n:
-        yield recall_of(run.name, summary)
+        return recall_of(run.name, summary)
     names = [name for name in shown_in("row") if name in ANSWER_METRICS]
     scores = measurements.scores_of(workspace, run, metrics=names)
     for name in names:
@@ -59,8 +59,8 @@ def headlines(workspace: Workspace, run: Run, summary: Summary) -> Iterator[Head
             ids, clusters = tuple(question.id for question in questions), evaluate.document_clusters(questions)
             ordered = np.array([values[i] for i in ids])
             whole = intervals.estimate(ordered, clusters, seed=run.config.seed)
-            yield Headline(run.name, name, ids, ordered, clusters, whole)
-            return
+            return Headline(run.name, name, ids, ordered, clusters, whole)
+    return None
 
 
 def recall_of(run: str, summary: Summary) -> Headline:
@@ -92,43 +92,18 @@ def words(found: Effect) -> str:
         return "unchanged"
     if found.after.mean is None:
         return "no question is left"
-    return f"{score_words(found.after)} ({_change_words(found)})"
-
-
-def _change_words(found: Effect) -> str:
-    """Say how far a score without the questions is from that with them."""
-    if found.before.mean is None or found.after.mean is None or not found.removed:
-        return words(found)
     change = round(found.after.mean - found.before.mean, DIGITS)
-    return f"{change:+.{DIGITS}f}".replace("-", "−") if change else "no change"
+    moved = f"{change:+.{DIGITS}f}".replace("-", "−") if change else "no change"
+    return f"{score_words(found.after)} ({moved})"
 
 
-def all_words(found: Sequence[Effect]) -> str:
-    """Say what becomes of all headline scores of a run; of those after the first, how far they move.
+def head(found: Effect) -> str:
+    """Say the headline score of a run with all questions.
 
-    >>> without = Effect("r", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.6, 0.9, 8), 2)
-    >>> all_words([without, Effect("r", "faithfulness", Estimate(0.5, 0.4, 0.6, 9), Estimate(0.6, 0.5, 0.7, 8), 1)])
-    '0.800 [0.600, 0.900] n = 8 (no change); Faithfulness +0.100'
-    >>> all_words([])
-    'no run has asked them'
-    """
-    if not found:
-        return "no run has asked them"
-    if not any(each.removed for each in found):
-        return "unchanged"
-    first, *others = found
-    return "; ".join([words(first), *(f"{title_of(each.metric)} {_change_words(each)}" for each in others)])
-
-
-def heads(found: Sequence[Effect]) -> str:
-    """Say the headline scores of a run, of which there are some, with all questions.
-
-    >>> heads([Effect("first", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.7, 0.9, 10), 0)])
+    >>> head(Effect("first", "recall@3", Estimate(0.8, 0.7, 0.9, 10), Estimate(0.8, 0.7, 0.9, 10), 0))
     'Recall@3 of first 0.800 [0.700, 0.900] n = 10'
     """
-    first, *others = found
-    told = [f"{title_of(first.metric)} of {first.run} {score_words(first.before)}"]
-    return "; ".join([*told, *(f"{title_of(each.metric)} {score_words(each.before)}" for each in others)])
+    return f"{title_of(found.metric)} of {found.run} {score_words(found.before)}"
 
 
 def score_words(score: Estimate) -> str:

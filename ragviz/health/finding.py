@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from ragviz.health.material import Material
-
-Need = Literal["index", "run", "two runs", "closed-book run or verification", "judged run or verification", "verdicts"]
-"""What a check reads beside the questions; one that can do with less says so in its note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A check of a question set: what it is, how it is computed (with thresholds), what it reads, its function.
+    """A check of a question set: what it is, how it is computed (with thresholds), its function.
 
     `of_outcomes`: it tells what runs did with the questions. A set is never cut by that, so its questions stay.
     """
@@ -44,6 +40,5 @@ class Check:
     title: str
     what: str
     how: str
-    needs: tuple[Need, ...]
     find: Callable[[Material], Found]
     of_outcomes: bool = False

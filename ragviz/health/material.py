@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 from ragviz.analysis import pooled
-from ragviz.core.chunk import Chunk
 from ragviz.core.document import Document, DocumentInfo
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.index_info import IndexInfo
@@ -25,14 +24,13 @@ from ragviz.index import damage
 from ragviz.metrics import rank_metrics
 from ragviz.questions import staleness
 from ragviz.retrieval import search
-from ragviz.retrieval.retriever import Texts
 from ragviz.runs import contexts, judgements, measurements
 from ragviz.store.codecs import Cuts
 from ragviz.text import language, numerals, segmentation
 from ragviz.workspace import Workspace
 
 DEPTH = 10
-"""Chunks that BM25 returns for a question, and that are looked at for another answer."""
+"""Chunks that BM25 returns for a question."""
 REPORTED = 500
 """Questions, or documents, after which the progress is reported: a cancellation is heard then."""
 SAMPLED = 5_000
@@ -113,20 +111,15 @@ class Material:
     """What the checks read. Questions that are rejected or in quarantine are not looked at, but for `set_aside`.
 
     `set_aside` are the questions that are in quarantine because their evidence is gone.
-    `lexical` are the first chunks of BM25 for each question, by id, `rivals` those for question and answer together;
-    both are empty without an index. `texts` reads chunks by their ids. `verdicts` are pooled ones, by question id.
-    `planned` counts the questions that the set's plan
-    wants of each type, None without a plan. `judged` says by run of which answers a judge found all claims in the
-    passages, by question.
+    `lexical` are the first chunks of BM25 for each question, by id, empty without an index. `verdicts` are pooled ones,
+    by question id. `planned` counts the questions that the set's plan wants of each type, None without a plan. `judged`
+    says by run of which answers a judge found all claims in the passages, by question.
     """
 
     subjects: tuple[Subject, ...]
     weights: Weights = field(default_factory=Weights)
     index: str = ""
     lexical: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    rivals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    texts: Texts = lambda chunk_ids: [""] * len(chunk_ids)
-    chunk_language: Callable[[str], str] = lambda _: "en"
     outcomes: tuple[Outcomes, ...] = ()
     closed: tuple[ClosedBook, ...] = ()
     judged: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
@@ -188,11 +181,10 @@ def read_material(
         if number % REPORTED == 0:
             progress(number, len(questions), "questions", "Reading the questions")
         subjects.append(subject_of(question, read, gold, around))
-    languages = {document.id: document.language for document in documents}
     progress(0, None, "", "Reading the chunks")
     weights = chunk_weights(workspace, question_set.corpus_id, cuts, progress=progress)
     runs = runs_of(workspace, question_set)
-    lexical, rivals = _searched(workspace, index, subjects, progress) if index is not None and cuts else ({}, {})
+    lexical = _searched(workspace, index, subjects, progress) if index is not None and cuts else {}
     planned = Counter[str]()
     for row in (row for record in plan_record.records_of(store, question_set.id) for row in record.rows):
         planned[row.cell.type] += row.cell.planned
@@ -202,9 +194,6 @@ def read_material(
         weights,
         index.name if index is not None and cuts else "",
         lexical,
-        rivals,
-        search.texts_of(workspace, question_set.corpus_id),
-        lambda chunk_id: languages.get((Chunk.parse_id(chunk_id) or (chunk_id,))[0], "en"),
         tuple(_outcomes(workspace, runs)),
         tuple(_closed_book(workspace, runs)),
         _supported(workspace, runs),
@@ -269,22 +258,19 @@ def chunk_weights(
 
 def _searched(
     workspace: Workspace, index: IndexInfo, subjects: Sequence[Subject], progress: Progress
-) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    """Return BM25's first chunks for each question, and for question and answer together; empty where it is damaged."""
-    asked = [subject for subject in subjects if subject.gold_chunks]
-    alone, both = dict[str, tuple[str, ...]](), dict[str, tuple[str, ...]]()
+) -> dict[str, tuple[str, ...]]:
+    """Return BM25's first chunks for each question; empty where the index is damaged."""
+    asked, found = [subject for subject in subjects if subject.gold_chunks], dict[str, tuple[str, ...]]()
     try:
         rank = search.retriever(workspace, damage.sound(workspace, index), "bm25")
         for start in range(0, len(asked), REPORTED):
             progress(start, len(asked), "questions", "Searching")
             some = asked[start : start + REPORTED]
-            first = rank([subject.question.query for subject in some], DEPTH)
-            second = rank([f"{subject.question.query}\n{subject.question.answer}" for subject in some], DEPTH)
-            for subject, of_question, with_answer in zip(some, first, second, strict=True):
-                alone[subject.id], both[subject.id] = of_question.ids, with_answer.ids
+            rankings = rank([subject.question.query for subject in some], DEPTH)
+            found |= {subject.id: ranking.ids for subject, ranking in zip(some, rankings, strict=True)}
     except (ServiceError, UsageError):
-        return {}, {}
-    return alone, both
+        return {}
+    return found
 
 
 def ways(runs: Sequence[Run]) -> list[Run]:

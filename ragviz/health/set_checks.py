@@ -16,7 +16,6 @@ _ALL = (
         "Content words of the question that stand in the sentences of its evidence, weighted by how rare they are in "
         f"the index (BM25's idf): {rejection.COPIED:.0%} or more, and at least {rejection.LEAST_COPIED} of them. "
         "Words that stand in no chunk are left out, where most of the others do stand there.",
-        ("index",),
         word_checks.copies,
     ),
     Check(
@@ -25,7 +24,6 @@ _ALL = (
         "A model knows the answer: a right answer does not show that retrieval worked.",
         "Answered rightly by a run with context “none”; verification by a model rejects such questions. Without such "
         "a run it is not known while a question is left that no model has verified.",
-        ("closed-book run or verification",),
         outcome_checks.without_documents,
     ),
     Check(
@@ -34,19 +32,13 @@ _ALL = (
         "Abstaining counts as right, and the documents may hold the answer.",
         "A run answered it and a judge found every claim of the answer in its passages (faithfulness 1); or the "
         "question holds an answer itself. Verification by a model rejects such questions.",
-        ("judged run or verification",),
         outcome_checks.answered_after_all,
     ),
     Check(
         "elsewhere",
         "More than one chunk answers it",
         "A run that finds the other chunk is counted as a miss.",
-        "Of a question with one passage: a chunk that is not gold, among BM25's first for question and answer, holds "
-        f"the answer (all its numbers, {word_checks.ANSWERED:.0%} of its words by weight) and "
-        f"{word_checks.ABOUT:.0%} of the question's words, the answer within {word_checks.WINDOW} sentences with what "
-        "the evidence says of the question; or, of any question, a judge found the whole reference in one, in any "
-        "run. Questions with several passages are looked at only where a judge was asked.",
-        ("index", "verdicts"),
+        "A judge found the whole reference in a chunk that is not gold, in any run.",
         word_checks.answered_elsewhere,
     ),
     Check(
@@ -55,7 +47,6 @@ _ALL = (
         "It counts one question twice, and its interval is too narrow.",
         f"The same words but for case and punctuation; or {duplicates.NEAR:.0%} of the weight of both questions' words "
         "shared and alike answers, with the same numbers. The earlier one is not listed.",
-        (),
         duplicates.duplicates,
     ),
     Check(
@@ -65,7 +56,6 @@ _ALL = (
         "A number of the answer that its evidence neither states nor gives by one calculation; of a question with one "
         f"passage, less than {word_checks.SUPPORTED:.0%} of the weight of its words that are not the question's; where "
         "a judge judged all gold chunks, it decides.",
-        ("index", "verdicts"),
         word_checks.unsupported,
     ),
     Check(
@@ -74,7 +64,6 @@ _ALL = (
         "It separates none of these runs from another. It stays: what others find of it is not known.",
         "The evidence is among the first k of all runs of the set, or of none: at least "
         f"{outcome_checks.LEAST_RUNS} runs that rank in different ways.",
-        ("two runs",),
         outcome_checks.separates_nothing,
         of_outcomes=True,
     ),
@@ -84,7 +73,6 @@ _ALL = (
         "A few documents decide the score. Listed are the questions beyond what chance allows.",
         "More than chance gives (Poisson, 5 % for all cells together) where questions fall by the square root of "
         f"lengths; of a type, more than planned, without a plan more than {balance.MOSTLY:.0%} of the set.",
-        (),
         balance.unbalanced,
     ),
     Check(
@@ -93,7 +81,6 @@ _ALL = (
         "They are found and lost together: they are worth fewer independent ones.",
         f"More than {balance.PER_PASSAGE} questions about the same gold chunk; listed are those beyond "
         f"{balance.PER_PASSAGE}.",
-        (),
         balance.per_passage,
     ),
     Check(
@@ -102,7 +89,6 @@ _ALL = (
         "It can never be found.",
         "The words of a passage were not found again when its document was replaced or removed. Questions that were "
         "set aside for it, which no run asks, are listed too.",
-        (),
         outcome_checks.stale,
     ),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from ragviz.analysis import pooled
 from ragviz.core.chunk import Chunk
 from ragviz.core.question import Question
@@ -13,20 +11,13 @@ from ragviz.health import word_weights
 from ragviz.health.finding import Finding, Found
 from ragviz.health.material import Material, Subject
 from ragviz.health.word_weights import Weights
-from ragviz.text import numerals, segmentation
-from ragviz.text.counts import agreed, counted
+from ragviz.text import numerals
+from ragviz.text.counts import counted
 
 SUPPORTED = 0.25
 """Share of the weight of an answer's words, without the question's, below which its evidence does not support it."""
-ANSWERED = 0.8
-"""Share of the weight of an answer's words that another chunk holds when it holds the answer; of its numbers, all."""
-ABOUT = 0.7
-"""Share of the weight of a question's words that another chunk holds when it is about the same."""
-WINDOW = 3
-"""Sentences, items or rows in a row within which another chunk has to answer."""
-BATCH = 256
-"""Questions whose other chunks are read at once."""
-NO_INDEX = "Build an index of the documents: without one it is not known how rare words are, and what else BM25 finds."
+NO_INDEX = "Build an index of the documents: without one it is not known how rare words are."
+NO_VERDICTS = "Not known: run the set with a judge for context recall."
 
 
 def copies(material: Material) -> Found:
@@ -125,18 +116,18 @@ def _same_script(left: str, right: str) -> bool:
 
 
 def answered_elsewhere(material: Material) -> Found:
-    """Find questions that a chunk answers which is not gold: by a pooled verdict, else by the words of both."""
-    if not material.index and not material.verdicts:
-        return Found(unknown=NO_INDEX)
-    findings = {finding.question_id: finding for finding in _by_rivals(material)}
+    """Find questions whose whole answer a judge found, in any run, in a chunk that is not gold."""
+    if not material.verdicts:
+        return Found(unknown=NO_VERDICTS)
+    findings = []
     for subject in material.subjects:
         verdicts = material.verdicts.get(subject.id)
         others = [i for i in (verdicts.supporting if verdicts else ()) if is_apart(i, subject.question.evidence)]
         if others:
-            words_of_it = f"a judge finds the whole answer in {counted(len(others), 'chunk')} not named as evidence"
-            findings[subject.id] = Finding(subject.id, float(len(others)), words_of_it)
-    order = (subject.id for subject in material.subjects)
-    return Found(tuple(findings[i] for i in order if i in findings))
+            told = f"a judge finds the whole answer in {counted(len(others), 'chunk')} not named as evidence"
+            findings.append(Finding(subject.id, float(len(others)), told))
+    judged = sum(subject.id in material.verdicts for subject in material.subjects)
+    return Found(tuple(findings), "", f"{judged:,} of {len(material.subjects):,} questions were judged.")
 
 
 def is_apart(chunk_id: str, evidence: Evidence) -> bool:
@@ -146,59 +137,6 @@ def is_apart(chunk_id: str, evidence: Evidence) -> bool:
     if place is None or not spans:
         return False
     return not any(span.overlaps(place) for span in spans)
-
-
-def _by_rivals(material: Material) -> Iterator[Finding]:
-    """Yield questions of one passage whose answer and most of whose words stand in another of BM25's first chunks."""
-    asked = [s for s in material.subjects if len(s.evidence) == 1 and s.answer and material.rivals.get(s.id)]
-    for start in range(0, len(asked), BATCH):
-        batch = asked[start : start + BATCH]
-        others = [[i for i in material.rivals[s.id] if is_apart(i, s.question.evidence)] for s in batch]
-        ids = list(dict.fromkeys(i for each in others for i in each))
-        read = {i: _read(text, material.chunk_language(i)) for i, text in zip(ids, material.texts(ids), strict=True)}
-        for subject, each in zip(batch, others, strict=True):
-            holding = [i for i in each if _answers(subject, *read[i], material.chunk_language(i), material.weights)]
-            if holding:
-                told, hold = counted(len(holding), "chunk"), agreed(len(holding), "holds")
-                words_of_it = f"{told} not named as evidence {hold} its answer and most of its words"
-                yield Finding(subject.id, float(len(holding)), words_of_it)
-
-
-def _read(text: str, language: str) -> tuple[str, frozenset[str], frozenset[str]]:
-    """Return a chunk's text, its words and the numbers that it states."""
-    return text, word_weights.content(text, language), numerals.stated_numbers(text)
-
-
-def _answers(
-    subject: Subject, text: str, own: frozenset[str], stated: frozenset[str], language: str, weights: Weights
-) -> bool:
-    """Return whether a chunk is about the question, and holds the answer beside what its evidence says of the question.
-
-    The words of the question that stand in its evidence have to stand within `WINDOW` sentences with the answer: a
-    chunk about the same thing often holds a short answer somewhere else.
-    """
-    if numerals.numbers(subject.question.answer) - stated:
-        return False
-    here = standing(subject.answer | subject.words, own, text)
-    if not _holds(subject.answer, subject.words - subject.answer, here, weights):
-        return False
-    about = (subject.words & subject.evidence_words) - subject.answer
-    sentences = segmentation.sentences(text, language)
-    for first in range(max(1, len(sentences) - WINDOW + 1)):
-        within = sentences[first : first + WINDOW]
-        part = text[within[0][0] : within[-1][1]] if within else text
-        found = standing(
-            subject.answer | about, word_weights.content(part, language) | numerals.stated_numbers(part), part
-        )
-        if _holds(subject.answer, about, found, weights):
-            return True
-    return False
-
-
-def _holds(answer: frozenset[str], asked: frozenset[str], here: frozenset[str], weights: Weights) -> bool:
-    """Return whether `here` are enough of the words of an answer and of what is asked; of nothing asked, none are."""
-    about = weights.share(asked, here)
-    return (weights.share(answer, here) or 0.0) >= ANSWERED and (about is None or about >= ABOUT)
 
 
 def standing(wanted: frozenset[str], own: frozenset[str], text: str) -> frozenset[str]:

@@ -101,17 +101,19 @@ def _basis(question_set: QuestionSet, made: Examination) -> str:
 
 
 @cache.kept(16, "Measuring without the questions found")
-def _effects(run: Run, question_set: QuestionSet, state: str) -> dict[str, list[Effect]]:
-    """Return the effects on the headline scores of a run of what every check found, or holds in quarantine, by key.
+def _effects(run: Run, question_set: QuestionSet, state: str) -> dict[str, Effect]:
+    """Return the effects on the headline score of a run of what every check found, or holds in quarantine, by key.
 
     `state` is that of the examination.
     """
     opened = cache.workspace()
-    made, headlines = examination.kept(opened, question_set), list(effects.headlines(opened, run, cache.summary(run)))
-    measured = {}
+    made, headline = examination.kept(opened, question_set), effects.headline(opened, run, cache.summary(run))
+    measured = dict[str, Effect]()
+    if headline is None:
+        return measured
     for key, found in (made.found if made is not None and made.state == state else {}).items():
         concerned = quarantine.concerned(cache.questions_in(question_set), key, found)
-        measured[key] = [effects.effect(headline, concerned) for headline in headlines]
+        measured[key] = effects.effect(headline, concerned)
     return measured
 
 
@@ -136,7 +138,7 @@ def _checks(
     if index is None:
         with notices.empty(f"{plain(corpus.name)} has no index: how rare words are is not known."):
             address.link("index", "Build an index", corpus=corpus.name)
-    whole = next(iter(measured.values()), [])
+    whole = next(iter(measured.values()), None)
     counts = {key: _concerned(made.found.get(key, Found()), questions) for key in CHECKS}
     held = {key: len(quarantine.held_by(questions.values(), key)) for key in CHECKS}
     rows = [
@@ -146,8 +148,8 @@ def _checks(
             "Quarantined": held[key] or None,
             "Score without them": "press the row to see how to know it"
             if key in made.found and made.found[key].unknown
-            else effects.all_words(measured.get(key, []))
-            if measured.get(key) and not check.of_outcomes
+            else effects.words(measured[key])
+            if key in measured and not check.of_outcomes
             else "–",
         }
         for key, check in CHECKS.items()
@@ -156,7 +158,7 @@ def _checks(
         pd.DataFrame(rows),
         "checks",
         alt="Checks of the questions",
-        above=plain(effects.heads(whole)) if whole else wording.counted(len(rows), "check"),
+        above=plain(effects.head(whole)) if whole else wording.counted(len(rows), "check"),
         file=f"{question_set.name}-checks",
         columns={"Check": 300, "Found": 70, "Quarantined": 90, "Score without them": 400},
         among=list(CHECKS),
@@ -170,7 +172,7 @@ def _checks(
     if requested:
         heading.scroll_into_view(ANCHOR, f"{question_set.id} {requested}")
     if chosen := requested or next((key for key in CHECKS if counts[key]), None):
-        others = [effect for each in by_run for effect in each.get(chosen, [])]
+        others = [each[chosen] for each in by_run if chosen in each]
         _list(corpus, question_set, chosen, made.found.get(chosen, Found()), questions, others)
 
 
