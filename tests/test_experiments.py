@@ -120,7 +120,7 @@ def test_cells_share_indexes_and_rankings_and_have_the_numbers_of_single_runs(wo
     outcome = findings.outcome_of(workspace, workspace.store.experiments.get("chunks"))
     alone = RunConfig(indexes[1].id, question_set.id, "bm25", k=1, split="validation")
     made = running.run(workspace, "alone", alone)
-    summary = findings.summaries.summaries(workspace, [made])[made.id]
+    summary = findings.overviews.summaries(workspace, [made])[made.id]
     row = next(row for row in outcome.rows if row.cell.name == "40 k 1")
     assert row.estimate == summary.estimates["recall@1"]
     tokens = [row.price.tokens for row in outcome.rows]
