@@ -65,7 +65,7 @@ OUTSIDE = (span("c" * 16, 0, 40),)
 
 
 def find(item, ids, answer=None, right=None, **more):
-    return cause(item, retrieved(item, *ids), K, answer, right, **more)
+    return cause(item, retrieved(item, *ids), K, answer, Ruling(right), **more)
 
 
 # One case per cause

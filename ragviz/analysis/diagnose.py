@@ -18,6 +18,9 @@ from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
 from ragviz.core.span import Span
+from ragviz.core.verdict import Matrix
+from ragviz.judging import context
+from ragviz.metrics import grounding
 from ragviz.targets.citations import without_marks
 from ragviz.text import language, words
 from ragviz.text.denial import denies
@@ -81,6 +84,16 @@ CAUSES: dict[str, Cause] = {
         "The evidence was in the context, and no answer came: an abstention, an empty answer, or a call that failed.",
         "Look at the question: a better model may see the evidence, a smaller k leaves less to look through.",
     ),
+    "unused": Cause(
+        "Retrieved, not used",
+        "Each claim of the reference that the answer lacks is in the contexts, as the judge says.",
+        "Look at the prompt or the model: a better model, or fewer contexts, may see it.",
+    ),
+    "unsupported": Cause(
+        "Unsupported answer",
+        "More than half of the claims of the answer are in none of its contexts, as the judge says.",
+        "Compare these claims with the contexts; have the prompt ask for answers from the contexts alone.",
+    ),
     "wrong": Cause(
         "Incorrect answer",
         "The evidence was handed over and the answer is not right; or the documents do not hold the answer, and one "
@@ -104,6 +117,7 @@ CAUSES: dict[str, Cause] = {
 all in the index, and the passages in their text), in the ranking,
 among the first k, whole, in the context, used, used rightly? The first three are the outcomes of the ranking
 (`analysis/outcomes.py`): the causes of the questions not found at k, but for those answered right all the same.
+"unused" and "unsupported" are told of systems that one cannot look into.
 """
 
 _RETRIEVAL = "Compare with a run that hands over what was retrieved: the difference is the gain from retrieval."
@@ -123,6 +137,45 @@ CLOSED_BOOK: dict[str, Cause] = {
     "fine": Cause("Correct", "The answer is right, or abstaining was.", "Nothing to do."),
 }
 """The causes of a run without a context that differ."""
+OPAQUE: dict[str, Cause] = {
+    "not_retrieved": Cause(
+        "Not retrieved",
+        "The reference makes a claim that the answer lacks and that no context supports, as the judge says.",
+        "Look at retrieval: what is searched for, how the documents are cut, how many contexts are read.",
+    ),
+    "not_answered": Cause(
+        "Abstained",
+        "No answer came: an abstention, an empty answer, or a call that failed.",
+        "Look at the contexts: where they hold the answer, the prompt or the model is to blame.",
+    ),
+    "wrong": Cause(
+        "Incorrect answer",
+        "The answer is not right, and whether its contexts hold what it lacks is not known: that takes the evidence, "
+        "or a judge's verdicts on all claims.",
+        "Have a model judge the contexts and the answer.",
+    ),
+    "not_judged": Cause("Cannot be told", "Nothing tells whether the answer is right.", ""),
+    "fine": Cause("Correct", "The answer is right, or abstaining was.", "Nothing to do."),
+}
+"""The causes of a system that one cannot look into that differ."""
+_BY_EVIDENCE = {
+    "not_retrieved": "A passage that the question needs is in none of the contexts.",
+    "unused": "The contexts hold the evidence, and the answer is not right.",
+}
+_HELD = {
+    True: "The contexts hold the answer.",
+    False: "The contexts do not hold the answer.",
+    None: "Whether the contexts hold the answer is not known.",
+}
+
+
+def would_tell(*, reference: bool, judged: bool) -> str:
+    """Return what would tell whether an answer of another system is right; "" where all is there.
+
+    >>> would_tell(reference=False, judged=False), would_tell(reference=True, judged=False)
+    ('a reference and a judge', 'a judge')
+    """
+    return " and ".join([*([] if reference else ["a reference"]), *([] if judged else ["a judge"])])
 
 
 FOUND = Cause(
@@ -168,15 +221,18 @@ def about(
     elsewhere: bool = False,
     claims: bool = False,
     of: str = "",
+    held: bool | None = None,
 ) -> Cause:
     """Return what a cause, or "" for none, means in a run whose recordings know this.
 
     The title names `k` and `depth` where they are given. `answered` is whether the causes tell of answers, `elsewhere`
     whether the run has answers that were made at another k. `claims` is whether claims of the answer were judged, `of`
-    the kind of the question, "" for several questions.
+    the kind of the question, "" for several questions, and `held` whether its contexts hold the answer (see `Ruling`).
     """
     if not cause:
         return REFERENCE_ONLY
+    if knows.opaque:
+        return _of_opaque(cause, knows, claims=claims, of=of, held=held)
     if cause == "fine" and not answered:
         found = replace(FOUND, title=f"{outcomes.title('found', k, depth)}, not split" if k else FOUND.title)
         return replace(found, next_step=_OTHER_K.format(k=f"k = {k}" if k else "this k")) if elsewhere else found
@@ -189,6 +245,24 @@ def about(
         meaning = replace(meaning, next_step=CLAIMS) if claims else meaning
         meaning = replace(meaning, explanation=_WITH_EVIDENCE) if of else meaning
     return meaning
+
+
+def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | None) -> Cause:
+    """Return what a cause means in a run of a system that one cannot look into."""
+    meaning = OPAQUE.get(cause, CAUSES[cause])
+    if (of, cause) in OF_KIND and of == "unanswerable":
+        return Cause(meaning.title, *OF_KIND[of, cause])
+    if cause in _BY_EVIDENCE and knows.ranking and of != "reference":
+        verdicts = "" if of else f" Where no evidence is known: {meaning.explanation}"
+        return replace(meaning, explanation=_BY_EVIDENCE[cause] + verdicts)
+    if cause == "not_answered" and of:
+        return replace(meaning, explanation=f"{meaning.explanation} {_HELD[held]}")
+    if cause == "not_judged" and not knows.answers:
+        return replace(meaning, explanation="No answer was recorded.", next_step="Import its answer.")
+    if cause == "not_judged":
+        needed = would_tell(reference=knows.reference, judged=claims)
+        return replace(meaning, next_step=f"It takes {needed} to tell." if needed else "Judge again what failed.")
+    return replace(meaning, next_step=CLAIMS) if cause == "wrong" and claims else meaning
 
 
 REFERENCE_ONLY = Cause(
@@ -208,17 +282,23 @@ class Ruling:
     """Whether an answer is right, and what decided it; `right` is None when nothing did, or the judge failed.
 
     `by` is the deciding metric, "reference_in_answer", "refusal", "failed" (there is no answer), "judge_failed", or ""
-    when nothing was measured.
+    when nothing was measured. By the judge's verdicts on claims (see `with_verdicts`), `held` is whether the contexts
+    hold what the answer lacks of the reference, and `supported` whether they hold the answer; None where not told.
     """
 
     right: bool | None
     by: str = ""
+    held: bool | None = None
+    supported: bool | None = None
 
 
+UNDECIDED = Ruling(None)
 JUDGED = {"equivalence": 1.0, "factual_recall": 0.5, "completeness": 0.5, "completeness_direct": 0.5}
 """Least value of a judged metric for an answer to be right; the first metric with a score decides."""
 UNJUDGED = {"extractive_questeval_recall": 0.5, "token_f1": 0.5}
 """The same of metrics that need no judge; one metric that reaches it is enough."""
+SUPPORTED = 0.5
+"""Least share of the claims of an answer that its contexts support: with less, it was not read there."""
 
 
 def is_right(
@@ -226,11 +306,14 @@ def is_right(
 ) -> Ruling:
     """Decide whether `answer` is right by the most reliable of the `scores` (name → value).
 
-    A refusal is right for an unanswerable question only, and never where a reference is known. Else the verdict of
+    A refusal is right for an unanswerable question only, and never where a reference is known; of an open question
+    nothing tells. Else the verdict of
     equivalence decides (a partly equivalent answer is not right), or how much of the reference the answer holds;
     without a judge, the words of both decide, unless they differ in a number or in what they deny: that is not judged.
     `failed` are the metrics for which the judge failed.
     """
+    if question.open or not answer.has_answer:
+        return Ruling(None)
     if answer.status == "failed" or (answer.status == "answered" and not answer.answer.strip()):
         return Ruling(None if question.kind == "unanswerable" else False, "failed")
     if question.kind == "unanswerable" or answer.status == "refused":
@@ -241,6 +324,28 @@ def is_right(
     if any(name in failed for name in JUDGED):
         return Ruling(None, "judge_failed")
     return _by_words(question, answer, scores)
+
+
+def with_verdicts(ruling: Ruling, matrix: Matrix, *, answered: bool) -> Ruling:
+    """Add what the judge's verdicts tell of the contexts; `answered` is whether there is an answer to hold a claim.
+
+    Where answer and reference were not compared, a wrong answer lacks some claim of the reference: whether that is
+    held is told only where all claims are, or none.
+    """
+    held = supported = None
+    if matrix.reference_by_chunk:
+        found = [context.follows(row) for row in matrix.reference_by_chunk]
+        if not answered:
+            held = all(found)
+        elif matrix.reference_by_answer is None:
+            held = all(found) if all(found) or not any(found) else None
+        else:
+            said = [each.verdict == "supported" for each in matrix.reference_by_answer]
+            lacking = [is_found for is_found, is_said in zip(found, said, strict=True) if not is_said]
+            held = all(lacking) if lacking else None
+    if answered and matrix.answer_by_chunk:
+        supported = (grounding.supported_by_any(matrix.answer_by_chunk) or 0.0) >= SUPPORTED
+    return replace(ruling, held=held, supported=supported)
 
 
 def _differs(reference: str, answer: str) -> bool:
@@ -279,7 +384,7 @@ def cause(
     retrieved: Retrieved,
     k: int,
     answer: Recording | None = None,
-    right: bool | None = None,
+    ruling: Ruling = UNDECIDED,
     *,
     knows: Knows = RETRIEVED,
     unindexed: Collection[str] = (),
@@ -290,8 +395,9 @@ def cause(
     handed over. Otherwise its answer alone decides.
 
     A right answer is "fine" whatever was missed before it. Else the cause is the earliest stage that failed for any
-    group of the evidence; when none failed, the answer decides. `right` None is an answer that was not judged. A
-    question that was not answered (`answer` None) is "fine" where its evidence is among the first `k`.
+    group of the evidence; when none failed, the answer decides, by its `ruling`. A question that was not answered
+    (`answer` None) is "fine" where its evidence is among the first `k`. In a system that one cannot look into, stages
+    are told by the judge's verdicts where the evidence has no rank.
 
     `knows` is of the run: gold chunks that were read are what was retrieved; without contexts only the answer counts.
     A chunk of which only a part fitted was cut. `unindexed` are documents of evidence that the index did not hold when
@@ -301,20 +407,30 @@ def cause(
         if answer is None or answer.status == "refused":
             return "fine"
         return "wrong" if answer.status == "answered" and answer.answer.strip() else "not_answered"
-    if question.kind == "reference" and (answer is None or knows.gold_read):
+    unranked = question.kind == "reference" or (knows.opaque and not retrieved.gold)
+    if (unranked and answer is None) or (question.kind == "reference" and knows.gold_read):
         return ""
-    if right:
+    if ruling.right:
         return "fine"
     stages = [] if knows.closed_book else _stages(question, retrieved, k, answer, knows, unindexed)
     if stages:
         return min(stages, key=list(CAUSES).index)
     if answer is None:
         return "fine"
-    if answer.status != "answered" or not answer.answer.strip():
+    return _of_answer(answer, ruling, held=True if knows.opaque and not unranked else ruling.held)
+
+
+def _of_answer(answer: Recording, ruling: Ruling, *, held: bool | None) -> str:
+    """Return the cause of a question that was lost at no stage before its answer; `held` as of a `Ruling`."""
+    if held is False:
+        return "not_retrieved"
+    if answer.has_answer and (answer.status != "answered" or not answer.answer.strip()):
         return "not_answered"
-    if right is None:
-        return "not_judged"
-    return "wrong"
+    if ruling.right is False and held:
+        return "unused"
+    if ruling.supported is False:
+        return "unsupported"
+    return "not_judged" if ruling.right is None else "wrong"
 
 
 def _stages(
@@ -330,7 +446,9 @@ def _stages(
     first = ranked if knows.gold_read else ranked[:k]
     stages = []
     for spans, gold in zip(question.evidence, retrieved.gold, strict=False):
-        if not gold:
+        if not gold and knows.opaque:
+            stages.append("not_retrieved")
+        elif not gold:
             is_behind = any(span.document_id in unindexed for span in spans if not span.stale)
             stages.append("not_indexed" if is_behind else "not_parsed")
         elif not set(gold) & set(ranked):
@@ -405,13 +523,13 @@ def attribute_failures(
     causes = {}
     for result in results:
         if question := by_id.get(result.question_id):
-            ruling = (rulings or {}).get(question.id, Ruling(None))
+            ruling = (rulings or {}).get(question.id, UNDECIDED)
             causes[question.id] = cause(
                 question,
                 result,
                 k,
                 (answers or {}).get(question.id),
-                ruling.right,
+                ruling,
                 knows=knows,
                 unindexed=unindexed,
             )
@@ -468,8 +586,9 @@ def waterfall(
 ) -> list[Step]:
     """Subtract the causes from all questions, in the order of the flow; a cause without questions has its step too.
 
-    But for an index that was behind its documents, and for the stages of retrieval in a run that knows no ranking:
-    these are steps only where questions were lost to them. Questions without a cause ("") are left out. Titles are as
+    But for an index that was behind its documents, for the stages of retrieval in a run without contexts, and for what
+    is told of other systems alone: these are steps only where questions have these causes, and so are all steps of a
+    system that one cannot look into. Questions without a cause ("") are left out. Titles are as
     `about` gives them.
 
     >>> [(step.cause, step.count, step.left) for step in waterfall(["fine", "below_k", "fine"]) if step.count]
@@ -485,7 +604,8 @@ def waterfall(
     left = counts.total()
     steps = [Step("questions", "Questions", left, left)]
     of_retrieval = list(CAUSES)[: list(CAUSES).index("not_answered")]
-    unseen = of_retrieval if knows.closed_book or not knows.ranking else ["not_indexed"]
+    unseen = [*(of_retrieval if knows.closed_book else ["not_indexed"]), "unused", "unsupported"]
+    unseen = list(CAUSES) if knows.opaque else unseen
     for name in (name for name in CAUSES if name not in unseen or counts[name]):
         left -= counts[name] if name != "fine" else 0
         steps.append(Step(name, about(name, knows, k=k, depth=depth, answered=answered).title, counts[name], left))

@@ -18,9 +18,17 @@ from ragviz.text.counts import agreed
 STAGES = {
     "not_indexed": "an index that is behind its documents", "not_parsed": "parsing", "not_retrieved": "retrieval",
     "below_k": "ranking", "split": "chunking",
-    "cut_by_budget": "the context budget", "not_answered": "abstention", "wrong": "incorrect answers",
+    "cut_by_budget": "the context budget", "not_answered": "abstention", "unused": "what was retrieved and not used",
+    "unsupported": "unsupported answers", "wrong": "incorrect answers",
 }  # fmt: skip
 """Cause → the stage that is to be changed."""
+OF_SYSTEM = {
+    "not_retrieved": "Its contexts lack what {} need: look at retrieval first",
+    "unused": "Its contexts hold what the answers to {} lack: look at the prompt or the model first",
+    "unsupported": "The answers to {} say what its contexts do not: look at the prompt or the model first",
+    "not_answered": "{} were not answered: look at what it is told of abstaining",
+}
+"""Cause → what is said of a system that one cannot look into; "{}" stands for the questions."""
 _APART = {
     ("unanswerable", "wrong"): "unanswerable answered",
     ("unanswerable", "not_answered"): "unanswerable with an empty or failed answer",
@@ -31,6 +39,7 @@ _APART = {
 """Kind of a question without evidence, cause → what became of it."""
 
 
+_UNTOLD = "where nothing tells whether the contexts hold the answer"
 NOT_LOST = ("fine", "not_judged")
 PATTERN = 5
 """With fewer questions lost, no stage is blamed: they are to be looked at one by one."""
@@ -121,6 +130,12 @@ def abstained_words(abstained: Iterable[tuple[str, str]], knows: Knows = RETRIEV
     '3 abstained: 1 rightly (unanswerable), 1 already lost in ranking, 1 with the evidence in the context'
     >>> abstained_words([("single", "not_answered")], Knows(contexts=False)), abstained_words([])
     ('1 abstained: 1 without any context', '0 abstained')
+
+    Of a system that one cannot look into, "reference" are those of which nothing tells whether the contexts hold the
+    answer.
+
+    >>> abstained_words([("single", "not_answered"), ("reference", "not_answered")], Knows(opaque=True))
+    '2 abstained: 1 with the answer in the contexts, 1 where nothing tells whether the contexts hold the answer'
     """
     counts = Counter(abstained)
     rightly = sum(n for (kind, _), n in counts.items() if kind == "unanswerable")
@@ -129,8 +144,9 @@ def abstained_words(abstained: Iterable[tuple[str, str]], knows: Knows = RETRIEV
     for (kind, cause), n in counts.items():
         lost[cause] += n if kind not in ("unanswerable", "reference") else 0
     where = "without any context" if knows.closed_book else "with the evidence in the context"
+    where = "with the answer in the contexts" if knows.opaque else where
     parts = [(rightly, "rightly (unanswerable)")]
     parts += [(lost[c], where if c == "not_answered" else f"already lost in {STAGES[c]}") for c in STAGES]
-    parts += [(reference, "reference only")]
+    parts += [(reference, _UNTOLD if knows.opaque else "reference only")]
     said = ", ".join(f"{n:,} {words}" for n, words in parts if n)
     return f"{counts.total():,} abstained{f': {said}' if said else ''}"

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import outcomes
-from ragviz.analysis.losses import PATTERN, STAGES, Losses
+from ragviz.analysis.diagnose import would_tell
+from ragviz.analysis.losses import OF_SYSTEM, PATTERN, STAGES, Losses
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RunConfig
+from ragviz.core.recording import RETRIEVED, Knows
 from ragviz.text.counts import agreed, counted, enumerated, first
 
 FEW = 20
@@ -43,7 +45,8 @@ class Measured:
 
     `ranks` are those by which the evidence of each ranked question is found, shape (n,), 0 for none; `found` the share
     that is found at `k`, None where nothing is ranked. `losses` are at `k`: of the answers too when these count there
-    (`answers.k` is `k`), else up to the ranking. `claims` is whether claims of the answers were judged.
+    (`answers.k` is `k`), else up to the ranking. `claims` is whether claims of the answers were judged, `knows` of the
+    run.
     """
 
     k: int
@@ -52,6 +55,7 @@ class Measured:
     losses: Losses
     answers: Answers | None = None
     claims: bool = False
+    knows: Knows = RETRIEVED
 
     @property
     def answered(self) -> bool:
@@ -122,11 +126,15 @@ def _answered_words(measured: Measured) -> str:
     answers = measured.answers
     if answers is None or not measured.answered:
         return ""
+    needed = would_tell(reference=measured.knows.reference, judged=measured.claims) if measured.knows.opaque else ""
+    if measured.knows.opaque and not answers.right and (answers.unjudged or not measured.knows.reference):
+        return f"whether its answers are right is not known{f': that takes {needed}' if needed else ''}"
     if answers.known and answers.unjudged == answers.known:
         return "its answers are not judged"
     questions = "" if len(measured.ranks) else " questions"
     words = f"{answers.right:,} of {answers.known:,}{questions} are answered correctly"
-    return words + (f", {answers.unjudged:,} are not judged" if answers.unjudged else "")
+    unjudged = f"take {needed} to tell" if needed else "are not judged"
+    return words + (f", {answers.unjudged:,} {unjudged}" if answers.unjudged else "")
 
 
 def _other_answers_words(measured: Measured) -> str:
@@ -151,10 +159,15 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
         unjudged = measured.answers is not None and measured.answers.unjudged
         return "" if unjudged else "Nothing was lost.", ""
     if total < PATTERN:
-        lost = f"{counted(total, 'question')} {agreed(total, 'is')} lost"
+        known = "known to be " if measured.answers is not None and measured.answers.unjudged else ""
+        lost = f"{counted(total, 'question')} {agreed(total, 'is')} {known}lost"
         return f"Only {lost}, too few to blame one stage: look at each.", ""
     cause = worst[0]
     most, advice = losses.blamed[cause], _advice(cause, measured, config)
+    if measured.knows.opaque and len(worst) == 1 and (said := OF_SYSTEM.get(cause)):
+        lost = f"all {total:,} lost questions" if most == total else f"{most:,} of {total:,} lost questions"
+        sentence = said.format(lost)
+        return f"{sentence[0].upper()}{sentence[1:]}.", cause
     loss = "" if measured.answered or measured.answers is None else " in retrieval"
     if len(worst) > 1:
         names = enumerated([STAGES[each] for each in worst])
@@ -167,6 +180,8 @@ def _loss_words(measured: Measured, config: RunConfig) -> tuple[str, str]:
 def _advice(cause: str, measured: Measured, config: RunConfig) -> str:
     """Return the next step against a cause; "" for one that replays tell of (`analysis.rescue`)."""
     look = "look at the claims of these answers" if measured.claims else "compare these answers with their evidence"
+    if measured.knows.opaque and cause == "wrong" and not measured.claims:
+        return ": have a model judge whether the contexts hold what they lack"
     better = "a model" if config.by_rule else "a better model"
     model = "connect a model" if config.by_rule else "try a better model"
     if not measured.claims and not config.judge and not config.by_rule:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, outcomes, pooled, slices
+from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, outcomes, pooled, run_verdict, slices
 from ragviz.analysis import compare as comparing
 from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
@@ -69,15 +69,17 @@ def results(
         if by:
             _draw_slices([part for part in parts if part.by in ("all", by)], by, metrics, summary.depth)
         else:
+            kinds = {question.id: question.kind for question in questions}
+            lost = judgements.losses_at(run, causes, kinds, set(summary.question_ids), summary.k)
+            console.say(run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config).sentence)
             _draw_results(run, summary, judgement)
             console.say(limits)
             if behind := list(causes.values()).count("not_indexed"):
-                told, lost = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
-                console.warn(f"{told.title}: {lost}. {told.explanation} {told.next_step}")
+                told, missing = diagnose.CAUSES["not_indexed"], counts.counted(behind, "question")
+                console.warn(f"{told.title}: {missing}. {told.explanation} {told.next_step}")
             if judged is not None:
                 _draw_pooled(judged)
             if judgement.statuses:
-                kinds = {question.id: question.kind for question in questions}
                 _draw_losses(run, summary, judgement, causes, kinds)
 
     console.show(body, as_json, draw)
@@ -214,7 +216,8 @@ def _draw_losses(
     ranked, k = set(summary.question_ids), summary.k
     steps = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
-    console.table(("cause", "questions"), steps, f"failure attribution at k = {k}{only}")
+    at = f" at k = {k}{only}" if run.knows.ranking else ""
+    console.table(("cause", "questions"), steps, f"failure attribution{at}")
     console.say(judgements.losses_at(run, causes, kinds, ranked, k).without_evidence)
     console.say(judgements.abstained_words(run, judgement, kinds))
     if decided := judgements.decided_words(judgement):
@@ -255,7 +258,9 @@ def inspect(run_name: Annotated[str, typer.Argument(metavar="RUN")], question_id
         **_evaluated_body(evaluated),
         "scores": scores,
     }
-    cause = judgements.meaning_of(run, judgement.causes[question.id], run.config.k)
+    claims = evaluated is not None and evaluated.matrix.answer_claims is not None
+    of = judgement.causes[question.id]
+    cause = judgements.meaning_of(run, of, run.config.k, claims=claims, question=question, judgement=judgement)
     controlled = judgement.controls if evaluated else None
     body["judge_reliable"] = controlled.reliable if controlled else None
     doubt = controlled.sentence if controlled and not controlled.reliable else ""

@@ -79,6 +79,12 @@ class Question:
         return "\n".join([*(asked for asked, _ in self.history), self.text])
 
     @property
+    def open(self) -> bool:
+        """Whether nothing tells what would answer it: it was asked of another system, without reference or evidence."""
+        known = self.answer.strip() or any(span.text for group in self.evidence for span in group)
+        return not known and self.kind != "unanswerable"
+
+    @property
     def kind(self) -> QuestionKind:
         """How many groups of evidence it needs, or why it has none.
 

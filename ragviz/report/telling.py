@@ -179,7 +179,7 @@ def _place_words(run: Run, question: Question, whole: overviews.Overview, k: int
     cause = whole.judgement.causes.get(question.id)
     if not cause:
         return words
-    meaning = judgements.meaning_of(run, cause, run.config.k, of=question.kind)
+    meaning = judgements.meaning_of(run, cause, run.config.k, question=question, judgement=whole.judgement)
     if cause == "fine" and meaning.title:
         return f"{words}{meaning.title}."
     return f"{words}{meaning.title}. {meaning.explanation}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ragviz.analysis import diagnose, doubts, evaluate, losses, run_verdict
@@ -226,10 +226,12 @@ def decided_by(ruling: diagnose.Ruling) -> str:
 
 
 def decided_words(judgement: Judgement) -> str:
-    """Say what decided of how many answers whether they are right; "" when nothing did of any."""
+    """Say what decided of how many answers whether they are right, and of how many what their contexts hold."""
     counts = Counter(filter(None, map(decided_by, judgement.rulings.values())))
     by = ", ".join(f"{what} ({count:,})" for what, count in counts.most_common())
-    return f"correctness decided by {by}" if by else ""
+    judged = sum((ruling.held, ruling.supported) != (None, None) for ruling in judgement.rulings.values())
+    told = [f"correctness decided by {by}"] if by else []
+    return "; ".join([*told, *([f"what the contexts hold by verdicts on claims ({judged:,})"] if judged else [])])
 
 
 def cost_words(judgement: Judgement) -> str:
@@ -273,7 +275,11 @@ def judgement_of(
         own = [by_question[question.id] for by_question in scores.values() if question.id in by_question]
         values = {score.metric: score.value for score in own if score.value is not None}
         failed = [score.metric for score in own if score.status == "judge_error"]
-        rulings[question.id] = diagnose.is_right(question, answers[question.id], values, failed)
+        answer = answers[question.id]
+        rulings[question.id] = diagnose.is_right(question, answer, values, failed)
+        if knows.opaque and knows.contexts:
+            matrix, answered = evaluated[question.id].matrix, answer.status == "answered"
+            rulings[question.id] = diagnose.with_verdicts(rulings[question.id], matrix, answered=answered)
     if knows.answers:  # the rest of an interrupted run is not known
         results = [result for result in results if result.question_id in answers]
     causes = diagnose.attribute_failures(
@@ -282,7 +288,7 @@ def judgement_of(
     behind = [call for _, call in calls_behind(evaluated.values())]
     usage, priced = Usage.of(behind), sum(call.cost is not None for call in behind)
     # Of a question without known evidence an oracle handed over nothing.
-    measured = [q for q in questions if not knows.gold_read or q.kind != "reference"]
+    measured = [q for q in questions if not (knows.gold_read and q.kind == "reference") and not q.open]
     controlled = control_items.controls_of(current)
     return WholeJudgement(
         evaluated=evaluated,
@@ -322,15 +328,35 @@ def measured(current: Run, summary: Summary, judgement: Judgement, lost: Losses)
         lost,
         run_verdict.answers_of(judgement.causes, answers_k) if current.knows.answers else None,
         judgement.claims,
+        current.knows,
     )
 
 
-def meaning_of(current: Run, cause: str, k: int, *, claims: bool = False, of: str = "") -> diagnose.Cause:
-    """Return what a cause means in a run of which the first `k` chunks are kept; `claims` and `of` as in `about`."""
-    config, answered = current.config, answered_at(current, k)
-    elsewhere = current.knows.answers and not answered
+def meaning_of(
+    current: Run,
+    cause: str,
+    k: int,
+    *,
+    claims: bool = False,
+    question: Question | None = None,
+    judgement: Judgement | None = None,
+) -> diagnose.Cause:
+    """Return what a cause means in a run of which the first `k` chunks are kept; `claims` as in `about`.
+
+    With `question`, what it means of this one by the run's `judgement`.
+    """
+    config, answered, knows = current.config, answered_at(current, k), current.knows
+    elsewhere = knows.answers and not answered
+    of, held = "", None
+    if question is not None:
+        of = question.kind
+    if question is not None and judgement is not None and knows.opaque:
+        recorded = judgement.statuses.get(question.id, "none") != "none"
+        knows = replace(knows, reference=bool(question.answer.strip()), answers=recorded)
+        held = judgement.rulings.get(question.id, diagnose.UNDECIDED).held
+        held = True if held is None and knows.ranking and question.evidence else held
     return diagnose.about(
-        cause, current.knows, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of
+        cause, knows, k=k, depth=config.depth, answered=answered, elsewhere=elsewhere, claims=claims, of=of, held=held
     )
 
 
@@ -375,6 +401,8 @@ def losses_at(
 ) -> Losses:
     """Return the losses at `k` as `lost_steps` counts them; `kinds` are those of the questions, by id."""
     answered = answered_at(current, k)
+    if current.knows.opaque:  # whether by evidence or by verdicts, the same stages are told
+        kinds = {i: kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()}
     return losses.count({i: cause for i, cause in causes.items() if answered or i in ranked}, kinds)
 
 
@@ -397,7 +425,15 @@ def abstained_words(current: Run, judgement: Judgement, kinds: Mapping[str, str]
     """
     abstained = judgement.abstention
     ids = [i for i, status in judgement.statuses.items() if status == "refused" and i in judgement.causes]
+    if current.knows.opaque:
+        told = {i for i in ids if judgement.rulings[i].held is not None}
+        told |= {i for i in ids if current.knows.ranking and kinds[i] in ("single", "multi")}
+        kinds = {
+            i: "single" if i in told else kind if kind == "unanswerable" else "reference" for i, kind in kinds.items()
+        }
     words = losses.abstained_words([(kinds[i], judgement.causes[i]) for i in ids], current.knows)
+    if current.knows.opaque and not abstained.unanswerable:
+        return words
     rates = [] if abstained.precision is None else [f"precision {abstained.precision:.2f}"]
     if abstained.recall is not None:
         rates.append(f"recall {abstained.recall:.2f} ({abstained.both} of {abstained.unanswerable} unanswerable)")

@@ -61,8 +61,8 @@ def unranked_words(current: Run) -> str:
     if current.knows.ranking:
         return ""
     return (
-        "Recall, hits, MRR and the other ranking measures are not known of an imported run: its file says which "
-        "of the retrieved passages support the reference, not what should have been retrieved."
+        "Ranks of the evidence, recall and MRR are not known of this run: they take its documents, and where in them "
+        "the answers stand."
     )
 
 

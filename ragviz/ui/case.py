@@ -106,8 +106,9 @@ def cause_of(run: Run, question_id: str, k: int) -> tuple[str, diagnose.Cause] |
     name = cache.causes(run, k).get(question_id)
     if name is None:
         return None
-    of = cache.questions(run)[question_id].kind
-    return name, judgements.meaning_of(run, name, k, claims=has_claims(run, question_id), of=of)
+    question, judgement = cache.questions(run)[question_id], cache.judgement(run)
+    claims = has_claims(run, question_id)
+    return name, judgements.meaning_of(run, name, k, claims=claims, question=question, judgement=judgement)
 
 
 def has_claims(run: Run, question_id: str) -> bool:
@@ -125,7 +126,7 @@ def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str
 
 def ruling_words(judgement: judgements.Judgement, question: Question) -> str:
     """Return whether the answer is right, and what decided it; "" when nothing did."""
-    ruling = judgement.rulings.get(question.id, diagnose.Ruling(None))
+    ruling = judgement.rulings.get(question.id, diagnose.UNDECIDED)
     by = judgements.decided_by(ruling)
     verdict = {True: "Correct", False: "Incorrect", None: "Correctness unknown"}[ruling.right]
     return f"{verdict}, by {by}" if by else ""

@@ -1,0 +1,151 @@
+"""Where systems lose answers that one cannot look into: told by verdicts, by words, or not at all; worked by hand."""
+
+from dataclasses import replace
+
+import pytest
+
+from ragviz.analysis import run_verdict
+from ragviz.core.verdict import Claim, ClaimVerdict, Matrix
+from ragviz.runs import exports, imports, judgements, measurements
+from ragviz.targets.logged_item import Log, LoggedItem, Passage
+
+YES, NO, PART = ClaimVerdict("supported"), ClaimVerdict("absent"), ClaimVerdict("together")
+REFERENCE = "The ferry sails twice a day. A return ticket costs nine crowns."
+CLAIMS = (Claim("It sails twice a day."), Claim("A return ticket costs nine crowns."))
+CONTEXTS = (
+    Passage("The ferry leaves the north pier twice a day in winter.", id="ferry", document="ferry.md"),
+    Passage("Prices of the ferry: a return ticket costs nine crowns, dogs one crown.", id="prices"),
+)
+SILENT = "I don't know."
+
+
+def judged(answer_by_chunk, reference_by_chunk, reference_by_answer):
+    """A row of verdicts a claim: of the answer by the two contexts, of the reference by them, and by the answer."""
+    own = tuple(Claim(str(place)) for place in range(len(answer_by_chunk)))
+    right = tuple(YES if by == YES else NO for by in reference_by_answer[: len(own)])
+    return Matrix(
+        ("0", "1"), own, CLAIMS, answer_by_chunk, reference_by_chunk,
+        right + (NO,) * (len(own) - len(right)), reference_by_answer,
+    )  # fmt: skip
+
+
+BOTH_IN = ((YES, NO), (NO, YES))
+ITEMS = {
+    "right": ("Twice a day, for nine crowns.", judged(BOTH_IN, BOTH_IN, (YES, YES))),
+    "lacks one": ("Three times a day.", judged(((NO, NO),), ((NO, NO), (NO, YES)), (NO, NO))),
+    "lacks both": ("On Sundays.", judged(((NO, NO),), ((NO, NO), (NO, NO)), (NO, NO))),
+    "invented": ("By Harlow, since 1998.", judged(((NO, NO), (NO, NO)), ((YES, NO), (NO, NO)), (NO, NO))),
+    "unused": ("It costs one crown.", judged(((NO, YES),), BOTH_IN, (NO, NO))),
+    "together": ("Dogs pay one crown.", judged(((NO, YES),), ((PART, PART), (NO, YES)), (NO, NO))),
+    "silent, held": (SILENT, judged((), BOTH_IN, (NO, NO))),
+    "silent, lacking": (SILENT, judged((), ((NO, NO), (NO, YES)), (NO, NO))),
+}
+"""Of eight, one is right; four are lost in retrieval, two are unused, one abstained though its contexts hold it."""
+
+
+def stored(workspace, *, reference, verdicts, items=ITEMS):
+    logged = []
+    for place, (name, (answer, matrix)) in enumerate(items.items()):
+        own = matrix if reference else replace(matrix, reference_claims=None, reference_by_chunk=None)
+        own = own if reference else replace(own, reference_by_answer=None, answer_by_reference=None)
+        asked, said = f"When does ferry {place} sail?", REFERENCE if reference else ""
+        logged.append(LoggedItem(name, asked, said, answer, CONTEXTS, own if verdicts else None))
+    corpus = workspace.store.corpora.ensure("c")
+    return imports.import_run(workspace, corpus, "theirs", Log(tuple(logged), (), "their system"))
+
+
+def told(workspace, run):
+    """The causes, the waterfall without its first bar, and the headline."""
+    judgement, summary = judgements.judgement_of(workspace, run), measurements.summary_of(workspace, run)
+    kinds = {question.id: question.kind for question in workspace.store.rankings.questions(run.id)}
+    lost = judgements.losses_at(run, judgement.causes, kinds, (), summary.k)
+    steps = judgements.lost_steps(run, judgement.causes, (), summary.k)
+    sentence = run_verdict.verdict(judgements.measured(run, summary, judgement, lost), run.config).sentence
+    return judgement, {step.title: step.count for step in steps[1:]}, sentence
+
+
+def test_verdicts_tell_where_answers_with_references_are_lost(workspace):
+    run = stored(workspace, reference=True, verdicts=True)
+    judgement, steps, sentence = told(workspace, run)
+    assert judgement.causes == {
+        "right": "fine", "lacks one": "not_retrieved", "lacks both": "not_retrieved", "invented": "not_retrieved",
+        "unused": "unused", "together": "unused", "silent, held": "not_answered", "silent, lacking": "not_retrieved",
+    }  # fmt: skip
+    assert steps == {"Not retrieved": 4, "Abstained": 1, "Retrieved, not used": 2, "Correct": 1}
+    assert sentence == (
+        "1 of 8 questions are answered correctly. Its contexts lack what 4 of 7 lost questions need: look at retrieval "
+        "first."
+    )
+    kinds = {question.id: question.kind for question in workspace.store.rankings.questions(run.id)}
+    assert judgements.abstained_words(run, judgement, kinds) == (
+        "2 abstained: 1 already lost in retrieval, 1 with the answer in the contexts"
+    )
+    assert judgements.decided_words(judgement).endswith("; what the contexts hold by verdicts on claims (8)")
+    cases = {case.question.id: case for case in exports.cases_of(workspace, run)}
+    held = cases["silent, held"].question
+    meaning = judgements.meaning_of(run, "not_answered", 2, question=held, judgement=judgement)
+    assert meaning.explanation.endswith("The contexts hold the answer.")
+
+
+def test_what_is_used_wrongly_is_not_blamed_on_retrieval(workspace):
+    items = {f"{name} {copy}": ITEMS[name] for name in ("unused", "together") for copy in range(3)}
+    _, steps, sentence = told(workspace, stored(workspace, reference=True, verdicts=True, items=items))
+    assert steps == {"Retrieved, not used": 6}
+    assert "Its contexts hold what the answers to all 6 lost questions lack: look at the prompt or the" in sentence
+
+
+def test_without_references_verdicts_tell_what_is_unsupported_and_words_who_abstained(workspace):
+    judgement, steps, sentence = told(workspace, stored(workspace, reference=False, verdicts=True))
+    assert judgement.causes["invented"] == "unsupported"
+    assert steps == {"Abstained": 2, "Unsupported answer": 3, "Cannot be told": 3}
+    assert sentence == (
+        "Whether its answers are right is not known: that takes a reference. The answers to 3 of 5 lost questions say "
+        "what its contexts do not: look at the prompt or the model first."
+    )
+    assert (judgement.abstention.precision, judgement.abstention.recall) == (None, None)
+
+
+def test_without_verdicts_words_decide_what_is_right_and_nothing_tells_what_was_retrieved(workspace):
+    _, steps, sentence = told(workspace, stored(workspace, reference=True, verdicts=False))
+    assert steps == {"Abstained": 2, "Incorrect answer": 5, "Correct": 1}
+    assert sentence.endswith(
+        "Most of the loss is incorrect answers (5 of 7 lost): have a model judge whether the contexts hold what they "
+        "lack."
+    )
+
+
+def test_without_verdicts_and_references_nothing_is_0_or_1(workspace):
+    run = stored(workspace, reference=False, verdicts=False)
+    judgement, steps, sentence = told(workspace, run)
+    assert steps == {"Abstained": 2, "Cannot be told": 6}
+    assert sentence == (
+        "Whether its answers are right is not known: that takes a reference and a judge. Only 2 questions are known "
+        "to be lost, too few to blame one stage: look at each."
+    )
+    assert judgement.metrics == {}
+
+
+def test_an_item_without_an_answer_is_no_abstention(workspace):
+    items = {"unanswered": (None, Matrix()), "right": ITEMS["right"]}
+    run = stored(workspace, reference=True, verdicts=False, items=items)
+    judgement, *_ = told(workspace, run)
+    assert judgement.causes["unanswered"] == "not_judged"
+    question = next(q for q in workspace.store.rankings.questions(run.id) if q.id == "unanswered")
+    meaning = judgements.meaning_of(run, "not_judged", 2, question=question, judgement=judgement)
+    assert (meaning.title, meaning.explanation) == ("Cannot be told", "No answer was recorded.")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "cause"),
+    [
+        pytest.param(replace(ITEMS["lacks both"][1], reference_by_answer=None), "not_retrieved", id="none is held"),
+        pytest.param(replace(ITEMS["unused"][1], reference_by_answer=None), "unused", id="all are held"),
+        pytest.param(replace(ITEMS["lacks one"][1], reference_by_answer=None), "unsupported", id="some are held"),
+        pytest.param(
+            replace(ITEMS["lacks one"][1], reference_by_answer=None, answer_by_chunk=None), "wrong", id="nothing else"
+        ),
+    ],
+)
+def test_where_answer_and_reference_were_not_compared_only_what_is_sure_is_said(workspace, matrix, cause):
+    run = stored(workspace, reference=True, verdicts=True, items={"q": ("By boat.", matrix)})
+    assert judgements.judgement_of(workspace, run).causes == {"q": cause}
