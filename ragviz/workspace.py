@@ -22,8 +22,7 @@ from ragviz.store.store import Store, open_store, sqlite_url
 if TYPE_CHECKING:
     from ragviz.backends.protocol import Index
     from ragviz.models.chat import ModelClient
-    from ragviz.models.prices import Prices
-    from ragviz.models.spending import Spending
+    from ragviz.models.spending import Prices, Spending
     from ragviz.models.vectors import Embedder, Kind
 
 

@@ -11,7 +11,7 @@ from ragviz.core.errors import ModelError, UselessModel
 from ragviz.generation import pipeline
 from ragviz.index import indexing
 from ragviz.judging import work
-from ragviz.models.breaker import Breaker
+from ragviz.models.refusals import Breaker
 from ragviz.runs import judgements, running
 from tests import model_server
 from tests.model_server import ModelServer

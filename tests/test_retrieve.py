@@ -18,8 +18,7 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.ranking import Ranking
 from ragviz.retrieval.reranking import Candidates, reranked
-from ragviz.retrieval.retriever import Retriever, Sources
-from ragviz.retrieval.retrievers import RETRIEVERS, bm25, fuse, hybrid
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, bm25, fuse, hybrid
 from ragviz.workspace import open_index
 
 TEXTS = {"cats": "cats purr at night", "dogs": "dogs bark at cats", "fish": "fish swim silently"}

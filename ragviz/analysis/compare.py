@@ -31,7 +31,7 @@ from ragviz.analysis.sides import (
 )
 from ragviz.core.call import Estimate
 from ragviz.core.errors import NotFoundError, UsageError
-from ragviz.metrics.metric import Floats
+from ragviz.metrics.rank_metrics import Floats
 from ragviz.metrics.registry import METRICS, OWN, REGISTRY, label, shown_in
 from ragviz.questions import without_model
 from ragviz.stats import power

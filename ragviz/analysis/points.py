@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ragviz.metrics.metric import Floats
+from ragviz.metrics.rank_metrics import Floats
 
 MOST = 400
 """Distinct pairs of values up to which each is a point of its own; more are gathered in cells."""

@@ -15,7 +15,7 @@ from ragviz.core.score import Score
 from ragviz.core.span import Evidence
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
-from ragviz.metrics.metric import Floats
+from ragviz.metrics.rank_metrics import Floats
 from ragviz.metrics.registry import OWN, scores, title_of
 
 

@@ -19,7 +19,7 @@ from ragviz.core.document import Document
 from ragviz.generation.sections import SEPARATOR
 from ragviz.generation.structure import structure
 from ragviz.index.headings import headings, verbatim
-from ragviz.text import prose
+from ragviz.text import segmentation
 
 BlockKind = Literal["prose", "list", "table", "code", "other"]
 _GAP = re.compile(r"\n[ \t]*(?:\n[ \t]*)*\n")
@@ -157,7 +157,7 @@ def readable(source: str, media_type: str = "") -> str:
         source = _ROLE.sub(r"\1", source)
         source = _RST_LINK.sub(lambda match: match[1] or match[2] or match[3], source)
         source = _RST_MARK.sub(lambda match: match[1] or match[2] or ":", source)
-    return " ".join(html.unescape(prose.read(_QUOTED.sub("", source)).text).split())
+    return " ".join(html.unescape(segmentation.read(_QUOTED.sub("", source)).text).split())
 
 
 def code(source: str) -> str:

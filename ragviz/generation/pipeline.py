@@ -30,8 +30,8 @@ from ragviz.generation.verification import Candidate, Context
 from ragviz.index import indexing
 from ragviz.judging import forecast, planning
 from ragviz.judging.work import Asker
-from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
+from ragviz.models.refusals import Breaker
 from ragviz.models.spending import Spending
 from ragviz.questions import sets
 from ragviz.questions.question_types import STYLES, TYPES

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from ragviz.core.question import Question
-from ragviz.text import prose
+from ragviz.text import segmentation
 from ragviz.text.stems import content_words, stem
 
 _REFERS = re.compile(
@@ -80,7 +80,7 @@ def reject(question: Question, context: str) -> str:
         return f"refers to what nobody who asks has seen: “{reference.group()}”"
     if _contains(question_words, answer_words):
         return "the question holds its answer"
-    if not any(_supported(answer_words, words(text)) for text in (prose.read(context).text, context)):
+    if not any(_supported(answer_words, words(text)) for text in (segmentation.read(context).text, context)):
         return "the answer is not in the chunk"
     return ""
 

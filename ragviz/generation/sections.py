@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 
 from ragviz.core.document import Document
 from ragviz.index.headings import headings
-from ragviz.text import prose
+from ragviz.text import segmentation
 
 SEPARATOR = " > "
 """Between the titles of a path."""
@@ -148,7 +148,7 @@ def _marked(document: Document) -> Iterator[_Heading]:
 
 def _plain(title: str) -> str:
     """Return a title without markup, on one line; the separator of paths is no part of it."""
-    return " ".join(prose.read(title).text.replace(SEPARATOR, " › ").split())
+    return " ".join(segmentation.read(title).text.replace(SEPARATOR, " › ").split())
 
 
 def _numbered(text: str) -> Iterator[_Heading]:

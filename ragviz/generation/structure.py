@@ -17,7 +17,7 @@ from itertools import islice
 from ragviz.core.document import Document
 from ragviz.generation.sections import FRONT_MATTER, SEPARATOR, Section, section_at, sections
 from ragviz.index.headings import headings, verbatim
-from ragviz.text import prose
+from ragviz.text import segmentation
 
 MOST_LINES = 20
 """Lines over which a meaning goes on at most."""
@@ -171,7 +171,7 @@ _MEANING_LINE = re.compile(r"[ \t]{0,3}:[ \t]+(?P<meaning>\S.*)")
 
 def plain(source: str) -> str:
     """Return a piece of Markdown as a person reads it, on one line."""
-    return " ".join(prose.read(source).text.split())
+    return " ".join(segmentation.read(source).text.split())
 
 
 @lru_cache(maxsize=8)

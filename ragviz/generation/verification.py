@@ -31,7 +31,7 @@ from ragviz.judging.step import LACKING
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion, Request
 from ragviz.targets import fitting
-from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import without_keys
 
 WINDOW = 40
 """Questions that are verified together."""

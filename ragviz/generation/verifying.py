@@ -25,11 +25,11 @@ from ragviz.generation.makers import Ask
 from ragviz.generation.plan_record import reason_words
 from ragviz.generation.verification import Candidate, Context, Contexts, unanswerable
 from ragviz.judging import forecast, planning, work
-from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
+from ragviz.models.refusals import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.retrieval import gold, search
-from ragviz.retrieval.retriever import Retriever
+from ragviz.retrieval.retrievers import Retriever
 from ragviz.store import codecs
 from ragviz.text import language, words
 from ragviz.text.counts import agreed

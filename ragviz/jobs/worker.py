@@ -25,7 +25,7 @@ from ragviz.store import disk
 from ragviz.store.store import Store
 from ragviz.store.transactions import Kind as Noun
 from ragviz.store.transactions import label
-from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import without_keys
 from ragviz.workspace import Workspace, open_workspace
 
 _log = logging.getLogger("ragviz")

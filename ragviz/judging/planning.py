@@ -13,8 +13,8 @@ from ragviz.core.reply_cache import Cache, Pool
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.pool import Memory
-from ragviz.models.breaker import Breaker
 from ragviz.models.chat import ModelClient
+from ragviz.models.refusals import Breaker
 from ragviz.models.spending import Spending
 from ragviz.models.vectors import Embedder
 from ragviz.targets.target import Answers, Verdicts

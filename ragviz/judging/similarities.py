@@ -18,7 +18,7 @@ from ragviz.judging.banks import MOST
 from ragviz.judging.planning import Input, Plan
 from ragviz.judging.step import State
 from ragviz.targets.citations import without_marks
-from ragviz.text import keyphrases, language, prose, segmentation, words
+from ragviz.text import keyphrases, language, segmentation, words
 from ragviz.text.keyphrases import Phrase
 
 COSINES: frozenset[Input] = frozenset(("cosines", "sentence cosines"))
@@ -117,7 +117,7 @@ def extractive_bank(reference: str, language: str, most: int = MOST) -> Bank:
     At most `most` phrases in the order of the text, none twice; when there are more, noun phrases are left out before
     entities, dates and numbers, and later ones before earlier ones. The reference answers every question.
     """
-    text = prose.read(reference).text
+    text = segmentation.read(reference).text
     searched = _Text(text, language)
     phrases: dict[tuple[str, ...], Phrase] = {}
     for phrase in keyphrases.key_phrases(text, language):
@@ -173,7 +173,7 @@ def extractive_answers(bank: Bank, text: str) -> tuple[str | None, ...]:
     "1,000" equals "1000", full-width forms equal the usual ones; capitals and punctuation are ignored. But 5 does not
     occur in 3.5, nor 市长 in 南京市长江大桥.
     """
-    searched = _Text(prose.read(text).text, bank.language)
+    searched = _Text(segmentation.read(text).text, bank.language)
     return tuple(item.answer if item.answer and searched.holds(item.answer) else None for item in bank.items)
 
 

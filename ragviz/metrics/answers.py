@@ -13,7 +13,7 @@ from ragviz.core.verdict import Bank, EvaluatedAnswer
 from ragviz.judging.planning import Input
 from ragviz.judging.steps import VERSIONS
 from ragviz.metrics import grounding, questeval, text
-from ragviz.metrics.metric import Place
+from ragviz.metrics.rank_metrics import Place
 from ragviz.targets.citations import without_marks
 from ragviz.text import language
 

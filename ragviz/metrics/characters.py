@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ragviz.core.chunk import Chunk
 from ragviz.core.errors import InputError
 from ragviz.core.span import Evidence, Span
-from ragviz.metrics.metric import Floats, Metric
-from ragviz.metrics.rank_metrics import Ints, Rankings
+from ragviz.metrics.rank_metrics import Floats, Ints, Metric, Rankings
 from ragviz.text.counts import counted
 
 _BLOCK = 2000  # questions laid out at once: bounds memory

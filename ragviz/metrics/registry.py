@@ -5,8 +5,7 @@ from __future__ import annotations
 from ragviz.core.errors import UsageError
 from ragviz.metrics.answers import ANSWER_METRICS, AnswerMetric
 from ragviz.metrics.characters import CHARACTERS, CharacterTable
-from ragviz.metrics.metric import Floats, Metric, Place
-from ragviz.metrics.rank_metrics import RANKING, RankTable
+from ragviz.metrics.rank_metrics import RANKING, Floats, Metric, Place, RankTable
 
 METRICS: dict[str, Metric[RankTable] | Metric[CharacterTable]] = {**RANKING, **CHARACTERS}
 

@@ -27,9 +27,7 @@ from ragviz.core.digests import digest
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError
 from ragviz.core.reply_cache import Cache
 from ragviz.core.stopping import Stopping, awaited, current, detached, follow
-from ragviz.models import prices, refusals, replies, requests, schemas, transport
-from ragviz.models.pace import Gate, Pace
-from ragviz.models.prices import Prices
+from ragviz.models import refusals, replies, requests, transport
 from ragviz.models.refusals import LONGEST_RETRY_AFTER, MOST_WORDS
 from ragviz.models.replies import MOST_TOKENS, Cut, Malformed
 from ragviz.models.requests import (
@@ -46,10 +44,10 @@ from ragviz.models.requests import (
     Support,
     Usage,
 )
-from ragviz.models.spending import Spending
+from ragviz.models.spending import Prices, Spending, cost
+from ragviz.models.transport import Gate, Pace
 from ragviz.models.vectors import NoVector, of_unit_length
-from ragviz.text.keys import without_keys
-from ragviz.text.untrusted import storable
+from ragviz.text.untrusted import storable, without_keys
 
 if TYPE_CHECKING:
     import openai
@@ -127,11 +125,11 @@ class ModelClient:
     @property
     def priced(self) -> bool:
         """Whether the model has a price."""
-        return prices.cost(self._prices, self.model, 0, 0) is not None
+        return cost(self._prices, self.model, 0, 0) is not None
 
     def price(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return the dollars for that many tokens, None when the model has no price."""
-        return prices.cost(self._prices, self.model, prompt_tokens, completion_tokens)
+        return cost(self._prices, self.model, prompt_tokens, completion_tokens)
 
     def complete(
         self,
@@ -327,7 +325,7 @@ class ModelClient:
             request.temperature,
             None if request.reply else request.max_tokens,
             request.seed,
-            schemas.of(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
+            replies.of(request.reply) if request.reply else None,  # type: ignore[arg-type]  # a class is hashable
         ]
         edition = [str(request.edition)] if request.edition else []
         return digest("completion", self.base_url, self.model, json.dumps(content, sort_keys=True), *edition, length=32)
@@ -371,12 +369,12 @@ class ModelClient:
         if not number:
             return request.messages
         why = f"The last reply cannot be used. That was {complaint}." if complaint else "Replies could not be used."
-        form = schemas.instruction(request.reply) if request.reply and self._mode == "json_schema" else ""
+        form = replies.instruction(request.reply) if request.reply and self._mode == "json_schema" else ""
         return requests.noted(request.messages, f"Attempt {number + 1}. {why} {form}".rstrip())
 
     def _completion(self, text: str, parsed: Reply | None, spent: Usage, *, cached: bool) -> Completion[Reply]:
         counts = (spent.prompt_tokens, spent.completion_tokens)
-        price = prices.cost(self._prices, self.model, *counts)
+        price = cost(self._prices, self.model, *counts)
         return Completion(
             text, parsed, *counts, spent.seconds, cached, self.model, price, estimated=bool(spent.estimated)
         )
@@ -507,9 +505,9 @@ class ModelClient:
         sent = [{name: storable(text) for name, text in message.items()} for message in kept]
         body: dict[str, Any] = {"model": self.model, "messages": sent}
         if request.reply and mode != "json_schema":
-            sent[-1]["content"] += "\n\n" + schemas.instruction(request.reply)
+            sent[-1]["content"] += "\n\n" + replies.instruction(request.reply)
         if request.reply and mode == "json_schema":
-            schema = {"name": request.reply.__name__.strip("_"), "strict": True, "schema": schemas.of(request.reply)}  # type: ignore[arg-type]  # a class is hashable
+            schema = {"name": request.reply.__name__.strip("_"), "strict": True, "schema": replies.of(request.reply)}  # type: ignore[arg-type]  # a class is hashable
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif request.reply and mode == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -567,7 +565,7 @@ class ModelClient:
 
     def _embeddings(self, model: str, texts: Sequence[str], spending: Spending | None) -> Any:
         """Make an HTTP call for embeddings; return the response."""
-        with _reserved(spending, prices.cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as record_cost:
+        with _reserved(spending, cost(self._prices, model, _most_tokens(texts), 0) or 0.0) as record_cost:
             started = time.monotonic()
             response = self._within_timeout(
                 lambda: self._openai().embeddings.create(model=model, input=list(texts), encoding_format="float")
@@ -607,7 +605,7 @@ class ModelClient:
         received = min(received, room or received)
         prompt, unreported = replies.count(used, "prompt_tokens", least[0], most[0], sent)
         completion, also = replies.count(used, "completion_tokens", least[1], most[1], received)
-        price = prices.cost(self._prices, model, prompt, completion) or 0.0
+        price = cost(self._prices, model, prompt, completion) or 0.0
         paid = Usage(1, prompt, completion, time.monotonic() - started, int(unreported or also), price)
         with self._lock:
             self.usage += paid

@@ -20,8 +20,7 @@ from ragviz.core.errors import InputError
 from ragviz.core.progress import Progress, silent
 from ragviz.documents import tables_in
 from ragviz.questions.formats.input_file import InputFile, Problem, readable
-from ragviz.text.keys import without_keys
-from ragviz.text.untrusted import storable
+from ragviz.text.untrusted import storable, without_keys
 
 TEXTS = (
     "question", "query", "user_input", "prompt", "text", "message", "utterance", "input", "search", "q",

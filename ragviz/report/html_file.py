@@ -13,7 +13,7 @@ from plotly.offline import get_plotlyjs
 
 from ragviz.report import style
 from ragviz.report.elements import Content, Html, element, joined
-from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import without_keys
 
 
 @dataclass(frozen=True, slots=True)

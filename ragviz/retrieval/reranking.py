@@ -13,7 +13,7 @@ from ragviz.core.configuration import IndexConfig
 from ragviz.core.errors import ModelError, UsageError
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Ranking
-from ragviz.retrieval.retriever import Retriever, Texts
+from ragviz.retrieval.retrievers import Retriever, Texts
 
 
 @dataclass(frozen=True, slots=True)

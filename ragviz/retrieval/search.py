@@ -17,8 +17,7 @@ from ragviz.index.damage import require_sound, sound
 from ragviz.models.spending import Spending
 from ragviz.retrieval import rerankers
 from ragviz.retrieval.reranking import AskMany, Parts, Report, reranked
-from ragviz.retrieval.retriever import Retriever, Sources, Texts
-from ragviz.retrieval.retrievers import RETRIEVERS, check_offered, needs
+from ragviz.retrieval.retrievers import RETRIEVERS, Retriever, Sources, Texts, check_offered, needs
 from ragviz.text.former_documents import UNKNOWN
 from ragviz.workspace import Workspace
 

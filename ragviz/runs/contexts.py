@@ -18,8 +18,7 @@ from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.index import chunking, indexing
 from ragviz.judging import planning
 from ragviz.metrics import rank_metrics
-from ragviz.metrics.metric import Floats
-from ragviz.metrics.rank_metrics import Ints, Rankings
+from ragviz.metrics.rank_metrics import Floats, Ints, Rankings
 from ragviz.retrieval import gold
 from ragviz.store.codecs import Cuts
 from ragviz.targets import fitting

@@ -20,11 +20,11 @@ from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work
 from ragviz.metrics import answers as answer_metrics
-from ragviz.models.breaker import Breaker
+from ragviz.models.refusals import Breaker
 from ragviz.models.spending import Ledger, Spending
 from ragviz.retrieval import listwise, rerankers, search
 from ragviz.retrieval.reranking import AskMany, Report
-from ragviz.retrieval.retriever import Retriever
+from ragviz.retrieval.retrievers import Retriever
 from ragviz.runs import choices, contexts, control_items, overviews
 from ragviz.store import stored_calls
 from ragviz.store.transactions import Kind, label

@@ -19,8 +19,7 @@ from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.questions.question_types import STYLES, TYPES
 from ragviz.runs.cases import Case, document_of, mean_rows
 from ragviz.runs.judgements import calls_behind
-from ragviz.text.keys import without_keys
-from ragviz.text.untrusted import storable
+from ragviz.text.untrusted import storable, without_keys
 
 ColumnKind = Literal["text", "integer", "number", "yes/no", "texts", "integers"]
 

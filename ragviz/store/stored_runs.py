@@ -40,8 +40,7 @@ from ragviz.store.transactions import (
     taken,
     upsert,
 )
-from ragviz.text.keys import without_keys
-from ragviz.text.untrusted import storable
+from ragviz.text.untrusted import storable, without_keys
 
 LONGEST_TAG, MOST_TAGS, LONGEST_NOTE = 50, 20, 2_000
 """Characters of a tag, tags of a run, characters of its note, at most."""

@@ -25,12 +25,11 @@ from ragviz.core.fields import fields_of
 from ragviz.core.question import Question
 from ragviz.core.stopping import current, detached
 from ragviz.models import refusals, transport
-from ragviz.models.pace import Gate
 from ragviz.models.replies import Malformed
+from ragviz.models.transport import Gate
 from ragviz.targets.logged_item import LoggedItem, Passage
 from ragviz.text.denial import abstains
-from ragviz.text.keys import without_keys
-from ragviz.text.untrusted import is_deep, parsed, storable
+from ragviz.text.untrusted import is_deep, parsed, storable, without_keys
 
 BACKOFF, LONGEST_PAUSE = 0.5, 30.0
 """Seconds before the first retry, which double with each, and their most."""

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ragviz.core.question import Question
 from ragviz.core.recording import Recording
 from ragviz.targets import citations
-from ragviz.text import language, prose, segmentation
+from ragviz.text import language, segmentation
 from ragviz.text.normal_form import FIXED_BLANKS, normal_form
 from ragviz.text.words import tokens
 
@@ -85,7 +85,7 @@ def _best(question_words: frozenset[str], sentences: Mapping[str, frozenset[str]
 @lru_cache(maxsize=4096)
 def _sentences(text: str, lang: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Return sentences and table rows of a passage as they read, with their words; cached: passages recur."""
-    read = prose.read(text)
+    read = segmentation.read(text)
     sentences = []
     for start, end in segmentation.sentences(text, language.detect(text)):
         first, last = read.within(start, end)

@@ -27,14 +27,14 @@ from ragviz.core.recording import Context, Recording
 from ragviz.generation import model_questions
 from ragviz.generation.plan import Cell
 from ragviz.judging import banks, claims, comparison, context, step, work
-from ragviz.models import repair, schemas
+from ragviz.models import repair, replies
 from ragviz.models.chat import ModelClient
 from ragviz.runs import choices
 from ragviz.store.codecs import evaluated_to_json
 from ragviz.targets import answering
 from ragviz.targets.closed_book import FROM_KNOWLEDGE
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
-from ragviz.text.keys import without_keys
+from ragviz.text.untrusted import without_keys
 from tests import model_server
 from tests.attack import seeds
 from tests.test_judging import Memory, Results, make_items
@@ -148,7 +148,7 @@ SAID: dict[str, Callable[[Draw, str], str]] = {
     "YAML": lambda *_: "claims:\n  - claim: 1\n    supported_by: [1]\npassages: []\n",
     "a tool call in words": lambda *_: '<tool_call>{"name": "judge", "arguments": {"claims": 1}}</tool_call>',
     "thinks on": lambda draw, _: "<think>" + "hm, " * draw.randint(1, 5_000),
-    "the schema": lambda *_: json.dumps(schemas.of(context.ContextReply)),
+    "the schema": lambda *_: json.dumps(replies.of(context.ContextReply)),
     "a megabyte": lambda draw, _: draw.choice(["word ", '"a": ', "{} "]) * 200_000,
     "six megabytes": lambda draw, _: draw.choice(["x", '\\"', "\n"]) * 6 * 2**20,
     "JSON in JSON": lambda _, good: json.dumps(json.dumps(good)),

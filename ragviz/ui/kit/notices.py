@@ -14,8 +14,8 @@ from ragviz.core.errors import RagvizError
 from ragviz.core.index_info import IndexInfo
 from ragviz.index import deletion, indexing
 from ragviz.store import disk
-from ragviz.text.keys import without_keys
 from ragviz.text.markup import plain, sentence
+from ragviz.text.untrusted import without_keys
 from ragviz.ui import address, cache
 
 log = logging.getLogger("ragviz")
