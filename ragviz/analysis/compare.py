@@ -236,8 +236,8 @@ def compare(
     """
     if len(sides) < 2:
         raise UsageError(f"{len(sides)} run was given; name two or more to compare.")
-    k = sides[0].config["k"] if k is None else k
     depth = min(side.config["depth"] for side in sides)
+    k = min(sides[0].config["k"], depth) if k is None else k
     if not 1 <= k <= depth:
         raise UsageError(f"k = {k}, but the runs rank {depth} chunks: give a k from 1 to {depth}.")
     rankings = [side.measure(k, depth) for side in sides]

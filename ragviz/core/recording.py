@@ -9,6 +9,7 @@ from ragviz.core.call import Call
 from ragviz.core.chunk import Chunk
 
 AnswererName = Literal["none", "extractive", "model"]
+Found = Literal["verbatim", "normal", "nearly", "not"]
 ContextKind = Literal["retrieved", "none", "oracle"]
 AnswerStatus = Literal["answered", "refused", "failed", "none"]
 Need = Literal["gold", "ranking", "contexts", "answer", "reference"]
@@ -21,12 +22,17 @@ class Context:
 
     `text` is only the beginning of its chunk where not all of it fitted. It is not stored with a run: `chunk_id` says
     where it stands in which document. `tokens` are the embedder's, `score` is the retriever's (higher is better).
+
+    What another system read was `found` there, which is "" of what was read here: verbatim, in normal form, or nearly,
+    where a `share` of its words stands there and its text is stored; "not" is a passage that only its run has.
     """
 
     text: str = ""
     chunk_id: str = ""
     tokens: int = 0
     score: float | None = None
+    found: Found | Literal[""] = ""
+    share: float = 1.0
 
     @classmethod
     def of(cls, chunk: Chunk) -> Self:

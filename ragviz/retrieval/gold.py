@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.span import Evidence, Span
 
 Cut = tuple[str, int, int]
@@ -46,6 +47,33 @@ def grades(evidence: Evidence, chunks_of: CutsOf) -> dict[str, float]:
         for chunk_id in _gold_of_span(span, chunks_of):
             highest[chunk_id] = max(highest.get(chunk_id, 0.0), span.grade)
     return {chunk_id: grade for chunk_id, grade in highest.items() if grade != 1}
+
+
+def gold_among(evidence: Evidence, chunk_ids: Sequence[str]) -> tuple[tuple[tuple[str, ...], ...], dict[str, float]]:
+    """Return the gold chunks of every group, and grades, where only the chunks that were retrieved are known.
+
+    They may be nested. One is gold for a span when their overlap is at least half of the shorter of the two: what else
+    overlaps it may not be what overlaps it most. A group without any has a chunk of its own, which is in no ranking;
+    it is empty when its spans are stale.
+
+    >>> read = Chunk.make_id("d", 0, 100), Chunk.make_id("d", 40, 60), Chunk.make_id("e", 0, 100)
+    >>> gold_among(((Span("d", 90, 150),), (Span("d", 50, 70), Span("e", 5, 9, grade=2.0))), read)
+    ((('d-00000090-00000150',), ('d-00000000-00000100', 'd-00000040-00000060', 'e-00000000-00000100')), \
+{'e-00000000-00000100': 2.0})
+    """
+    places = [(chunk_id, place) for chunk_id in chunk_ids if (place := Chunk.parse_id(chunk_id))]
+    groups, highest = list[tuple[str, ...]](), dict[str, float]()
+    for spans in evidence:
+        found: dict[str, None] = {}
+        for span in (span for span in spans if not span.stale):
+            for chunk_id, (document_id, start, end) in places:
+                overlap = min(end, span.end) - max(start, span.start) if document_id == span.document_id else 0
+                if 0 < min(end - start, span.end - span.start) <= 2 * overlap:
+                    found[chunk_id] = None
+                    highest[chunk_id] = max(highest.get(chunk_id, 0.0), span.grade)
+        missed = [Chunk.make_id(span.document_id, span.start, span.end) for span in spans if not span.stale]
+        groups.append(tuple(found) or tuple(missed[:1]))
+    return tuple(groups), {chunk_id: grade for chunk_id, grade in highest.items() if grade != 1}
 
 
 def _gold_of_span(span: Span, chunks_of: CutsOf) -> list[str]:

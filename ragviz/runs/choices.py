@@ -212,6 +212,11 @@ def compares_vectors(config: RunConfig) -> bool:
     return any(similarities.COSINES & {*answer_metrics.ANSWER_METRICS[name].inputs} for name in names)
 
 
+def metrics_hash() -> str:
+    """Return the digest of the versions of all metrics of rankings."""
+    return digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items())))
+
+
 def run_row(
     workspace: Workspace,
     name: str,
@@ -234,7 +239,7 @@ def run_row(
         "index": index.config.hash(),
         "embedder": index.embedder_identity,
         **identity_of(config),
-        "metrics": digest(*(f"{key}:{metric.version}" for key, metric in sorted(METRICS.items()))),
+        "metrics": metrics_hash(),
     }
     identity |= judgement_of(config)
     if reranking := search.identity_of(workspace, index, config.reranker):

@@ -122,7 +122,11 @@ def to_judge(workspace: Workspace, current: Run, evaluated: Sequence[EvaluatedAn
     texts = _contexts(workspace, current.config.index, current.corpus_id, ids)
     items = []
     for each in evaluated:
-        read = tuple(texts[i] for i in each.recording.read if i in texts)
+        read = tuple(
+            replace(context, text=context.text or texts[context.chunk_id].text, tokens=texts[context.chunk_id].tokens)
+            for context in each.recording.contexts
+            if context.chunk_id in texts
+        )
         recording = replace(each.recording, contexts=read)
         matrix = each.matrix if "claims" in each.given or not each.calls else Matrix(recording.read)
         items.append(planning.Item(each.question, recording, replace(each, recording=recording, matrix=matrix)))

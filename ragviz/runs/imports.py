@@ -6,9 +6,10 @@ A `Recorder` stores them as they arrive, in any order; `import_run` hands it tho
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
 
 from ragviz import __version__
 from ragviz.core.call import Call
@@ -21,23 +22,31 @@ from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Ranking, Retrieved
-from ragviz.core.recording import AnswerStatus, Context, Knows, Recording
+from ragviz.core.recording import AnswerStatus, Context, Found, Knows, Recording
 from ragviz.core.run_info import Run
-from ragviz.core.span import Span
+from ragviz.core.span import Evidence, Span
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
-from ragviz.index import chunking
+from ragviz.index import indexing
 from ragviz.metrics import answers as answer_metrics
-from ragviz.runs import overviews, running
+from ragviz.questions.places import Place, Places
+from ragviz.retrieval import gold
+from ragviz.runs import choices, contexts, overviews, running
+from ragviz.store.codecs import corpus_hash, questions_hash
 from ragviz.targets.logged_item import Log, LoggedItem
 from ragviz.text import language
+from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
 from ragviz.text.normal_form import normal_form
+from ragviz.text.quotes import locate
 from ragviz.workspace import Workspace
 
 LONGEST_SHOWN = 200
 """Characters of another program's name for a passage that are kept in ours."""
 BATCH = 300
 """Items of a file that are stored together."""
+MOST_TOLD = 100
+"""Problems of items that are kept with their run."""
+_NOWHERE = Span("", 0, 0, stale=True)
 
 
 def import_run(
@@ -59,7 +68,9 @@ def import_run(
 
     """
     content = digest(*(repr(each) for each in log.items))
-    recorder = Recorder(workspace, corpus, name, content, origin=log.origin, question_set=question_set)
+    recorder = Recorder(
+        workspace, corpus, name, content, origin=log.origin, question_set=question_set, progress=progress
+    )
     try:
         new = [each for each in log.items if each.id not in recorder.done]
         for start in range(0, len(new), BATCH):
@@ -92,8 +103,9 @@ class Recorder:
         target: str = "file",
         question_set: QuestionSet | None = None,
         again: bool = False,
+        progress: Progress = silent,
     ) -> None:
-        """Create the run, or open the interrupted one.
+        """Create the run, or open the interrupted one, and read the documents of the corpus.
 
         Raises:
             UsageError: the name is blank or taken; the set is of another corpus.
@@ -102,9 +114,8 @@ class Recorder:
         if question_set is not None and question_set.corpus_id != corpus.id:
             raise UsageError(f"Question set '{question_set.name}' is of another corpus: choose one of '{corpus.name}'.")
         self._workspace, self._store, self._origin = workspace, workspace.store, origin
-        self._asked = (
-            [each for each in self._store.questions.all(question_set.id) if each.asked] if question_set else []
-        )
+        asked = self._store.questions.all(question_set.id) if question_set else []
+        asked = [question for question in asked if question.asked]
         fingerprint = digest(content, question_set.id if question_set else "")
         existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
         same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected
@@ -114,15 +125,20 @@ class Recorder:
         else:
             self.run = self._new(corpus, name, fingerprint, target, question_set)
         self._joined = question_set is not None
-        self._places = {question.id: place for place, question in enumerate(self._asked)}
-        self._by_id = {question.id: question for question in self._asked}
-        texts = Counter(normal_form(question.text) for question in self._asked)
-        self._by_text = {text: question for question in self._asked if texts[text := normal_form(question.text)] == 1}
-        self._new_ids = set[str]()
-        self._passages: dict[str, Chunk] = {}
-        self.problems: list[str] = []
         told = self._store.judgements.failed(self.run.id)
         self.done = {each for each in self._store.rankings.question_ids(self.run.id) if each in told}
+        in_order = asked if self._joined else self._store.rankings.questions(self.run.id)
+        self._positions = {question.id: place for place, question in enumerate(in_order)}
+        self._by_id = {question.id: question for question in asked}
+        texts = Counter(_alike(question.text) for question in asked)
+        self._by_text = {text: question for question in asked if texts[text := _alike(question.text)] == 1}
+        self._new_ids = set[str]()
+        self._places: dict[tuple[str, str], Place | None] = {}
+        self._passages: dict[tuple[str, str], str] = {}
+        self.problems: list[str] = []
+        ids = [info.id for info in self._store.documents.all(corpus.id) if info.status == "ok"]
+        self._text_of = lru_cache(maxsize=64)(lambda i: self._store.documents.get(corpus.id, i).text)
+        self._documents = Places(self._store.documents.texts(corpus.id, ids), self._text_of, progress)
 
     def _new(self, corpus: Corpus, name: str, fingerprint: str, target: str, question_set: QuestionSet | None) -> Run:
         """Create the run; and its question set, unless there is one, which an interrupted import may have left."""
@@ -130,8 +146,9 @@ class Recorder:
         left = None if question_set else sets.find(name)
         resumed = left is not None and left.corpus_id == corpus.id and not left.total
         own = question_set or (left if left is not None and resumed else sets.add(corpus.id, name))
-        provenance: dict[str, Any] = {
-            "identity": {"answers": fingerprint, "corpus": "", "questions": "", "metrics": ""},
+        facts: dict[str, Any] = {
+            "identity": {"answers": fingerprint}
+            | dict.fromkeys(("corpus", "questions", "index", "embedder", "metrics"), ""),
             "index_config": {},
             "index": "imported",
             "questions": own.name,
@@ -142,7 +159,7 @@ class Recorder:
         }
         try:
             return self._store.runs.add(
-                name, corpus.id, RunConfig("", own.id, "imported", depth=1, k=1), fingerprint, provenance
+                name, corpus.id, RunConfig("", own.id, "imported", depth=1, k=1), fingerprint, facts
             )
         except UsageError:
             if question_set is None and not resumed:
@@ -153,18 +170,16 @@ class Recorder:
         """Store items; one of a question that is stored already, or of none of the set, is left out and told."""
         asked = [(item, question) for item in items if (question := self._question_of(item)) is not None]
         stored = [self._stored(item, question) for item, question in asked]
-        self._store.rankings.replace(
-            self.run.id,
-            [
-                (self._places.setdefault(each.question.id, len(self._places)), each.question, retrieved)
-                for retrieved, each in stored
-            ],
-        )
+        results = [
+            (self._positions.setdefault(each.question.id, len(self._positions)), each.question, retrieved)
+            for retrieved, each in stored
+        ]
+        self._store.rankings.replace(self.run.id, results)
         self._store.judgements.put(self.run.id, [(each, ()) for _, each in stored])
 
     def _question_of(self, item: LoggedItem) -> Question | None:
         """Return the question of an item; None where there is none, or another item of it came before."""
-        question = self._by_id.get(item.id) or self._by_text.get(normal_form(item.question))
+        question = self._by_id.get(item.id) or self._by_text.get(_alike(item.question))
         if self._joined and question is None:
             self.problems.append(f"'{item.id}' is no question of the set, by id or by text: it is left out.")
             return None
@@ -179,45 +194,68 @@ class Recorder:
 
     def _stored(self, item: LoggedItem, question: Question) -> tuple[Retrieved, EvaluatedAnswer]:
         """Store the passages of an item; return its ranking, and its recording with the verdicts that came with it."""
-        chunks = self._chunks(item)
+        read = self._read(item)
         matrix = item.matrix or Matrix()
         if not self._joined:
-            useful = matrix.useful or (False,) * len(chunks)
-            supporting = [chunk for chunk, is_useful in zip(chunks, useful, strict=True) if is_useful]
-            spans = [Span(chunk.document_id, 0, chunk.end, chunk.text) for chunk in supporting]
-            question = replace(question, evidence=(tuple(spans) or (Span("", 0, 0, item.reference, stale=True),),))
-        ids = tuple(chunk.id for chunk in chunks)
-        scores = [passage.score for passage in item.contexts]
-        known = [score for score in scores if score is not None]
-        in_order = len(known) == len(scores) and known == sorted(known, reverse=True)
-        ranking = Ranking(ids, tuple(known) if in_order else tuple(1 / rank for rank in range(1, len(ids) + 1)))
-        contexts = [
-            replace(Context.of(chunk), score=passage.score)
-            for chunk, passage in zip(chunks, item.contexts, strict=True)
-        ]
-        recording = _recording(item, question.id, tuple(contexts), self._origin)
+            question = replace(question, evidence=self._evidence_of(item, read))
+        ids = tuple(context.chunk_id for context in read)
+        known = [passage.score for passage in item.contexts if passage.score is not None]
+        in_order = len(known) == len(ids) and known == sorted(known, reverse=True)
+        scores = tuple(known) if in_order else tuple(1 / rank for rank in range(1, len(ids) + 1))
+        recording = _recording(item, question.id, read, self._origin)
         evaluated = EvaluatedAnswer(question, recording, replace(matrix, chunks=ids), given=_given(item.matrix))
         evaluated = replace(evaluated, verdicts={self._origin: dict(item.scores)} if item.scores else {})
-        return Retrieved(question.id, ranking, ()), evaluated
+        return Retrieved(question.id, Ranking(ids, scores), ()), evaluated
 
-    def _chunks(self, item: LoggedItem) -> list[Chunk]:
-        """Return the places of an item's contexts; those that stand in no document are stored as passages."""
-        chunks: dict[str, Chunk] = {}
+    def _read(self, item: LoggedItem) -> tuple[Context, ...]:
+        """Return an item's contexts with their places; those that stand in no document are stored as passages."""
+        read: dict[str, Context] = {}
         new = []
-        for place, passage in enumerate(item.contexts):
-            chunk = self._passages.get(passage.text)
-            if chunk is None or chunk.id in chunks:
-                shown = passage.id[:LONGEST_SHOWN] or str(place)
-                document = _document(f"{self.run.name}/{item.id}-{shown}.txt", passage.text)
-                chunk = chunking.cut_out(document, 0, len(passage.text), 0)
-                if chunk.id in chunks:
-                    document = _document(f"{self.run.name}/{item.id}-{shown}-{place}.txt", passage.text)
-                    chunk = chunking.cut_out(document, 0, len(passage.text), 0)
-                self._passages.setdefault(passage.text, chunk)
-                new.append(document)
-            chunks[chunk.id] = chunk
+        for number, passage in enumerate(item.contexts):
+            key = passage.text, passage.document
+            if key not in self._places:
+                self._places[key] = self._documents.find(*key)
+            place = self._places[key]
+            if place and _chunk_id(place) in read:  # what was read twice has two places
+                place = self._documents.find(*key, but=read)
+            chunk_id = _chunk_id(place) if place else self._passages.get(key)
+            if chunk_id is None or chunk_id in read:
+                shown = passage.id[:LONGEST_SHOWN] or str(number)
+                again = f"-{number}" if chunk_id else ""
+                new.append(document := _document(f"{self.run.name}/{item.id}-{shown}{again}.txt", passage.text))
+                chunk_id, place = Chunk.make_id(document.id, 0, len(passage.text)), None
+                self._passages.setdefault(key, chunk_id)
+            found: Found = place.how if place else "not"
+            share = place.share if place else 0.0
+            read[chunk_id] = Context(passage.text, chunk_id, score=passage.score, found=found, share=share)
         self._store.documents.add_passages(self.run.corpus_id, new)
-        return [*chunks.values()]
+        return tuple(read.values())
+
+    def _evidence_of(self, item: LoggedItem, read: Sequence[Context]) -> Evidence:
+        """Return the evidence of a question that has no set.
+
+        That is where all of its reference contexts stand in documents, or else in passages that were read; else the
+        passages that help to answer it, as verdicts say.
+        """
+        spans = []
+        for text in dict.fromkeys(text for text in item.reference_contexts if text.strip()):
+            if place := self._documents.find(text):
+                quote = self._text_of(place.document_id)[place.start : place.end]
+                spans.append(Span(place.document_id, place.start, place.end, quote))
+            else:
+                places = [(context, locate(text, context.text)) for context in read if self._is_passage(context)]
+                spans += [_span(context, *found) for context, found in places if found][:1] or [_NOWHERE]
+        if spans and _NOWHERE not in spans:
+            return tuple((span,) for span in dict.fromkeys(spans))
+        useful = (item.matrix or Matrix()).useful or (False,) * len(read)
+        helping = [context for context, helps in zip(read, useful, strict=True) if helps and self._is_passage(context)]
+        if helping:
+            return (tuple(_span(context, 0, len(context.text)) for context in helping),)
+        return () if item.reference.strip() else ((_NOWHERE,),)
+
+    def _is_passage(self, context: Context) -> bool:
+        place = Chunk.parse_id(context.chunk_id)
+        return place is not None and place[0] not in self._documents.ids
 
     def finish(self, progress: Progress = silent) -> Run:
         """Measure what was stored, and mark the run as done.
@@ -229,27 +267,15 @@ class Recorder:
         run, store = self.run, self._store
         if not self.done:
             raise UsageError(f"Nothing is stored in run '{run.name}'. {' '.join(self.problems[:3])}")
-        questions = store.rankings.questions(run.id)
+        if missing := len(self._by_id) - len(self.done) if self._joined else 0:
+            asked = counted(len(self._by_id), "question")
+            have = "has" if missing == 1 else "have"
+            self.problems.append(f"{missing:,} of {asked} of '{run.provenance['questions']}' {have} no item.")
+        store.runs.note(run.id, problems=self.problems[:MOST_TOLD])
+        run = _configured(self._workspace, _ranked(self._workspace, store.runs.get(run.id)))
         if not self._joined:
-            store.questions.put(run.config.questions, questions)
-        evaluated = [*store.judgements.all(run.id).values()]
-        depth = max(1, *(len(each.recording.contexts) for each in evaluated))
-        knows = Knows(
-            ranking=False,
-            contexts=any(each.recording.contexts for each in evaluated),
-            answers=any(each.recording.has_answer for each in evaluated),
-            reference=any(question.answer.strip() for question in questions),
-            first_k=False,
-            again=False,
-            opaque=True,
-        )
-        store.runs.note(run.id, knows=asdict(knows), n=len(questions), problems=self.problems)
-        names = answer_metrics.with_values(evaluated, knows)
-        config = replace(
-            run.config, depth=depth, k=depth, answerer="imported" if knows.answers else "none", metrics=names
-        )
-        run = store.runs.configure(run.id, config, run.fingerprint)
-        running.score(self._workspace, run)
+            store.questions.put(run.config.questions, store.rankings.questions(run.id))
+        running.score(self._workspace, run, progress)
         overviews.finish(self._workspace, run)
         return store.runs.get(run.id)
 
@@ -258,6 +284,104 @@ class Recorder:
         self._store.runs.delete(self.run.id)
         if not self._joined:
             self._store.sets.delete(self.run.config.questions)
+
+
+def measure_again(workspace: Workspace, run: Run) -> Run:
+    """Measure the rankings of a run that was recorded elsewhere by the evidence that its question set has now."""
+    run = _ranked(workspace, run)
+    overviews.finish(workspace, run)
+    return workspace.store.runs.get(run.id)
+
+
+def _ranked(workspace: Workspace, run: Run) -> Run:
+    """Store the evidence that the questions of a run have now, and the gold chunks in its rankings.
+
+    Rankings can be measured where evidence stands in documents: passages that only the run names are what it retrieved,
+    and would make every question a hit.
+    """
+    store = workspace.store
+    now = {question.id: question.evidence for question in store.questions.all(run.config.questions)}
+    questions = store.rankings.questions(run.id)
+    questions = [replace(question, evidence=now.get(question.id, question.evidence)) for question in questions]
+    files = [info for info in store.documents.all(run.corpus_id) if info.status == "ok"]
+    ids = {info.id for info in files}
+    placed = {question.id for question in questions if any(_is_placed(each, ids) for each in question.evidence)}
+    if placed:  # a passage is no evidence then; what says that a question without a reference has an answer stays
+        questions = [q if q.id in placed or not q.answer.strip() else replace(q, evidence=()) for q in questions]
+    results = store.rankings.all(run.id)
+    golds = _gold_of(workspace, run, questions, results)
+    unknown: tuple[tuple[tuple[str, ...], ...], dict[str, float]] = ((), {})
+    measured = []
+    for question, result, found in zip(questions, results, golds, strict=True):
+        of_groups, grades = found if question.id in placed else unknown
+        measured.append((question, replace(result, gold=of_groups, grades=grades)))
+    store.rankings.put_gold(run.id, measured)
+    identity = {"corpus": corpus_hash(files), "questions": questions_hash(questions)}
+    identity |= {"metrics": choices.metrics_hash() if placed else ""}
+    knows = run.provenance["knows"] | {"ranking": bool(placed)}
+    store.runs.note(run.id, knows=knows, n=len(questions), identity=run.provenance["identity"] | identity)
+    return store.runs.get(run.id)
+
+
+def _configured(workspace: Workspace, run: Run) -> Run:
+    """Note what the recordings of a run can tell, and choose the metrics that they allow as they are."""
+    store, metrics = workspace.store, set[str]()
+    ids, depth = [question.id for question in store.rankings.questions(run.id)], 1
+    told = {"contexts": False, "answers": False, "reference": False}
+    found, shares = Counter[str](), list[float]()
+    for start in range(0, len(ids), BATCH):
+        batch = [*store.judgements.all(run.id, ids[start : start + BATCH]).values()]
+        depth = max(depth, *(len(each.recording.contexts) for each in batch))
+        told["contexts"] |= any(each.recording.contexts for each in batch)
+        told["answers"] |= any(each.recording.has_answer for each in batch)
+        told["reference"] |= any(each.question.answer.strip() for each in batch)
+        metrics.update(answer_metrics.with_values(batch, Knows(answers=True)))
+        read = [context for each in batch for context in each.recording.contexts if context.found]
+        found.update(context.found for context in read)
+        shares += [context.share for context in read if context.found == "nearly"]
+    facts: dict[str, Any] = {"contexts": dict(found) | ({"share": sum(shares) / len(shares)} if shares else {})}
+    store.runs.note(run.id, knows=run.provenance["knows"] | told, **facts)
+    tells = store.runs.get(run.id).knows.tells
+    names = [name for name in metrics if tells.issuperset(answer_metrics.ANSWER_METRICS[name].needs)]
+    ordered = tuple(name for name in answer_metrics.ANSWER_METRICS if name in names)
+    answerer: Literal["imported", "none"] = "imported" if told["answers"] else "none"
+    config = replace(run.config, depth=depth, k=depth, answerer=answerer, metrics=ordered)
+    return store.runs.configure(run.id, config, run.fingerprint)
+
+
+def _is_placed(group: Sequence[Span], files: Collection[str]) -> bool:
+    """Return whether evidence stands in a document of the corpus, or stood in one."""
+    return any(span.document_id in files or (span.stale and span.document_id) for span in group)
+
+
+def _gold_of(
+    workspace: Workspace, run: Run, questions: Sequence[Question], results: Sequence[Retrieved]
+) -> list[tuple[tuple[tuple[str, ...], ...], dict[str, float]]]:
+    """Return gold chunks and grades: those of the index of whose chunks all contexts are, else those among contexts."""
+    read = {chunk_id for result in results for chunk_id in result.ranking.ids}
+    for info in workspace.store.indexes.all(run.corpus_id):
+        cuts = workspace.store.indexes.cuts(info.build, info.documents)
+        if read.issubset(i for document_id, each in cuts.items() for i in indexing.chunk_ids(document_id, each)):
+            return contexts.gold_of(workspace, info, questions, cuts)
+    return [
+        gold.gold_among(question.evidence, result.ranking.ids)
+        for question, result in zip(questions, results, strict=True)
+    ]
+
+
+def _alike(text: str) -> str:
+    """Return a question's text as two of the same are compared."""
+    return " ".join(normal_form(text).split())
+
+
+def _chunk_id(place: Place) -> str:
+    return Chunk.make_id(place.document_id, place.start, place.end)
+
+
+def _span(context: Context, start: int, end: int) -> Span:
+    """Return a place in a passage that was read."""
+    document_id, _, _ = Chunk.parse_id(context.chunk_id) or ("", 0, 0)
+    return Span(document_id, start, end, context.text[start:end])
 
 
 def _question(item: LoggedItem) -> Question:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from ragviz.core.configuration import RunConfig
@@ -194,11 +195,16 @@ def judging_plan(
     return _plan(workspace, config, current.provenance["target"]), config
 
 
-def score(workspace: Workspace, current: Run) -> None:
+def score(workspace: Workspace, current: Run, progress: Progress = silent) -> None:
     """Compute the scores of what was recorded elsewhere, from its texts and the verdicts that came with it."""
-    ids = [question.id for question in workspace.store.rankings.questions(current.id)]
-    plan = _plan(workspace, current.config, current.provenance["target"])
-    _judge(workspace, current, ids, replace(plan, steps=frozenset()), silent)
+    store = workspace.store
+    ids = [question.id for question in store.rankings.questions(current.id)]
+    plan = replace(_plan(workspace, current.config, current.provenance["target"]), steps=frozenset())
+    for start in range(0, len(ids), BATCH):
+        evaluated = store.judgements.all(current.id, ids[start : start + BATCH])
+        items = contexts.to_judge(workspace, current, [*evaluated.values()])
+        work.work(items, plan, partial(store.judgements.put, current.id))
+        progress(start + len(items), len(ids), "questions", "Scoring answers")
 
 
 def foresee(workspace: Workspace, config: RunConfig) -> forecast.Forecast:

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Row
 from ragviz.core.digests import digest
 from ragviz.core.document import DocumentInfo
 from ragviz.core.question import Question
+from ragviz.core.recording import Context
 from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
 from ragviz.core.verdict import EvaluatedAnswer
@@ -121,9 +122,19 @@ _NO_QUESTION = '{"question":{"id":"","text":"","answer":"","evidence":[],"genera
 
 
 def evaluated_to_json(evaluated: EvaluatedAnswer) -> str:
-    """Encode an evaluated answer without its question, and without the texts that were read: their ids say where."""
-    texts = {"contexts": {"__all__": {"text", "tokens"}}}
+    """Encode an evaluated answer without its question, and without the texts that were read: their ids say where.
+
+    Those of which only a part stands in a document are kept.
+    """
+    texts = {"contexts": {place: _left_out(each) for place, each in enumerate(evaluated.recording.contexts)}}
     return _evaluated_type().dump_json(evaluated, exclude={"question": True, "recording": texts}).decode()
+
+
+def _left_out(context: Context) -> set[str]:
+    """Return the fields of a context that are not stored with it."""
+    if not context.found:
+        return {"text", "tokens", "found", "share"}
+    return {"tokens"} if context.found == "nearly" else {"text", "tokens"}
 
 
 def evaluated_from_json(body: str, question: Question) -> EvaluatedAnswer:

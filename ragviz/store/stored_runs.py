@@ -348,6 +348,21 @@ class StoredRankings(Repository):
                 delete_of(connection, table, table.c.run_id == run_id, [question.id for _, question, _ in results])
             _write(connection, run_id, results)
 
+    @repeated
+    def put_gold(self, run_id: str, results: Sequence[tuple[Question, Retrieved]]) -> None:
+        """Store evidence and gold chunks of questions in place of those before; rankings, answers and scores stay."""
+        table = schema.results
+        mine = sa.and_(table.c.run_id == run_id, table.c.question_id == sa.bindparam("of"))
+        values = [
+            {"of": q.id, "asked": codecs.question_to_json(q), "found": {"groups": r.gold, "grades": r.grades}}
+            for q, r in results
+        ]
+        update = table.update().where(mine).values(question=sa.bindparam("asked"), gold=sa.bindparam("found"))
+        with self._transactions.changing(run_id, "run") as connection:
+            for batch in batches(values):
+                connection.execute(update, list(batch))
+            mention(connection, run_id, documents_in([question for question, _ in results]))
+
     def question_ids(self, run_id: str) -> set[str]:
         """Return the ids of the questions that a run has results of."""
         table = schema.results.c

@@ -151,7 +151,7 @@ def choose_baseline(runs: Sequence[Run]) -> None:
 def choose_k(runs: Sequence[Run]) -> int:
     """Draw the choice of k, up to the least depth of the runs."""
     depth = min(run.config.depth for run in runs)
-    k = address.chosen_number("k", 1, depth, runs[0].config.k)
+    k = address.chosen_number("k", 1, depth, min(runs[0].config.k, depth))
     st.number_input("k", 1, depth, **address.shows("k-compared", k, lambda k: {"k": k}))
     return k
 

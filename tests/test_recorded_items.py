@@ -1,0 +1,224 @@
+"""Items of other systems: where their contexts stand, which questions they answer, what is known of them then."""
+
+import json
+import random
+from difflib import SequenceMatcher
+from pathlib import Path
+
+import pytest
+
+from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.digests import digest
+from ragviz.core.errors import Cancelled
+from ragviz.core.question import Question
+from ragviz.core.span import Span
+from ragviz.index import indexing
+from ragviz.questions import occurrences
+from ragviz.questions.places import Places
+from ragviz.questions.units import units
+from ragviz.runs import comparisons, exports, imports, judgements, measurements, running
+from ragviz.targets.logged_item import Log, LoggedItem, Passage
+
+CLAPNQ = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval" / "clapnq" / "corpus.jsonl"
+
+TEXT = "The north pump was replaced in 1998 by Harlow. It cost 40 euros. Dogs stay outside. The roof is 12 m high."
+ZH = "北泵于一九九八年由哈洛更换。费用为四十欧元。狗必须留在外面。屋顶高十二米，每年检查一次。"
+
+
+def stored(workspace, **texts):
+    corpus = workspace.store.corpora.add("c")
+    for name, text in texts.items():
+        workspace.store.documents.add(corpus.id, imports._document(f"{name}.md", text))
+    return corpus
+
+
+def item(identity, *contexts, **more):
+    read = tuple(each if isinstance(each, Passage) else Passage(each) for each in contexts)
+    return LoggedItem(identity, more.pop("question", f"What of {identity}?"), more.pop("reference", "1998"),
+                      more.pop("answer", "1998"), read, **more)  # fmt: skip
+
+
+def recorded(workspace, corpus, *items, name="r", question_set=None):
+    return imports.import_run(workspace, corpus, name, Log(items, (), "theirs"), question_set)
+
+
+def test_a_context_stands_verbatim_or_in_normal_form_or_nearly_or_nowhere(workspace):
+    corpus = stored(workspace, a=TEXT, b=ZH)
+    run = recorded(
+        workspace,
+        corpus,
+        item("1", "It cost 40 euros.", "THE NORTH  PUMP was\nreplaced", "Chapter 2 Dogs stay outside. The roof"),
+        item(
+            "2", "费用为四十欧元。", "第三章：狗必须留在外面，屋顶高十二米", "Nothing of this stands in any document."
+        ),
+    )
+    found = {"verbatim": 2, "normal": 1, "nearly": 2, "not": 1}
+    assert run.provenance["contexts"] == found | {"share": pytest.approx((5 / 7 + 13 / 16) / 2)}
+    first, second = exports.cases_of(workspace, run)
+    assert [first.chunks[i].text for i in first.evaluated.recording.read] == [
+        "It cost 40 euros.",
+        "The north pump was replaced",
+        "Dogs stay outside. The roof",
+    ]
+    assert [second.chunks[i].text for i in second.evaluated.recording.read] == [
+        "费用为四十欧元。",
+        "狗必须留在外面。屋顶高十二米",
+        "Nothing of this stands in any document.",
+    ]
+    read = workspace.store.judgements.all(run.id)["1"].recording.contexts
+    assert [each.text for each in read] == ["", "", "Chapter 2 Dogs stay outside. The roof"], "as it was read"
+
+
+def test_the_document_that_is_named_goes_before_others(workspace):
+    corpus = stored(workspace, a=TEXT, b=f"Copy. {TEXT}")
+    run = recorded(
+        workspace, corpus, item("1", Passage("Dogs stay outside.", document="docs/B.md"), "Dogs stay outside.")
+    )
+    [case] = exports.cases_of(workspace, run)
+    names = measurements.document_names(workspace, run)
+    assert [names[case.chunks[i].document_id] for i in case.evaluated.recording.read] == ["b.md", "a.md"]
+
+
+@pytest.mark.skipif(not CLAPNQ.exists(), reason=f"no public passages at {CLAPNQ}")
+def test_contexts_are_found_as_comparing_all_words_finds_them():
+    texts = [json.loads(line)["text"] for line in CLAPNQ.read_text(encoding="utf-8").splitlines()]
+    documents = [imports._document(f"{n}", "\n\n".join(texts[n : n + 10])) for n in range(0, len(texts), 10)]
+    words = {each.id: [unit for unit, _, _ in units(each.text)] for each in documents}
+    text_of = {each.id: each.text for each in documents}
+    places, chance = Places(documents, text_of.__getitem__), random.Random(0)
+    for _ in range(40):
+        document = chance.choice(documents)
+        start = chance.randrange(len(document.text) - 300)
+        said = document.text[start : start + 300].split()
+        lost = chance.choice((0.02, 0.1, 0.3))
+        text = " ".join(word if chance.random() > lost else "zzz" for word in said)
+        own = [unit for unit, _, _ in units(text)]
+        shares = {
+            name: sum(
+                b.size for b in SequenceMatcher(None, own, there, autojunk=False).get_matching_blocks() if b.size > 3
+            )
+            / len(own)
+            for name, there in words.items()
+        }
+        found, best = places.find(text), max(shares.values())
+        if found is None or found.how != "nearly":
+            assert best < 0.5 if found is None else text in text_of[found.document_id]
+        else:
+            assert shares[found.document_id] == best
+            assert found.share == pytest.approx(best, abs=0.05)
+
+
+def test_evidence_that_no_context_covers_is_missed(workspace):
+    corpus = stored(workspace, a=TEXT)
+    asked = workspace.store.sets.add(corpus.id, "asked")
+    document = workspace.store.documents.all(corpus.id)[0].id
+    span = Span(document, TEXT.index("It"), TEXT.index(" Dogs"), "It cost 40 euros.")
+    questions = [Question(i, f"What of {i}?", "40", ((span,),), "hand", "accepted") for i in ("1", "2", "3", "4")]
+    workspace.store.questions.put(asked.id, questions)
+    run = recorded(
+        workspace,
+        corpus,
+        item("1", "Dogs stay outside.", "by Harlow. It cost 40 euros. Dogs"),
+        item("x", "Dogs stay outside.", question="what  of 2?"),
+        item("3", "replaced in 1998 by Harlow. It", error="time-out", answer=None),
+        item("9", "Dogs stay outside."),
+        question_set=asked,
+    )
+    assert run.config.questions == asked.id
+    assert run.provenance["problems"] == [
+        "'9' is no question of the set, by id or by text: it is left out.",
+        "1 of 4 questions of 'asked' has no item.",
+    ]
+    summary = measurements.summary_of(workspace, run)
+    assert (summary.question_ids, summary.ranks.tolist(), summary.k) == (("1", "2", "3"), [2, 0, 0], 2)
+    assert measurements.summary_of(workspace, run, 1).metrics["recall@1"].mean == 0
+    cases = {case.question.id: case for case in exports.cases_of(workspace, run)}
+    assert [cases[i].outcome for i in "123"] == ["found", "missed", "missed"]
+    third = workspace.store.judgements.all(run.id)["3"].recording
+    assert (third.status, third.reason) == ("failed", "time-out")
+
+
+def test_reference_contexts_become_evidence_or_it_is_found_later(workspace):
+    corpus = stored(workspace, a=TEXT)
+    run = recorded(
+        workspace,
+        corpus,
+        item("1", "Dogs stay outside.", reference_contexts=("It cost 40 euros.", "The roof is 12 m high.")),
+        item("2", "It cost 40 euros. Dogs stay outside.", reference="It cost 40 euros."),
+        item("3", "It cost 40 euros.", reference_contexts=("Cats stay outside the northern gate.",), reference="Cats"),
+    )
+    asked = workspace.store.sets.get(run.config.questions)
+    assert [question.kind for question in workspace.store.questions.all(asked.id)] == [
+        "multi",
+        "reference",
+        "reference",
+    ]
+    assert measurements.summary_of(workspace, run).ranks.tolist() == [0]
+    certain = occurrences.certain(occurrences.search(workspace, asked), "exact")
+    best = [(proposal.question, proposal.places[:1]) for proposal in certain]
+    assert occurrences.accept(workspace.store, asked, best, "ada") == 0
+    run = imports.measure_again(workspace, run)
+    assert measurements.summary_of(workspace, run).ranks.tolist() == [0, 1]
+
+
+def test_what_the_system_took_is_kept(workspace):
+    run = recorded(
+        workspace,
+        workspace.store.corpora.add("c"),
+        item("1", "Dogs.", seconds=1.5, prompt_tokens=100, completion_tokens=20, cost=0.01, history=(("Hi", "Ho"),)),
+        item("2", Passage("Cats.", score=0.7)),
+    )
+    first, second = workspace.store.judgements.all(run.id).values()
+    usage = first.recording.usage
+    assert (first.recording.seconds, usage.prompt_tokens, usage.completion_tokens, usage.cost) == (1.5, 100, 20, 0.01)
+    assert first.question.history == (("Hi", "Ho"),)
+    assert (second.recording.seconds, second.recording.usage, second.recording.contexts[0].score) == (None, None, 0.7)
+
+
+def test_an_interrupted_import_continues_and_a_cancelled_one_leaves_nothing(workspace, monkeypatch):
+    monkeypatch.setattr(imports, "BATCH", 2)
+    corpus, items = stored(workspace, a=TEXT), [item(str(n), "Dogs stay outside.", "Cats.") for n in range(5)]
+    log = Log(tuple(items), (), "theirs")
+    recorder = imports.Recorder(workspace, corpus, "r", digest(*map(repr, items)), origin="theirs")
+    recorder.put(items[:2])
+    run = imports.import_run(workspace, corpus, "r", log)
+    assert run.id == recorder.run.id
+    assert [question.id for question in workspace.store.rankings.questions(run.id)] == list("01234")
+    assert run.provenance["contexts"] == {"verbatim": 5, "not": 5}
+
+    def stop(done, *_):
+        if done == 2:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        imports.import_run(workspace, corpus, "s", log, progress=stop)
+    assert (workspace.store.runs.find("s"), workspace.store.sets.find("s")) == (None, None)
+
+
+def test_a_run_recorded_by_file_has_the_scores_of_the_run_made_here(workspace):
+    corpus = stored(workspace, a=TEXT, b=ZH, c="Dogs are fed at noon. The roof was inspected in 2003 by Miller.")
+    indexing.build_index(workspace, corpus, "i", IndexConfig(embedder="", chunk_size=16, overlap=4))
+    asked = workspace.store.sets.add(corpus.id, "asked")
+    questions = [("Who replaced the north pump?", "Harlow", 0, 100), ("What is fed at noon?", "Dogs", 0, 21)]
+    documents = {info.name: info.id for info in workspace.store.documents.all(corpus.id)}
+    spans = [
+        Span(documents[name], start, end) for (_, _, start, end), name in zip(questions, ("a.md", "c.md"), strict=True)
+    ]
+    workspace.store.questions.put(asked.id, [
+        Question(str(n), text, answer, ((span,),), "hand", "accepted")
+        for n, ((text, answer, _, _), span) in enumerate(zip(questions, spans, strict=True))
+    ])  # fmt: skip
+    made = running.run(workspace, "made", RunConfig("i", "asked", "bm25", depth=3, k=3, answerer="extractive"))
+    written = [
+        json.dumps([case.question.id, case.answer[0], [case.chunks[hit.chunk_id].text for hit in case.hits]])
+        for case in exports.cases_of(workspace, made)
+    ]
+    items = [item(i, *read, question="", reference="", answer=answer) for i, answer, read in map(json.loads, written)]
+    run = recorded(workspace, corpus, *items, question_set=asked)
+    for k in range(1, run.config.depth + 1):
+        ours, theirs = (measurements.summary_of(workspace, each, k).metrics for each in (made, run))
+        assert ours == theirs
+    ours, theirs = (judgements.judgement_of(workspace, each) for each in (made, run))
+    assert {name: ours.scores[name] for name in theirs.scores} == theirs.scores
+    assert ours.causes == theirs.causes
+    assert comparisons.compare_runs(workspace, [made, run]).notes == ()
