@@ -1,17 +1,18 @@
-"""`ragviz runs`: list, open, import, make again, rename, note, tag and delete runs."""
+"""`ragviz runs`: list, open, import, record, make again, rename, note, tag and delete runs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ragviz.analysis import diagnose, evaluate, outcomes
-from ragviz.cli import console, results_commands
+from ragviz.cli import console, options, results_commands
 from ragviz.cli.console import Json
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import UsageError
 from ragviz.core.run_info import Run
 from ragviz.health import competition, health_sentences
@@ -19,11 +20,11 @@ from ragviz.index import chunking
 from ragviz.jobs import queue
 from ragviz.questions import question_types
 from ragviz.runs import cases, exports, imports, measurements, overviews
-from ragviz.service import run_verbs
+from ragviz.service import run_verbs, target_verbs
 from ragviz.targets import logged_file, targets
 from ragviz.text import counts
 
-runs_app = console.group("Runs: list, questions, import, rename, note, tag, delete.")
+runs_app = console.group("Runs: list, questions, import, record, rename, note, tag, delete.")
 
 
 @runs_app.command("list")
@@ -134,6 +135,31 @@ def runs_import(
         run = imports.import_run(workspace, workspace.store.corpora.ensure(corpus), called, log)
         console.warn(*log.problems)
         results_commands.results(run.name, as_json=as_json)
+
+
+@runs_app.command("record", cls=options.DeclaredCommand)
+@options.declared(RunConfig, only=("split", "limit", "seed", "metrics", "judge"))
+def runs_record(
+    questions: Annotated[str, typer.Argument(metavar="SET")],
+    choices: Mapping[str, Any],
+    target: Annotated[str, typer.Option(help="A name of `ragviz targets list`, or module:function.")],
+    run_name: Annotated[str, typer.Option("--name")],
+    repeats: Annotated[int, typer.Option(min=1, help="Ask so often, to see how far it disagrees with itself.")] = 1,
+    budget: Annotated[float | None, typer.Option(min=0, help="Most dollars for judging the answers.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a running system the questions of SET, and store what it reads and answers as a run.
+
+    Given again, it asks what is missing or failed, and nothing else. --metrics judges the answers then.
+    """
+    workspace = console.open_workspace()
+    question_set = workspace.store.sets.get(questions)
+    new = target_verbs.record(workspace, target, question_set, run_name, choices, repeats, budget)
+    job = console.perform(workspace, new)
+    results_commands.results(job.result["run"], as_json=as_json)
+    if failed := job.result["unanswered"]:
+        told = f"{counts.counted(failed, 'question')} got no answer"
+        console.fail(f"{told}: the same command asks them again; `ragviz runs questions` names the reasons.", 1)
 
 
 @runs_app.command("again")

@@ -209,6 +209,16 @@ def _failed(workspace: Workspace, run: Run) -> int:
     return len(judged | choices.not_reranked(workspace.store.runs.get(run.id)).keys())
 
 
+def _record(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    from ragviz.runs import recorded
+
+    question_set, chosen = workspace.store.sets.get(arguments["questions"]), _config(RunConfig, arguments["config"])
+    system = recorded.system_of(workspace, arguments["target"])
+    more = {"repeats": arguments["repeats"], "budget": arguments["budget"], "progress": progress}
+    run = recorded.record(workspace, question_set, arguments["name"], system, chosen, **more)
+    return _result_of(workspace, run) | {"unanswered": recorded.unanswered(workspace, run)}
+
+
 def _rejudge(workspace: Workspace, arguments: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     from ragviz.runs import running
 
@@ -365,6 +375,14 @@ KINDS: Mapping[str, Kind] = {
         works_on=(("questions", "config.questions"), ("run", "name")),
         makes=("run", "name"),
         kept={"questions": _RETRIEVED, "chunks": "chunks were added, and their vectors are kept."},
+        pauses=True,
+    ),
+    "record": Kind(
+        _record,
+        "Reading the questions",
+        works_on=(("questions", "questions"), ("run", "name")),
+        makes=("run", "name"),
+        kept={"questions": "questions are asked, and what was said is kept."},
         pauses=True,
     ),
     "rejudge": Kind(

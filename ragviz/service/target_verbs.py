@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
+from ragviz.core.configuration import RunConfig
 from ragviz.core.endpoint_choices import PRESETS, Endpoint
 from ragviz.core.errors import UsageError
+from ragviz.core.job import NewJob
 from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.recording import Knows
+from ragviz.metrics import answers as answer_metrics
+from ragviz.runs import choices, recorded
 from ragviz.targets import endpoint
 from ragviz.text import language
 from ragviz.workspace import Workspace
 
+MOST_REPEATS = 20
+"""How often a question is asked at most."""
 TRIAL = "What is this about?"
 """What a target is asked for trial, where nothing else is said."""
 
@@ -40,6 +49,43 @@ def try_out(workspace: Workspace, target: Endpoint, text: str = "") -> endpoint.
     text = text.strip() or TRIAL
     question = Question("trial", text, "", (), "hand", language=language.detect(text))
     return endpoint.test(target, question, workspace.settings.ca_file)
+
+
+def record(
+    workspace: Workspace,
+    target: str,
+    question_set: QuestionSet,
+    name: str,
+    given: Mapping[str, Any],
+    repeats: int = 1,
+    budget: float | None = None,
+) -> NewJob:
+    """Ask a target the questions of a set as the run `name`, or those of them that failed or are missing there.
+
+    `given` are choices of `recorded.CHOICES`; `target` is a stored one, or `module:function`.
+
+    Raises:
+        UsageError: there is no such choice or target; the run has no name; the metrics need a model and none is
+            configured.
+
+    """
+    if not name.strip():
+        raise UsageError("Give the run a name: --name NAME.")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise UsageError(f"Repeats are from 1 to {MOST_REPEATS}: {repeats} is not.")
+    recorded.system_of(workspace, target)
+    config = RunConfig("", question_set.id, "imported", **choices.checked(RunConfig, given))
+    if config.metrics:
+        judged = bool(config.judge) or workspace.settings.model_configured
+        answer_metrics.chosen(config.metrics, judge=judged, knows=Knows(ranking=False, answers=True))
+    arguments: dict[str, Any] = {
+        "target": target,
+        "questions": question_set.name,
+        "name": name,
+        "config": asdict(config),
+    }
+    arguments |= {"repeats": repeats, "budget": budget}
+    return NewJob("record", f"Ask {target}", question_set.corpus_id, arguments)
 
 
 def delete(workspace: Workspace, name: str) -> None:

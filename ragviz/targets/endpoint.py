@@ -182,6 +182,23 @@ class Asker:
         self._where = f"Target '{endpoint.name}' at {host}"
         self._gate, self._lock, self._next = Gate(endpoint.concurrency), threading.Lock(), 0.0
 
+    @property
+    def label(self) -> str:
+        """The name of the target."""
+        return self.endpoint.name
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """The choices that are not the default and can change an answer; variables by their names."""
+        fields = fields_of(Endpoint)
+        chosen = {name: getattr(self.endpoint, name) for name, each in fields.items() if each.in_fingerprint}
+        return {name: value for name, value in chosen.items() if value != fields[name].default}
+
+    @property
+    def concurrency(self) -> int:
+        """Questions in flight at most."""
+        return self.endpoint.concurrency
+
     @cached_property
     def _library(self) -> Any:
         return transport.http_library()

@@ -1,0 +1,208 @@
+"""A function, or an object of a library, asked as a system: what it takes and returns is told from what it has."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ragviz.core.errors import RagvizError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.stopping import awaited
+from ragviz.targets.logged_item import LoggedItem, Passage
+from ragviz.text.untrusted import storable
+
+ANSWERS = ("answer", "response", "result", "output", "output_text", "replies", "answers", "text", "content", "data")
+"""Names of an answer in a dict, or an object, that is returned, the first that it has."""
+CONTEXTS = ("contexts", "context", "source_documents", "source_nodes", "retrieved_contexts", "documents", "sources")
+TEXTS = ("text", "content", "page_content", "pageContent")
+"""Names of the text of a context."""
+DOCUMENTS = ("document", "source", "file_name", "file_path", "document_name", "title")
+"""Names of its document, in it or its metadata."""
+INPUTS = ("question", "query", "input", "text", "prompt")
+"""Names of the input that takes the question."""
+
+
+class Called:
+    """A function question → answer, (answer, contexts) or a dict; or an object with `query`, `invoke` or `run`."""
+
+    def __init__(self, target: Any, label: str = "", concurrency: int = 1) -> None:
+        """Find out how it is called.
+
+        Raises:
+            UsageError: it is neither a function nor such an object.
+
+        """
+        self.label = label or getattr(target, "__qualname__", type(target).__name__)
+        module = getattr(target, "__module__", type(target).__module__)
+        self.identity: Mapping[str, Any] = {"callable": f"{module}:{self.label}"}
+        self.concurrency, self._call = concurrency, _how(target)
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        """The loop of all that is asynchronous, in a thread of its own."""
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, name="asked", daemon=True).start()
+        return loop
+
+    def open(self) -> None:
+        """Start what asking needs."""
+        _ = self._loop
+
+    def ask(self, question: Question) -> LoggedItem:
+        """Call it with a question; what it raises becomes the error of the item."""
+        item, started = LoggedItem(question.id, question.text, question.answer, None), time.monotonic()
+        try:
+            value = self._call(question)
+            if inspect.isawaitable(value):
+                value = awaited(asyncio.run_coroutine_threadsafe(_awaited(value), self._loop))
+            read = _read(item, value)
+        except RagvizError:
+            raise
+        except Exception as error:  # of somebody else's function
+            return replace(item, error=f"'{self.label}' raised {type(error).__name__}: {error}")
+        read = read if read.seconds is not None else replace(read, seconds=time.monotonic() - started)
+        empty = read.answer is not None and not read.answer.strip() and not read.error
+        return replace(read, error=f"'{self.label}' returned an empty answer.") if empty else read
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def loaded(path: str) -> Any:
+    """Return what `module:name` names, looked for in the current folder too.
+
+    Raises:
+        UsageError: it cannot be imported, or is not there.
+
+    """
+    module, _, name = path.partition(":")
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        value = importlib.import_module(module)
+        for part in name.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise UsageError(f"'{path}' cannot be called ({error}): write module:function, in this folder.") from error
+    return value
+
+
+def _how(target: Any) -> Callable[[Question], Any]:
+    """Return how a target is called: LlamaIndex's by `query`, LangChain's by `invoke`, Haystack's by `run`."""
+    for name in ("query", "ainvoke", "invoke"):
+        if callable(method := getattr(target, name, None)):
+            return lambda question: method(_input(target, question))
+    if callable(run := getattr(target, "run", None)) and callable(getattr(target, "inputs", None)):
+        return lambda question: _run_pipeline(target, question)
+    if callable(run):
+        return lambda question: run(question.text)
+    if not callable(target):
+        raise UsageError(
+            f"A {type(target).__name__} cannot be asked: give a function of the question, or what has invoke, query "
+            "or run."
+        )
+    try:
+        with_history = "history" in inspect.signature(target).parameters
+    except (TypeError, ValueError):  # of a builtin
+        with_history = False
+    return lambda q: target(q.text, history=q.history) if with_history else target(q.text)
+
+
+def _input(target: Any, question: Question) -> Any:
+    """Return what a chain takes: the question, in a dict where it says that it takes one."""
+    keys: Sequence[str] = getattr(target, "input_keys", None) or ()
+    if not keys and callable(described := getattr(target, "get_input_jsonschema", None)):
+        schema = described()
+        keys = [*schema.get("properties", {})] if schema.get("type") == "object" else ()
+    if not keys:
+        return question.text
+    return {next((name for name in INPUTS if name in keys), keys[0]): question.text}
+
+
+def _run_pipeline(pipeline: Any, question: Question) -> Any:
+    """Run a Haystack pipeline: each text that it must be given is the question; its documents are returned too."""
+    inputs: Mapping[str, Mapping[str, Any]] = pipeline.inputs()
+    data = {
+        component: {name: question.text for name, about in sockets.items() if name in INPUTS and _takes_text(about)}
+        for component, sockets in inputs.items()
+    }
+    outputs = pipeline.outputs(include_components_with_connected_outputs=True)
+    retrieving = {name for name, sockets in outputs.items() if "documents" in sockets}
+    found = pipeline.run({name: given for name, given in data.items() if given}, include_outputs_from=retrieving)
+    merged: dict[str, Any] = {}
+    for part in found.values():  # later components rank, or answer, last
+        merged |= part
+    return merged
+
+
+def _takes_text(about: Mapping[str, Any]) -> bool:
+    return about.get("type") in (str, Any) or "str" in str(about.get("type"))
+
+
+def _read(item: LoggedItem, value: Any) -> LoggedItem:
+    """Return an item with what was returned."""
+    if isinstance(value, LoggedItem):
+        return replace(value, id=item.id, question=item.question, reference=item.reference)
+    if isinstance(value, str):
+        return replace(item, answer=str(storable(value)))
+    if isinstance(value, tuple) and len(value) == 2:
+        return replace(item, answer=_text_of(value[0]), contexts=_passages(value[1]))
+    answer = _part(value, ANSWERS)
+    if answer is None:
+        parts = ", ".join(map(str, value)) if isinstance(value, Mapping) else f"a {type(value).__name__}"
+        raise TypeError(f"it returned {parts}, which has none of {', '.join(ANSWERS)}")
+    told = {
+        name: _part(value, (name,)) for name in ("seconds", "prompt_tokens", "completion_tokens", "cost", "abstained")
+    }
+    known: dict[str, Any] = {name: each for name, each in told.items() if isinstance(each, (int, float))}
+    contexts = _part(value, CONTEXTS)
+    return replace(item, answer=_text_of(answer), contexts=_passages(contexts or _part(answer, CONTEXTS)), **known)
+
+
+def _part(value: Any, names: Sequence[str]) -> Any:
+    """Return the first of the parts of a dict or an object that is there, None for none."""
+    for name in names:
+        part = value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+        if part is not None and not callable(part):
+            return part
+    return None
+
+
+def _text_of(value: Any) -> str:
+    """Return the text of an answer or a context, of several the first."""
+    if isinstance(value, (list, tuple)):
+        return _text_of(value[0]) if value else ""
+    if value is not None and not isinstance(value, (str, int, float)):
+        part = _part(value, (*ANSWERS, *TEXTS))
+        return str(value) if part is None else _text_of(part)
+    return str(storable("" if value is None else str(value)))
+
+
+def _passages(value: Any) -> tuple[Passage, ...]:
+    each = [value] if isinstance(value, (str, Mapping)) else list(value or ())
+    return tuple(map(_passage, each))
+
+
+def _passage(value: Any) -> Passage:
+    """Return a context: a text, a dict, a LangChain or Haystack document, or a LlamaIndex node with its score."""
+    if isinstance(value, str):
+        return Passage(str(storable(value)))
+    inner = _part(value, ("node",)) or value
+    about = _part(inner, ("metadata", "meta")) or {}
+    text, score = _part(inner, TEXTS), _part(value, ("score", "similarity")) or _part(about, ("score",))
+    if text is None:
+        raise TypeError(f"a context is a {type(value).__name__}, which has none of {', '.join(TEXTS)}")
+    document = _part(inner, DOCUMENTS) or _part(about, DOCUMENTS)
+    numbered = float(score) if isinstance(score, (int, float)) or hasattr(score, "__float__") else None
+    return Passage(_text_of(text), _text_of(_part(inner, ("id", "node_id", "id_"))), _text_of(document), numbered)

@@ -1,0 +1,216 @@
+"""Runs recorded of a running system: nothing is lost and nothing paid twice, whatever fails and whoever is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ragviz.core.errors import ServiceError, UsageError
+from ragviz.core.question import Question
+from ragviz.core.question_set import QuestionSet
+from ragviz.core.settings import Settings
+from ragviz.core.span import Span
+from ragviz.runs import recorded
+from ragviz.targets.callables import Called
+from ragviz.targets.endpoint import Asker, of_choices
+from ragviz.targets.logged_item import Passage
+from ragviz.workspace import Workspace
+from tests.conftest import ROOT
+from tests.system_server import SystemServer
+
+BODY = '{"id": "{{id}}", "question": "{{question}}"}'
+
+
+def questions_in(workspace: Workspace, count: int) -> QuestionSet:
+    corpus = workspace.store.corpora.ensure("pools")
+    question_set = workspace.store.sets.add(corpus.id, "asked")
+    unknown = ((Span("", 0, 0, "?", stale=True),),)
+    questions = [
+        Question(f"q{n}", f"When does pool {n} open?", f"Pool {n} opens at {n}.", unknown, "hand", "accepted")
+        for n in range(count)
+    ]
+    workspace.store.questions.put(question_set.id, [*questions, replace(questions[0], id="no", status="rejected")])
+    return workspace.store.sets.get("asked")
+
+
+def told(body: Mapping[str, Any]) -> dict[str, Any]:
+    return {"answer": f"Answer to {body['id']}.", "sources": [{"text": f"About {body['id']}"}, {"text": "Common"}]}
+
+
+def target(server: SystemServer, **choices: Any) -> Any:
+    chosen = {"url": server.url, "body": BODY, "contexts": "sources[].text", "timeout": 1.0, "concurrency": 4}
+    return of_choices("bot", chosen | choices)
+
+
+def answers(workspace: Workspace, run: str) -> dict[str, tuple[str, str]]:
+    evaluated = workspace.store.judgements.all(workspace.store.runs.get(run).id)
+    return {i: (each.recording.status, each.recording.answer) for i, each in evaluated.items()}
+
+
+@pytest.mark.model
+def test_of_a_third_of_faults_and_three_kills_no_item_is_lost_and_none_paid_twice(tmp_path: Path) -> None:
+    """Each kill may lose what was in flight, four questions; all else is asked until it is answered, and then never."""
+    home = tmp_path / "home"
+    workspace = Workspace(Settings(_env_file=None, home=home))
+    question_set = questions_in(workspace, 60)
+    with SystemServer(told, fail=0.3, latency=0.03) as server:
+        workspace.store.targets.add(target(server))
+        env = {**os.environ, "RAGVIZ_HOME": str(home), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, "-m", "ragviz", "runs", "record", "asked", "--target", "bot", "--name", "live"]
+        for kill in range(1, 4):
+            process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while sum(server.paid.values()) < 12 * kill and process.poll() is None:
+                time.sleep(0.01)
+            assert process.poll() is None, "it was to be killed at work"
+            process.kill()
+            process.wait()
+        for _ in range(6):
+            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+            assert done.returncode in (0, 1), done.stderr
+            if done.returncode == 0:
+                break
+            assert "got no answer: the same command asks them again" in done.stderr
+        twice = {i: count for i, count in server.paid.items() if count > 1}
+        asked = sum(server.paid.values())
+        assert subprocess.run(command, env=env, capture_output=True).returncode == 0
+        assert sum(server.paid.values()) == asked, "all are answered: none is asked again"
+    assert answers(workspace, "live") == {f"q{n}": ("answered", f"Answer to q{n}.") for n in range(60)}
+    assert sum(twice.values()) - len(twice) <= 3 * 4, twice
+    run = workspace.store.runs.get("live")
+    assert (run.status, run.provenance["n"], run.config.questions) == ("done", 60, question_set.id)
+
+
+def test_what_failed_is_kept_with_its_reason_and_asked_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question_set = questions_in(workspace, 5)
+    with SystemServer(told) as server:
+        server.script += ["page", "ok", (500, "Out of memory")]
+        asker = Asker(target(server, retries=0, concurrency=1))
+        run = recorded.record(workspace, question_set, "live", asker)
+        assert [answers(workspace, "live")[f"q{n}"][0] for n in range(5)] == [
+            "failed", "answered", "failed", "answered", "answered",
+        ]  # fmt: skip
+        evaluated = workspace.store.judgements.all(run.id)
+        assert "HTTP 500 (Out of memory)" in evaluated["q2"].recording.reason
+        assert recorded.unanswered(workspace, run) == 2
+        run = recorded.record(workspace, question_set, "live", asker)
+        assert recorded.unanswered(workspace, run) == 0
+        assert dict(server.paid) == {f"q{n}": 1 for n in range(5)}
+        assert run.provenance["asked"]["target"] == "bot"
+        with pytest.raises(UsageError, match="already a run called 'live'"):
+            recorded.record(workspace, question_set, "live", Asker(target(server, answer="sources[0].text")))
+    monkeypatch.setattr(recorded, "HOPELESS", 3)
+    with pytest.raises(
+        ServiceError, match=r"3 questions in a row failed, the last so: Target 'bot' .* cannot be reached"
+    ):
+        recorded.record(workspace, question_set, "gone", Asker(target(server, url="http://127.0.0.1:9/", retries=0)))
+    assert workspace.store.runs.find("gone") is None
+
+
+def test_repeats_tell_how_far_a_system_disagrees_with_itself(workspace: Workspace) -> None:
+    """By hand: q0 says "p b", "P b", "p c": F1 1, 0.5, 0.5; its contexts {x}, {x}, {x, y}: 1, 0.5, 0.5; q1 is equal."""
+    question_set = questions_in(workspace, 2)
+    said = {"q0": [("p b", ["x"]), ("P b", ["x"]), ("p c", ["x", "y"])], "q1": [("d", ["z"])] * 3}
+    turns = {i: iter(each) for i, each in said.items()}
+
+    def ask(text: str) -> tuple[str, list[str]]:
+        return next(turns[f"q{text.split()[3]}"])
+
+    run = recorded.record(workspace, question_set, "live", Called(ask), repeats=3)
+    assert run.provenance["agreement"] == {
+        "runs": 3, "n": 2, "differ": 0.5, "token_f1": pytest.approx((1 + 0.5 + 0.5 + 3) / 6),
+        "jaccard": pytest.approx((1 + 0.5 + 0.5 + 3) / 6),
+    }  # fmt: skip
+    assert [each.name for each in workspace.store.runs.all() if "repeats of live" in each.tags] == [
+        "live, repeat 3", "live, repeat 2", "live",
+    ]  # fmt: skip
+    assert recorded.agreement_words(run) == (
+        "Asked 3 times, it gives 50% of 2 questions different answers; two answers to the same question share 0.83 of "
+        "their words (token F1), and 0.83 of their contexts (Jaccard)."
+    )
+
+
+NODE = SimpleNamespace(node=SimpleNamespace(text="N", node_id="n1", metadata={"file_name": "n.txt"}), score=0.7)
+DOCUMENT = SimpleNamespace(page_content="P", metadata={"source": "p.pdf"}, id=None)
+
+
+class Chain:
+    """As a retrieval chain of LangChain has it."""
+
+    def get_input_jsonschema(self) -> dict[str, Any]:
+        return {"type": "object", "properties": {"input": {"type": "string"}}}
+
+    def invoke(self, given: Mapping[str, str]) -> dict[str, Any]:
+        return {"input": given["input"], "context": [DOCUMENT], "answer": "A"}
+
+
+class Engine:
+    """As a query engine of LlamaIndex has it."""
+
+    def query(self, text: str) -> Any:
+        return SimpleNamespace(response="A", source_nodes=[NODE])
+
+
+class Pipeline:
+    """As a pipeline of Haystack has it."""
+
+    def inputs(self) -> dict[str, Any]:
+        text = {"type": str, "is_mandatory": True}
+        return {"retriever": {"query": text, "top_k": {"type": int}}, "prompt": {"question": text}}
+
+    def outputs(self, include_components_with_connected_outputs: bool = False) -> dict[str, Any]:
+        return {"retriever": {"documents": {}}, "llm": {"replies": {}}}
+
+    def run(self, data: Mapping[str, Any], include_outputs_from: set[str]) -> dict[str, Any]:
+        assert data == {"retriever": {"query": "Why?"}, "prompt": {"question": "Why?"}}
+        assert include_outputs_from == {"retriever"}
+        found = [SimpleNamespace(id="d", content="H", meta={"file_path": "h.md"}, score=0.9)]
+        return {"retriever": {"documents": found}, "llm": {"replies": ["A", "B"]}}
+
+
+async def later(text: str) -> dict[str, Any]:
+    return {"answer": "A", "contexts": [{"text": "T", "id": 3, "score": 1}], "prompt_tokens": 5}
+
+
+@pytest.mark.parametrize(
+    ("target", "passages"),
+    [
+        (lambda text: "A", ()),
+        (lambda text: ("A", ["one", "two"]), (Passage("one"), Passage("two"))),
+        (later, (Passage("T", "3", "", 1.0),)),
+        (Chain(), (Passage("P", "", "p.pdf"),)),
+        (Engine(), (Passage("N", "n1", "n.txt", 0.7),)),
+        (Pipeline(), (Passage("H", "d", "h.md", 0.9),)),
+        (SimpleNamespace(invoke=lambda text: SimpleNamespace(content="A")), ()),
+    ],
+    ids=["text", "pair", "async", "langchain", "llamaindex", "haystack", "message"],
+)
+def test_functions_and_objects_are_called_by_what_they_have(target: Any, passages: tuple[Passage, ...]) -> None:
+    item = Called(target).ask(Question("q", "Why?", "", (), "hand"))
+    assert (item.error, item.answer, item.contexts) == ("", "A", passages)
+    assert item.seconds is not None
+
+
+def test_what_a_function_raises_is_the_reason(workspace: Workspace) -> None:
+    item = Called(lambda text: 1 / 0, "half").ask(Question("q", "Why?", "", (), "hand"))
+    assert item.error == "'half' raised ZeroDivisionError: division by zero"
+    assert (
+        "returned n, which has none of answer"
+        in Called(lambda text: {"n": 1}).ask(Question("q", "?", "", (), "hand")).error
+    )
+    with pytest.raises(UsageError, match="A int cannot be asked"):
+        Called(3)
+    with pytest.raises(UsageError, match="'no:such' cannot be called"):
+        recorded.system_of(workspace, "no:such")
+    assert json.dumps(Called(later).identity) == '{"callable": "tests.test_recorded:later"}'
