@@ -557,22 +557,8 @@ def _of_others(prompt: str) -> dict[str, Any]:
     return {"rows": rows}
 
 
-def _of_times(prompt: str) -> dict[str, Any]:
-    """Say of each passage whether it holds most words of the question, of whatever time, and the answer."""
-    data = _texts(prompt)
-    question = re.sub("“[^”]*”|[Rr]egarding|[Cc]urrent(?:ly)?|how much|目前|关于[^，]*，", "", data["question"])
-    rows = [
-        {"passage": int(n), "tells": _holds(text, question)[0], "same": data["answer"] in text}
-        for n, text in data["passages"].items()
-    ]
-    return {"rows": rows}
-
-
 def _rows(prompt: str) -> dict[str, Any]:
-    data = _texts(prompt)
-    if "expected" in data:
-        return _of_others(prompt)
-    return _without_passages(prompt) if "questions" in data else _of_times(prompt)
+    return _of_others(prompt) if "expected" in _texts(prompt) else _without_passages(prompt)
 
 
 REPLIES: list[tuple[set[str], Callable[[str], dict[str, Any]]]] = [

@@ -348,7 +348,6 @@ def test_a_set_is_verified_once(workspace, server):
     assert len(chats(server)) == estimate.total == 60 + 60 + 1 + 7  # evidence, elsewhere, candidates, alone
     assert estimate.paid_calls == 2, "the questions that are searched for were embedded"
     assert result.calls == 128
-    assert {name: each.verified for name, each in result.by_type.items()} == {"fact": 60, "unanswerable": 1}
     stored = workspace.store.questions.all(workspace.store.sets.get("q").id)
     assert {q.verified_by for q in stored} == {"loopback"}
     again = verifying.verify_questions(workspace, "q", "pumps")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +11,6 @@ from ragviz.cli.console import DryRun, Json
 from ragviz.cli.questions_commands import questions_app
 from ragviz.cli.run_commands import show_forecast
 from ragviz.generation import verifying
-from ragviz.questions import question_types
 from ragviz.service import question_verbs
 
 
@@ -41,15 +39,4 @@ def questions_verify(
         show_forecast(estimate, as_json, verifying.NOT_COUNTED if estimate.calls else "")
         return
     result = console.perform(workspace, question_verbs.verify(workspace, arguments, budget)).result
-    console.show(result, as_json, lambda: _draw(result))
-
-
-def _draw(result: Mapping[str, Any]) -> None:
-    titles = question_types.TYPE_TITLES
-    rows = [
-        (titles.get(name, name), each["verified"], each["faulty"], each["unverified"])
-        for name, each in result["by_type"].items()
-    ]
-    if rows:
-        console.table(("type", "verified", "faulty", "not verified"), rows)
-    console.say(verifying.summary(result, most=10))
+    console.show(result, as_json, lambda: console.say(verifying.summary(result, most=10)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -29,16 +29,16 @@ from ragviz.workspace import Workspace
 BATCH = 20
 """Questions of one type that are made together, before it is counted what is missing."""
 USEFUL_SHARE, DOUBT = 0.05, 0.01
-"""A generation stops, or makes no more of one type, when a model with a usable question of every twentieth try would
-do so badly once in a hundred times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every
+"""A generation stops when a model with a usable question of every twentieth try would do so badly once in a hundred
+times: after 90 tries without a question, 130 with one, 398 with ten. Checked after every
 try, this stops a model with one in twenty in 8 % of long generations, and one with one in ten in none of 1,500
 simulated ones."""
 SHARE_OF_STORING = 0.05
 """Share of the time that is spent on storing the record of a generation, at most, once it is long."""
 
 
-ALL, KEPT = "all", ""
-"""Key of the outcomes of all types; outcome of a question that is kept."""
+KEPT = ""
+"""Outcome of a question that is kept."""
 Item = TypeVar("Item")
 
 
@@ -66,7 +66,7 @@ class Making(SourceSearch):
         self._rejected_texts = {rejection.normal(question.query) for question in rejected}
         self.made: list[Question] = []
         self._waiting: list[Question] = []
-        self._outcomes: dict[str, Counter[str]] = defaultdict(Counter)  # reasons, KEPT for none, by type
+        self._outcomes = Counter[str]()  # reasons, KEPT for none
         self._stored, self._pause = 0.0, 0.0
         self._progress: Progress = silent
 
@@ -84,8 +84,7 @@ class Making(SourceSearch):
                 tries.update(number for number, _ in orders)
                 for first in range(0, len(orders), BATCH):
                     for same in _grouped(orders[first : first + BATCH], lambda each: each[1].cell.type):
-                        if not self._is_useless(same[0][1].cell.type):
-                            self._make(same)
+                        self._make(same)
                     if time.monotonic() - self._stored > self._pause:
                         self.store()
         self._explain()
@@ -95,9 +94,7 @@ class Making(SourceSearch):
         """Note why planned questions are missing, and why documents have none."""
         for row in self.record.rows:
             title = TYPES[row.cell.type].title
-            if row.missing and self._is_useless(row.cell.type):
-                row.reasons[f"given up: nearly all questions of the kind “{title}” were rejected"] = row.missing
-            elif row.missing and not row.reasons:
+            if row.missing and not row.reasons:
                 row.reasons[f"nothing more there for the kind “{title}”"] = row.missing
         for document_id, rows in self._unasked().items():
             if document := self.documents.by_id.get(document_id):
@@ -145,10 +142,9 @@ class Making(SourceSearch):
             self._known[made.id] = made
             self.about[order.source.asked, order.source.group].append(made.text)
         self._tell(f"Verified: {made.text}" if made.verified_by and made.asked else made.text)
-        for asked in (made.type, ALL):
-            self._outcomes[asked][kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
-        if self._is_useless(ALL):
-            raise ModelError(_why_hopeless(self.maker.name, self._outcomes[ALL]))
+        self._outcomes[kind_of_reason(made.reason) if made.status == "rejected" else KEPT] += 1
+        if hopeless(self._outcomes.total(), self._outcomes[KEPT]):
+            raise ModelError(_why_hopeless(self.maker.name, self._outcomes))
 
     def _keep(self, made: Question) -> None:
         """Count a question and have it stored with those that wait, unless one in its words was rejected before."""
@@ -159,16 +155,6 @@ class Making(SourceSearch):
         self.record.yielded(made.type).count(made)
         self.made.append(made)
         self._waiting.append(made)
-
-    def _is_useless(self, asked: str) -> bool:
-        """Return whether a model gives so few usable questions of a type that no more are asked for."""
-        outcomes = self._outcomes[asked]
-        return hopeless(outcomes.total(), outcomes[KEPT])
-
-    def lacking(self, tries: Mapping[int, int] | None = None) -> dict[int, int]:
-        """Return what rows lack, without those of types that have proved useless."""
-        lacks = super().lacking(tries)
-        return {n: count for n, count in lacks.items() if not self._is_useless(self.record.rows[n].cell.type)}
 
     def _verify_again(self) -> None:
         """Verify what was kept though its verification failed."""

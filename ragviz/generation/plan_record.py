@@ -142,9 +142,8 @@ def planned(
 ) -> PlanRecord:
     """Return a new `record` of a plan, with the questions of an `earlier` one that are still among the `kept` ones.
 
-    `kept` are the ids of the set's questions that are not rejected. A question counts for its own cell, else for one of
-    its document, else for any of its type and style, else of its type. The same plan goes on with its reasons; where it
-    was finished, those of what is missing are found anew.
+    `kept` are the ids of the set's questions that are not rejected. A question counts for its own cell, else for any of
+    its type. The same plan goes on with its reasons; where it was finished, those of what is missing are found anew.
     """
     cells = list(cells)
     record = replace(record, rows=[Row(cell) for cell in cells], places={}, yields={}, nothing={})
@@ -173,8 +172,6 @@ def planned(
 
 _SIMILAR: tuple[Callable[[Cell], Hashable], ...] = (
     lambda cell: (*cell.place, cell.type, cell.style),
-    lambda cell: (cell.document_id, cell.type, cell.style),
-    lambda cell: (cell.type, cell.style),
     lambda cell: cell.type,
 )
 

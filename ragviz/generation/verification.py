@@ -204,25 +204,6 @@ def _left_out(questions: Sequence[Question], contexts: Mapping[str, Context]) ->
     return {question.id: ""}
 
 
-def _times(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
-    """Ask what each passage tells of what is asked for, of its own time: all do, and one alone gives the answer.
-
-    Without the outdated passage the answer still comes. It is needed all the same: without it nothing says that there
-    are several times or versions.
-    """
-    [question] = questions
-    passages = dict(enumerate(contexts[question.id].passages, start=1))
-    rows = yield from _rows(passages, partial(prompts.times_request, question))
-    if len(rows) < len(passages):
-        return {}
-    if silent := [number for number in passages if not rows[number].tells]:
-        return {question.id: f"can be answered without passage {silent[0]}: it does not tell what is asked for"}
-    same = [number for number in passages if rows[number].same]
-    if len(same) > 1:
-        return {question.id: f"can be answered without passage {same[0]}: passage {same[1]} gives its answer too"}
-    return {question.id: ""}
-
-
 def _others(questions: Sequence[Question], contexts: Mapping[str, Context]) -> Talk:
     """Ask which chunks that retrievers find answer a question, a context of them at a time.
 
@@ -292,15 +273,6 @@ CHECKS: Mapping[str, Check] = {
         _left_out,
         lambda questions: prompts.EvidenceReply(
             answerable=False, answer="", missing="what the passage that is left out tells"
-        ),
-    ),
-    "times": Check(
-        "Told by each passage of its own time",
-        prompts.VERSIONS["times"],
-        lambda question, context: len(context.passages) > 1 and question.type == "version",
-        _times,
-        lambda questions: prompts.TimesReply(
-            rows=[prompts.TimeRow(passage=n, tells=True, same=n == 1) for n in range(1, prompts.MOST_CANDIDATES + 1)]
         ),
     ),
     "elsewhere": Check(

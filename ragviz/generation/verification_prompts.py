@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -14,14 +14,13 @@ from ragviz.judging.texts import THOUGHT, bounded, judge_request
 from ragviz.models.requests import Request
 from ragviz.text import language
 
-VERSIONS: Mapping[str, str] = {"alone": "2", "evidence": "2", "others": "1", "times": "1"}
+VERSIONS: Mapping[str, str] = {"alone": "2", "evidence": "2", "others": "1"}
 """Version of each prompt."""
 
 TOGETHER = 10
 """Questions that one call is asked about alone."""
 MOST_CANDIDATES = 60
 """Passages that one call is asked about, at most."""
-Reply = TypeVar("Reply", bound=BaseModel)
 ROW = 120
 """Tokens of a question's or a passage's row in a reply, at most twice what is expected."""
 
@@ -63,20 +62,6 @@ class OthersReply(BaseModel):
     """A row for every passage."""
 
     rows: list[OtherRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
-
-
-class TimeRow(BaseModel):
-    """Whether one passage tells what is asked for, of its own time or version."""
-
-    passage: int = Field(description="Number of the passage.")
-    tells: bool = Field(description="Whether it tells what the question asks for, of whatever time or version.")
-    same: bool = Field(description="Whether what it tells is what the answer says.")
-
-
-class TimesReply(BaseModel):
-    """A row for every passage."""
-
-    rows: list[TimeRow] = bounded(MOST_CANDIDATES, "One row for every passage.")
 
 
 ALONE = {
@@ -134,20 +119,6 @@ empty where no document should answer. Give one row for every passage:
 - quote：说明它的原文，逐字照抄；没有则留空。""",
 }
 
-TIMES = {
-    "en": """You check passages of documents of different times or versions. {data}
-"passages" holds passages under their numbers, "question" a question about what holds at one time or in one version,
-"answer" its answer. Give one row for every passage:
-- tells: true when the passage tells what the question asks for, of exactly the thing that it names, whatever the time
-  or the version that it tells it of, and whatever its value. A passage on the same subject that does not is false.
-- same: true when the value that it tells is the one that "answer" gives. False when it tells another, or none.""",
-    "zh": """你要检查不同时间或不同版本的文档段落。{data}
-“passages”是带编号的段落，“question”是一个关于某一时间或某一版本的规定的问题，“answer”是其答案。每个段落给出一行：
-- tells：该段落说明了问题所问的内容，而且正是问题所说的对象，不论它说的是哪个时间、哪个版本，也不论其值是什么，
-  则为 true。主题相同但没有说明的，为 false。
-- same：它所说明的值就是“answer”给出的值，则为 true。说明的是别的值，或者没有说明的，为 false。""",
-}
-
 
 SAME = ComparisonReply(
     answer_claims=[], reference_claims=[], reason="", equivalence="equivalent", completeness=1, conciseness=1
@@ -185,26 +156,12 @@ def evidence_request(question: Question, passages: Sequence[str]) -> Request[Evi
 
 def others_request(question: Question, passages: Mapping[int, str]) -> Request[OthersReply]:
     """Build the request which other `passages`, by number, answer a question, and which in another way."""
-    return _of_passages(OTHERS, question, passages, OthersReply, {"expected": question.answer})
+    numbered = {str(number): text for number, text in passages.items()}
+    texts = {"passages": numbered, **_conversation(question), "expected": question.answer}
+    request = judge_request(OTHERS, texts, OthersReply, "\n".join(passages.values()))
+    return replace(request, max_tokens=THOUGHT + ROW * len(passages))
 
 
 def same_request(question: Question, answer: str) -> Request[ComparisonReply]:
     """Build the request of the judging step that compares an answer with the reference as wholes."""
     return comparison_request(question.query, (answer, question.answer), {}, {})
-
-
-def times_request(question: Question, passages: Mapping[int, str]) -> Request[TimesReply]:
-    """Build the request what `passages`, by number, tell of what is asked, each of its own time or version."""
-    return _of_passages(TIMES, question, passages, TimesReply, {"answer": question.answer})
-
-
-def _of_passages(
-    prompts: Mapping[str, str],
-    question: Question,
-    passages: Mapping[int, str],
-    reply: type[Reply],
-    more: dict[str, str],
-) -> Request[Reply]:
-    texts = {"passages": {str(n): text for n, text in passages.items()}, **_conversation(question), **more}
-    request = judge_request(prompts, texts, reply, "\n".join(passages.values()))
-    return replace(request, max_tokens=THOUGHT + ROW * len(passages))

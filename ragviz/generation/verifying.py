@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -49,22 +49,12 @@ NOT_COUNTED = (
 """What an estimate assumes."""
 
 
-@dataclass(slots=True)
-class TypeYield:
-    """What became of the questions of a type."""
-
-    verified: int = 0
-    faulty: int = 0
-    unverified: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Verified:
     """The result of a verification: questions that passed, that failed a check, and that could not be verified.
 
     `faulty` questions are rejected, but for the `accepted` ones, which a person accepted. `reasons` counts why
     questions are faulty or could not be verified. `changed` were edited by somebody meanwhile, and left alone.
-    `by_type` holds `TypeYield`s.
     `calls` and `dollars` are what the set has cost so far, its generation included.
     """
 
@@ -75,7 +65,6 @@ class Verified:
     changed: int
     reasons: Mapping[str, int]
     accepted: int = 0
-    by_type: Mapping[str, Any] = field(default_factory=dict)
     calls: int = 0
     dollars: float = 0.0
 
@@ -120,8 +109,8 @@ def verify_questions(
     verdicts, keys = store.cache(VERDICTS), workspace.settings.keys
     outcomes = verification.verify(waiting, contexts, client, ask, verdicts=verdicts, keys=keys)
     edit = Edit(workspace.settings.person, "verified", f"verified {new_id()}")
-    counts, reasons = defaultdict[str, TypeYield](TypeYield), Counter[str]()
-    changed = accepted = 0
+    reasons = Counter[str]()
+    verified = faulty = unverified = changed = accepted = 0
     try:
         for done, question in enumerate(outcomes, start=1):
             if question.verified_by or not before[question.id].verified_by:
@@ -131,32 +120,21 @@ def verify_questions(
                 changed += not saved
             _, is_unverified, why = question.reason.partition(verification.UNVERIFIED)
             if not question.verified_by:
-                counts[question.type].unverified += 1
+                unverified += 1
                 reasons[is_unverified + ": ".join(why.split(": ")[:2])] += 1
             elif question.status == "rejected" or verification.FAULT in question.reason:
-                counts[question.type].faulty += 1
+                faulty += 1
                 accepted += question.status == "accepted"
                 reasons[question.reason.rpartition(verification.FAULT)[2].partition(": ")[0]] += 1
             else:
-                counts[question.type].verified += 1
+                verified += 1
             spending.settle()
             progress(done, len(waiting), "questions", "Verifying questions")
     finally:
         spending.settle()
         store.evidence.settle_all()
     calls, dollars = store.payments.of(question_set.id)
-    return Verified(
-        question_set.name,
-        verified=sum(count.verified for count in counts.values()),
-        faulty=sum(count.faulty for count in counts.values()),
-        unverified=sum(count.unverified for count in counts.values()),
-        changed=changed,
-        reasons=dict(reasons),
-        accepted=accepted,
-        by_type=dict(counts),
-        calls=calls,
-        dollars=dollars,
-    )
+    return Verified(question_set.name, verified, faulty, unverified, changed, dict(reasons), accepted, calls, dollars)
 
 
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
