@@ -296,13 +296,13 @@ MENU = "Home\n\nSign in\n\nAbout us"
 def test_a_document_that_yields_nothing_is_told_by_name_with_the_reason(workspace, command_line):
     build(workspace, "menu", {"rules.md": [ENGLISH], "menu.txt": [MENU]})
     made = pipeline.generate_questions(workspace, "menu", "q", limit=2)
-    reason = "holds nothing that can be asked about alone: 3 lines, no sentence"
+    reason = "no question could be made of it without a model: it holds 3 lines, no sentence"
     assert (made.usable, made.nothing, made.unplanned, made.barren) == (2, {"menu.txt": reason}, 0, 1)
     shown = plan_record.shown(workspace.store, workspace.store.sets.get("q"))
     assert shown.nothing == made.nothing
     code, out, err = command_line("questions", "generate", "--index", "menu", "--name", "q", "--limit", "9")
     assert (code, f"No question is about menu.txt: {reason}." in " ".join(err.split())) == (0, True), err
-    assert "usable of 9: 1 document holds nothing that can be asked about alone" in " ".join(err.split())
+    assert "usable of 9: of 1 document no question could be made without a model" in " ".join(err.split())
     code, out, err = command_line("questions", "plan", "q", "--json")
     assert (code, json.loads(out)["nothing"]) == (0, made.nothing), err
     info = workspace.store.sets.get("q")

@@ -39,6 +39,11 @@ def paths(text: str, media_type: str = MARKDOWN) -> list[str]:
             "1 Travel\nx is y.\n1.1 Fares\nWe pay.\n1.2 Inns\nz\n",
             ["1 Travel", "1 Travel > 1.1 Fares", "1 Travel > 1.2 Inns"],
         ),
+        (
+            "text/plain",
+            "Travel\n======\n\n1.1 Fares\nWe pay.\n\n请假\n----\n五天。\n\nSigned.\n--------------------\n",
+            ["Travel", "Travel > 1.1 Fares", "Travel > 请假"],
+        ),
         ("text/plain", "1. Buy milk\n2. Go home\n", [""]),  # a list
         ("text/plain", "We pay\n3.5 million\nand 1.2 Fares is a section.\n", [""]),
         ("text/plain", "1.1 Fares ........ 12\n1.2 Hotels   14\n", [""]),  # a table of contents

@@ -116,7 +116,9 @@ class ExtractiveMaker:
         """Say what a document holds that questions could be made of."""
         counts = Counter(each.type for each in self._candidates.get(document_id, ()))
         if not counts:
-            return f"holds nothing that can be asked about alone: {size(self._documents.by_id[document_id])}"
+            return (
+                f"no question could be made of it without a model: it holds {size(self._documents.by_id[document_id])}"
+            )
         listed = ", ".join(f"{counts[asked]:,} {TYPES[asked].title}" for asked in TYPES if counts[asked])
         return f"yields {counts.total():,} {'question' if counts.total() == 1 else 'questions'} ({listed})"
 

@@ -142,18 +142,15 @@ other kinds.
     No question is planned about 2 documents: the limit of 9 does not reach for all.
     1 question could not be verified: generating again tries it again.
     >>> print(*notes({"usable": 31, "limit": 50, "barren": 2, "generator": "extractive"}))
-    31 usable of 50: 2 documents hold nothing that can be asked about alone, and the others no more that can be \
-asked without repeating a template. Write some, import some, or connect a model.
+    31 usable of 50: of 2 documents no question could be made without a model, and of the others no more without \
+repeating a template. Write some, import some, or connect a model.
     """
     usable, limit, lines = result.get("usable", 0), result.get("limit", 0), list[str]()
     if usable < limit and result.get("generator") == "extractive":
         barren = result.get("barren", 0)
-        none = f"{counted(barren, 'document', 'holds')} nothing that can be asked about alone, and " if barren else ""
-        rest = "the others" if barren else "the documents hold"
-        lines.append(
-            f"{usable:,} usable of {limit:,}: {none}{rest} no more that can be asked without repeating a template. "
-            "Write some, import some, or connect a model."
-        )
+        none = f"of {counted(barren, 'document')} no question could be made without a model, and " if barren else ""
+        more = f"of the {'others' if barren else 'documents'} no more without repeating a template"
+        lines.append(f"{usable:,} usable of {limit:,}: {none}{more}. Write some, import some, or connect a model.")
     elif usable < limit:
         missing = ", ".join(f"{count:,} {TYPES[name].title}" for name, count in result["short"].items())
         why = plan_record.reason_words(result["reasons"], REASONS)
@@ -237,11 +234,7 @@ def _result(
     verify: bool,
 ) -> Generated:
     rejected = sum(question.status == "rejected" for question in made)
-    short, reasons = Counter[str](), Counter[str]()
-    for row in record.rows:
-        if row.missing:
-            short[row.cell.type] += row.missing
-            reasons += row.reasons
+    short, reasons = plan_record.missing(record.rows)
     total, paid = workspace.store.sets.get(question_set.id).total, workspace.store.payments.of(question_set.id)
     questions = workspace.store.questions.all(question_set.id)
     names = {i: document.name for i, document in documents.by_id.items()}
@@ -250,7 +243,7 @@ def _result(
     reached |= {row.cell.document_id for row in record.rows} | record.nothing.keys()
     return Generated(
         question_set.name, total, len(made) - rejected, rejected, *paid,
-        record.usable, max(record.wanted, record.planned), dict(short), dict(reasons),
+        record.usable, max(record.wanted, record.planned), dict(short), dict(sum(reasons.values(), Counter())),
         plan_record.unverified(record, {q.id: q for q in questions}).total() if verify and not extractive else 0,
         plan_record.nothing_of([record], names, questions),
         sum(outline.document_id not in reached for outline in documents.outlines if outline.characters),

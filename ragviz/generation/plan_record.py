@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -241,6 +241,16 @@ def cell_rows(records: Iterable[PlanRecord], names: Mapping[str, str]) -> list[d
     ]
 
 
+def missing(rows: Iterable[Row]) -> tuple[Counter[str], dict[str, Counter[str]]]:
+    """Return how many planned questions were made nowhere by type, and how often tries for these failed why."""
+    counts, reasons = Counter[str](), dict[str, Counter[str]]()
+    for row in rows:
+        if row.missing:
+            counts[row.cell.type] += row.missing
+            reasons[row.cell.type] = reasons.get(row.cell.type, Counter()) + row.reasons
+    return counts, reasons
+
+
 def documents_of(question: Question) -> list[str]:
     """Return the ids of the documents that a question is about, that of its first evidence, or source chunk, first."""
     spans = [span.document_id for group in question.evidence for span in group]
@@ -291,33 +301,31 @@ def kind_of_reason(reason: str) -> str:
     return _QUOTED.sub("“…”", reason).partition(": ")[0]
 
 
-def yield_rows(records: Iterable[PlanRecord], unverified: Mapping[str, int]) -> list[dict[str, Any]]:
+def yield_rows(records: Sequence[PlanRecord], unverified: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the yield of every type and what it cost, of several generations together; planned ones too.
 
     "made" are all that were written of the type, of which some were kept; of these, nothing has verified `unverified`
     ones. "missing" were planned and made nowhere.
     """
     sums: dict[QuestionType, Yield] = defaultdict(Yield)
-    plans, missing = Counter[QuestionType](), Counter[QuestionType]()
-    why: dict[QuestionType, Counter[str]] = defaultdict(Counter)
+    plans = Counter[QuestionType]()
+    lacking, why = missing(row for record in records for row in record.rows)
     for record in records:
         for asked, given in record.yields.items():
             sums[asked] = sums[asked] + given
         for row in record.rows:
             plans[row.cell.type] += row.cell.planned
-            missing[row.cell.type] += row.missing
-            why[row.cell.type] += row.reasons if row.missing else Counter()
     return [
         {
             "type": asked,
             "planned": plans[asked],
-            "missing": missing[asked],
+            "missing": lacking[asked],
             "made": sums[asked].made,
             "kept": sums[asked].kept,
             "rejected": sums[asked].rejected.total(),
             "unverified": unverified.get(asked, 0),
             "reasons": reason_words(sums[asked].rejected),
-            "why missing": reason_words(why[asked]),
+            "why missing": reason_words(why.get(asked, {})),
             "calls": sums[asked].calls,
             "prompt_tokens": sums[asked].prompt_tokens,
             "completion_tokens": sums[asked].completion_tokens,

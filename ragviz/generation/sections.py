@@ -1,7 +1,8 @@
 """Sections of a document: what stands under each of its headings.
 
-Marked headings are those of `index.headings`. Where a text marks none (plain text, the text layer of a PDF), lines that
-are headings by their numbering are: "2.1 Fares", "Chapter 3", "第三章 差旅", "第三条". Short lines are not guessed at.
+Marked headings are those of `index.headings`. Where a text marks none (the text layer of a PDF), and in plain text
+within those that it underlines, lines are headings by their numbering: "2.1 Fares", "Chapter 3", "第三章 差旅". Short
+lines are not guessed at.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ragviz.core.document import Document
@@ -77,8 +78,10 @@ def sections(document: Document) -> list[Section]:
     >>> [section.path for section in sections(Document("", "", text, (), "en", "text/markdown", "", 0))]
     ['', 'Leave', 'Leave > Unpaid', 'Travel']
     """
-    marked = list(_marked(document)) or list(_numbered(document.text))
-    return list(_tiled(marked, len(document.text)))
+    found = {heading.start: heading for heading in _marked(document)}
+    if document.media_type == "text/plain" or not found:
+        found = {each.start: replace(each, level=each.level + 2) for each in _numbered(document.text)} | found
+    return list(_tiled([found[start] for start in sorted(found)], len(document.text)))
 
 
 def section_at(all_sections: Sequence[Section], at: int) -> Section:

@@ -1,7 +1,8 @@
 """Headings of a document, and where a cut would part one from what it heads.
 
 Structure is read as it stands in the text: the Markdown that Word, Office, web and book files are parsed to, and
-Markdown, AsciiDoc, Org and reStructuredText as added. A PDF's text layer and plain text mark no headings.
+Markdown, AsciiDoc, Org and reStructuredText as added; of plain text, titles that are underlined to their length. A
+PDF's text layer marks no headings.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _TITLE = r"(?<![^\n]\n)(?![ \t]*[-*+>|#])[ \t]*\S[^\n]*\n"
 _MARKDOWN = re.compile(
     rf"^(?:(?:> ?){{0,8}} {{0,3}}#{{1,6}}(?:[ \t][^\n]*)?$|{_TITLE}(?:={{2,}}|-{{2,}})[ \t]*$)", re.MULTILINE
 )
+_PLAIN = re.compile(r"^(?<![^\n]\n)(\S[^\n]*)\n(={3,}|-{3,})[ \t]*$", re.MULTILINE)
 _PATTERNS = {
+    "text/plain": _PLAIN,
     "text/markdown": _MARKDOWN,
     "text/x-markdown": _MARKDOWN,
     "text/asciidoc": re.compile(r"^={1,6}[ \t]+\S[^\n]*$", re.MULTILINE),
@@ -64,14 +67,24 @@ def headings(document: Document) -> Iterator[Range]:
     >>> text = "# Leave\n\nFive days.\n\n```\n# no heading\n```\n\nTravel\n------\nBook early."
     >>> [text[start:end] for start, end in headings(Document("", "", text, (), "en", "text/markdown", "", 0))]
     ['# Leave', 'Travel\n------']
+    >>> text = "Leave\n=====\nFive days.\n\nThat is all.\n----------------------"
+    >>> [text[start:end] for start, end in headings(Document("", "", text, (), "en", "text/plain", "", 0))]
+    ['Leave\n=====']
     """
     pattern, text = _pattern(document.media_type), document.text
     if pattern is None:
         return
     place = 0
     for start, end in chain(verbatim(text) if pattern is _MARKDOWN else (), ((len(text), len(text)),)):
-        yield from (match.span() for match in pattern.finditer(text, place, start))
+        found = pattern.finditer(text, place, start)
+        yield from (match.span() for match in found if pattern is not _PLAIN or _underlined(match))
         place = end
+
+
+def _underlined(match: re.Match[str]) -> bool:
+    """Return whether the line below a title is about as long as it, ideographs counting twice, and no rule."""
+    title, line = match[1].rstrip(), match[2]
+    return abs(len(title) + len(IDEOGRAPHIC.findall(title)) - len(line)) <= 2 or len(title) == len(line)
 
 
 @cache

@@ -111,7 +111,7 @@ PREFIXES: Mapping[str, Prefix] = {
     ),
     "headings": Prefix(
         "The title and the headings above it are put before each chunk when it is indexed; the title alone where a "
-        "format marks no headings (a PDF's text, plain text).",
+        "format marks no headings (a PDF's text).",
         _headed,
     ),
 }
