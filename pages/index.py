@@ -7,12 +7,10 @@ import numpy as np
 import streamlit as st
 
 from ragviz.backends.elastic_requests import OPTIONS
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig
-from ragviz.core.document import Corpus, DocumentInfo
+from ragviz.core.configuration import NO_EMBEDDER, REMOTE, IndexConfig, IndexInfo
+from ragviz.core.document import Chunk, Corpus, DocumentInfo
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, prefixes
 from ragviz.index import preview as cutting
 from ragviz.index.chunking import CHUNKERS

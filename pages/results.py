@@ -7,7 +7,7 @@ import streamlit as st
 
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model

@@ -6,13 +6,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.configuration import REMOTE, RunConfig
+from ragviz.core.configuration import REMOTE, IndexInfo, Run, RunConfig
 from ragviz.core.digests import digest
 from ragviz.core.errors import RagvizError, UsageError
 from ragviz.core.fields import Field, fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.index import indexing
 from ragviz.jobs import queue
 from ragviz.metrics.answers import ANSWER_METRICS, measured

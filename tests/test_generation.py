@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 
 from ragviz.core.configuration import IndexConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import BudgetReached, ModelError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.generation import pipeline, plan_record
 from ragviz.generation.plan_record import PlanRecord

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ragviz import sample
+from ragviz.core.configuration import Run
 from ragviz.core.experiment import Cell
-from ragviz.core.run_info import Run
 from ragviz.core.settings import Settings
 from ragviz.experiments import findings, sample_experiment
 from ragviz.judging.texts import sentences_of

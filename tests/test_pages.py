@@ -19,10 +19,10 @@ from streamlit.testing.v1.element_tree import Button
 
 from ragviz.analysis import comparison_words, outcomes
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import NotFoundError
 from ragviz.core.job import Job, NewJob
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from ragviz.core.document import Span
 from ragviz.core.errors import ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.runs import recorded
 from ragviz.targets.callables import Called
 from ragviz.targets.endpoint import Asker, of_choices

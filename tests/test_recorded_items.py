@@ -9,9 +9,9 @@ import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.digests import digest
+from ragviz.core.document import Span
 from ragviz.core.errors import Cancelled
 from ragviz.core.question import Question
-from ragviz.core.span import Span
 from ragviz.index import indexing
 from ragviz.questions import occurrences
 from ragviz.questions.places import Places

@@ -10,11 +10,11 @@ import pytest
 
 from ragviz.core import errors
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import BudgetReached, ModelError, SearchError, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.documents import corpora
 from ragviz.index import indexing
 from ragviz.jobs import queue, worker

@@ -5,15 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document, Page
+from ragviz.core.document import Chunk, Document, Page, Span
 from ragviz.core.errors import Deleted, NotFoundError, ServiceError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.split import Split
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store import codecs, database

@@ -10,10 +10,9 @@ import typer
 
 from ragviz.cli import console, options
 from ragviz.cli.console import Json
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, RunConfig
 from ragviz.core.document import Corpus, DocumentInfo
 from ragviz.core.errors import SearchError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.index import chunking, damage, deletion, indexing, preview
 from ragviz.models import tokenizer
 from ragviz.retrieval import retrievers, search

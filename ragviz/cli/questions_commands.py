@@ -12,10 +12,10 @@ import typer
 from ragviz.analysis import evaluate
 from ragviz.cli import asked_commands, console, exchange_commands, generate_commands, options
 from ragviz.cli.console import Json
+from ragviz.core.document import Evidence
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question, QuestionStatus, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet
-from ragviz.core.span import Evidence
 from ragviz.core.split import SIDES, Split
 from ragviz.questions import authoring, interchange, occurrences, question_types, sets, splits, staleness
 from ragviz.store import codecs

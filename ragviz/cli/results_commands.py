@@ -13,10 +13,10 @@ from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, ou
 from ragviz.analysis import compare as comparing
 from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
+from ragviz.core.configuration import Run
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 from ragviz.health import synthetic

@@ -12,9 +12,8 @@ import typer
 from ragviz.analysis import diagnose, evaluate, outcomes
 from ragviz.cli import console, options, results_commands
 from ragviz.cli.console import Json
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.errors import UsageError
-from ragviz.core.run_info import Run
 from ragviz.health import competition, health_sentences
 from ragviz.index import chunking
 from ragviz.jobs import queue

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from ragviz.core.configuration import Run
 from ragviz.core.errors import BudgetReached, UsageError
 from ragviz.core.experiment import Confirmation, Experiment
 from ragviz.core.progress import Progress, silent
-from ragviz.core.run_info import Run
 from ragviz.experiments import findings, sweeping
 from ragviz.workspace import Workspace
 

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, Run, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import BudgetReached, Cancelled, ModelError, RagvizError, StorageError, UsageError
 from ragviz.core.experiment import Cell, Experiment
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
-from ragviz.core.run_info import Run
 from ragviz.experiments import findings
 from ragviz.index import indexing
 from ragviz.runs import running

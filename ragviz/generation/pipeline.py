@@ -11,9 +11,9 @@ from itertools import cycle, islice
 from typing import Any, TypedDict, Unpack, get_args
 
 from ragviz.core import stopping
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import digest
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, Question, QuestionStyle, QuestionType
 from ragviz.core.question_set import Edit, QuestionSet

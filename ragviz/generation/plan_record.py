@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import astuple, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from ragviz.core.chunk import Chunk
+from ragviz.core.document import Chunk
 from ragviz.core.question import Question, QuestionType
 from ragviz.core.question_set import QuestionSet
 from ragviz.generation.model_questions import FAILED

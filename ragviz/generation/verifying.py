@@ -10,11 +10,10 @@ from itertools import islice
 from typing import Any
 
 from ragviz.core import stopping
-from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.digests import new_id
-from ragviz.core.document import Document
+from ragviz.core.document import Chunk, Document
 from ragviz.core.errors import UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import Edit, QuestionSet

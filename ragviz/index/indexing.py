@@ -11,12 +11,10 @@ from itertools import chain, islice
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import REMOTE, IndexConfig
+from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
 from ragviz.core.digests import new_id
-from ragviz.core.document import Corpus, Document, DocumentInfo
+from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
 from ragviz.core.errors import Deleted, ModelError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined

@@ -15,7 +15,7 @@ import pandas as pd
 
 from ragviz.analysis import compare as comparing
 from ragviz.analysis import comparison_words, diagnose
-from ragviz.core import run_info
+from ragviz.core import configuration
 from ragviz.core.call import Estimate
 from ragviz.core.configuration import RetrieverName
 from ragviz.core.question import ASKED
@@ -272,7 +272,7 @@ class Run(Shown):
         kinds = {column.name: _DTYPES[column.kind] for column in columns}
         return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
-    def _record(self) -> run_info.Run:
+    def _record(self) -> configuration.Run:
         return self.workspace.store.runs.get(self.name)
 
     def _title(self) -> str:

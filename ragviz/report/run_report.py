@@ -9,8 +9,8 @@ import numpy as np
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.rescue import Rescue
+from ragviz.core.configuration import Run
 from ragviz.core.question import Question
-from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, rank_plots, telling

@@ -10,8 +10,8 @@ from ragviz.analysis import evaluate, requirements
 from ragviz.analysis.requirements import Outcome, Requirement, Undecided
 from ragviz.analysis.rules import MINIMUM_EFFECT
 from ragviz.core.call import Estimate
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
-from ragviz.core.run_info import Run
 from ragviz.judging import controls
 from ragviz.metrics.registry import METRICS, label
 from ragviz.runs import comparisons, judgements, measurements

@@ -13,11 +13,10 @@ from ragviz.analysis.doubts import Doubt
 from ragviz.analysis.evaluate import Summary
 from ragviz.analysis.losses import Losses
 from ragviz.core.call import Call
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import Run, RunConfig
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import AnswerStatus
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, replay

@@ -10,11 +10,11 @@ from typing import Any
 
 from ragviz.analysis import evaluate, pooled
 from ragviz.analysis.evaluate import document_clusters
+from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.judging import pool
 from ragviz.metrics.answers import ANSWER_METRICS

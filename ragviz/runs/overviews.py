@@ -16,10 +16,10 @@ from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
+from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import METRICS, label

@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import rescue as rescuing
-from ragviz.core.configuration import NO_EMBEDDER
+from ragviz.core.configuration import NO_EMBEDDER, IndexInfo, Run
 from ragviz.core.errors import Cancelled, Deleted, RagvizError, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.index.unlisted import unlisted
 from ragviz.metrics import rank_metrics
 from ragviz.models.spending import dollars

@@ -9,14 +9,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from ragviz.core.configuration import RunConfig
+from ragviz.core.configuration import IndexInfo, Run, RunConfig
 from ragviz.core.errors import Deleted, UsageError
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import Question
 from ragviz.core.question_set import QuestionSet
 from ragviz.core.ranking import Retrieved
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging import controls, forecast, planning, work

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ragviz.core.configuration import IndexInfo
 from ragviz.core.document import Corpus
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
 from ragviz.workspace import Workspace

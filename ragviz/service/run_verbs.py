@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ragviz.core.configuration import IndexConfig, RetrieverName, RunConfig
+from ragviz.core.configuration import IndexConfig, IndexInfo, RetrieverName, Run, RunConfig
 from ragviz.core.document import Corpus
 from ragviz.core.errors import UsageError
 from ragviz.core.fields import fields_of
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import NewJob
 from ragviz.core.question_set import QuestionSet
-from ragviz.core.run_info import Run
 from ragviz.index import preview
 from ragviz.runs import choices, running, searched_again
 from ragviz.runs.searched_again import Part

@@ -12,14 +12,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 
+from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus, Document
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
-from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID
 from ragviz.core.question_set import Comment
-from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.split import Split
 from ragviz.text.untrusted import storable

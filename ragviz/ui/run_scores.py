@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
-from ragviz.core.run_info import Run
+from ragviz.core.configuration import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots

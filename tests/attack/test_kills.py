@@ -29,10 +29,10 @@ import sqlalchemy as sa
 from ragviz import cli
 from ragviz.cli import console
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.document import Span
 from ragviz.core.errors import RagvizError
 from ragviz.core.question import Question
 from ragviz.core.settings import Settings
-from ragviz.core.span import Span
 from ragviz.core.verdict import Matrix
 from ragviz.documents import corpora
 from ragviz.generation import pipeline

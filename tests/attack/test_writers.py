@@ -12,13 +12,12 @@ from typing import Any
 import pytest
 
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Document, Page
+from ragviz.core.document import Document, Page, Span
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Ranking, Retrieved
 from ragviz.core.recording import Recording
 from ragviz.core.score import Score
-from ragviz.core.span import Span
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.store.codecs import version_of
 from ragviz.store.store import Store, open_store, sqlite_url
