@@ -176,8 +176,9 @@ def card(info: IndexInfo) -> None:
             f"{f'{info.dims} dimensions' if info.dims else 'BM25 only'} · {size(info)} · "
             f"{wording.ago(info.built or info.created)}"
         )
-    if paid := indexing.cost_words(*store.payments.of(info.id)):
-        st.caption(plain(f"So far {paid}"))
+    paid = store.payments.of(info.id)
+    if words := indexing.cost_words(paid.calls, paid.dollars):
+        st.caption(plain(f"So far {words}"))
     try:
         broken, unknown = damage.damage(workspace, info), ""
     except RagvizError as error:

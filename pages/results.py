@@ -190,7 +190,7 @@ if judgement.statuses:
         with st.container(gap="xxsmall"):
             run_scores.answer_line(run, judgement)
         run_scores.judge_panel(run, judgement)
-elif judgement.paid[0]:
+elif judgement.paid.calls:
     st.caption(plain(judgements.cost_words(judgement)))
 run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):

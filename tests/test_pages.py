@@ -384,9 +384,9 @@ def test_a_generation_by_a_model_is_foreseen_and_bounded(home: Path, monkeypatch
         app.number_input(key="generate-limit").set_value(3)
         next(b for b in app.button if b.label == "Show the plan").click()
         checked(app.run())
-        calls = next(m for m in app.metric if m.label == "Model calls")
+        calls = next(m for m in app.metric if m.label == "Calls to pay")
         # one try in five is taken for rejected: 4 tries for 3 facts, of 3 calls each, and 1 for all of them
-        assert (int(calls.value), calls.delta) == (13, "0 of them already paid")
+        assert (int(calls.value), calls.delta) == (13, "0 more are already paid")
         assert server.counts.calls == 2  # how long the endpoint takes
         next(n for n in app.number_input if n.label == "Budget in dollars").set_value(1.5)
         monkeypatch.setattr(

@@ -170,7 +170,7 @@ def index_list(as_json: Json = False) -> None:
         rows.append(
             {"index": info.name, "corpus": corpus_names[info.corpus_id], "status": info.status}
             | {"chunks": info.chunks, "config": asdict(info.config), "behind": behind, "damage": damage_of(info)}
-            | dict(zip(("paid_calls", "paid_dollars"), workspace.store.payments.of(info.id), strict=True))
+            | {"paid_calls": (paid := workspace.store.payments.of(info.id)).calls, "paid_dollars": paid.dollars}
         )
     columns = ("index", "corpus", "status", "chunks", "backend", "behind", "damage")
     cells = [

@@ -49,7 +49,7 @@ def questions_list(as_json: Json = False) -> None:
     rows = [
         {"questions": s.name, "corpus": names[s.corpus_id], "total": s.total, **s.counts}
         | {"split": s.split and asdict(s.split), **({"sides": s.sides} if s.split else {})}
-        | dict(zip(("paid_calls", "paid_dollars"), store.payments.of(s.id), strict=True))
+        | {"paid_calls": (paid := store.payments.of(s.id)).calls, "paid_dollars": paid.dollars}
         for s in question_sets
     ]
     drawn = [

@@ -101,8 +101,9 @@ def _results_body(
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
     body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
-    if judgement.statuses or judgement.paid[0]:
-        body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
+    if judgement.statuses or judgement.paid.calls:
+        paid = asdict(judgement.paid)
+        body["paid"] = paid | {"cost": paid.pop("dollars")}
     if judgement.statuses:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
@@ -129,7 +130,7 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.say(evaluate.reference_only_words(summary))
     if judgement.statuses:
         _draw_judgement(run, judgement, summary.k)
-    elif judgement.paid[0]:
+    elif judgement.paid.calls:
         console.say(judgements.cost_words(judgement))
 
 

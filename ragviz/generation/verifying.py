@@ -132,8 +132,9 @@ def verify_questions(
     finally:
         spending.settle()
         store.evidence.settle_all()
-    calls, dollars = store.payments.of(question_set.id)
-    return Verified(question_set.name, verified, faulty, unverified, changed, dict(reasons), accepted, calls, dollars)
+    paid = store.payments.of(question_set.id)
+    counts = (verified, faulty, unverified, changed)
+    return Verified(question_set.name, *counts, dict(reasons), accepted, paid.calls, paid.dollars)
 
 
 def summary(result: Mapping[str, Any], most: int = 3) -> str:
@@ -183,7 +184,7 @@ def foresee_verification(
     contexts = contexts_of(workspace, info, spending := Spending(paid))
     estimate = verification.foresee(waiting, contexts, client, verdicts=verdicts, probe=probe)
     spending.settle()
-    return replace(estimate, paid_calls=paid.calls, paid=paid.dollars)
+    return replace(estimate, paid_calls=paid.total.calls, paid=paid.total.dollars)
 
 
 def _checked(

@@ -121,8 +121,8 @@ def build_index(
         _end_unbegun(workspace, info, new=existing is None)
         raise
     store.evidence.settle(corpus.id)
-    calls, paid = store.payments.of(info.id)
-    return replace(built, calls=calls, dollars=paid)
+    paid = store.payments.of(info.id)
+    return replace(built, calls=paid.calls, dollars=paid.dollars)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
@@ -138,7 +138,7 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
     if current.status != "building":
         return
-    if new and not workspace.store.payments.of(info.id)[0]:
+    if new and not workspace.store.payments.of(info.id).calls:
         workspace.store.indexes.delete(info.id)
     else:
         workspace.store.indexes.update(replace(current, status="failed"))

@@ -228,7 +228,8 @@ def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
     whole = computed(workspace, run)
     ranking, judgement = whole.summary, whole.judgement
     estimates = dict(ranking.metrics) | {name: scored.estimate for name, scored in judgement.metrics.items()}
-    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
+    paid = judgement.paid
+    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, paid.calls, paid.dollars)
     with suppress(Deleted):  # meanwhile, by another process
         workspace.store.runs.put_summary(run.id, revision, _version(), summary, to_be_stored(whole))
     return summary, whole

@@ -195,7 +195,7 @@ def _measured(
     """
     config, questions, report = change.config, changes.questions, Report()
     if change.effort == "paid":
-        most = None if budget is None else workspace.store.payments.of(current.id)[1] + budget
+        most = None if budget is None else workspace.store.payments.of(current.id).dollars + budget
         spending = workspace.spending(current.id, most)
     else:
         spending = workspace.spending(config.index)
