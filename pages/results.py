@@ -195,8 +195,9 @@ elif judgement.paid.calls:
 run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
-if unranked := measurements.unranked_words(run):
-    st.caption(unranked)
+unranked = measurements.unranked_words(run)
+for told in filter(None, (unranked, measurements.agreement_words(run))):
+    st.caption(plain(told))
 figure.draw_so_far("results")
 parts = {
     "Overview": overview,

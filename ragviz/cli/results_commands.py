@@ -96,7 +96,7 @@ def _results_body(
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
     body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
-    body |= {"chosen_by": run.provenance.get("chosen_by")}
+    body |= {"chosen_by": run.provenance.get("chosen_by"), "agreement": run.provenance.get("agreement")}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
@@ -114,7 +114,7 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.say(_asked(run))
+    console.say(_asked(run), measurements.agreement_words(run))
     if unranked := measurements.unranked_words(run):
         console.warn(unranked)
     else:

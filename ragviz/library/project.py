@@ -22,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.errors import RowErrors, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.progress import Progress, silent
@@ -30,14 +31,15 @@ from ragviz.documents import corpora
 from ragviz.experiments import grid
 from ragviz.jobs import worker
 from ragviz.library.arguments import with_choices_of
-from ragviz.library.display import Shown
+from ragviz.library.display import Shown, watched
 from ragviz.library.project_results import Comparison, Documents, Experiment, Index, QuestionSet, Run
 from ragviz.questions import exchange, staleness
 from ragviz.questions.formats import files as input_files
 from ragviz.questions.formats import set_formats
-from ragviz.runs import comparisons
-from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs
+from ragviz.runs import comparisons, recorded
+from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
 from ragviz.store import disk
+from ragviz.targets.callables import Called
 from ragviz.workspace import Workspace, open_workspace
 
 PathLike = str | os.PathLike[str]
@@ -172,6 +174,55 @@ class Project(Shown):
         chosen["verify"] = verify
         result = self._do(question_verbs.generate(self.workspace, chosen, budget))
         return QuestionSet(self.workspace, result["questions"])
+
+    @with_choices_of(Endpoint)
+    def endpoint(self, name: str, *, preset: str = "", **choices: Any) -> Endpoint:
+        """Store a running system that is asked over HTTP, as `ragviz targets add` does; one that is the same stays.
+
+        `preset` names a known service ("openai", "dify" …). A header's secret is a variable of the environment:
+        headers={"Authorization": "Bearer ${TOKEN}"}.
+
+        Raises:
+            UsageError: it cannot be asked; another one is called so.
+
+        """
+        made = target_verbs.described(name, choices, preset)
+        return made if self.workspace.store.targets.find(name) == made else self.workspace.store.targets.add(made)
+
+    def record(
+        self,
+        target: Any,
+        questions: QuestionSet | str,
+        name: str,
+        *,
+        repeats: int = 1,
+        concurrency: int = 1,
+        budget: float | None = None,
+        **choices: Any,
+    ) -> Run:
+        """Ask a system the questions of a set, and store what it reads and answers as a run.
+
+        `target` is an endpoint or its name; or a function, of the question, to an answer, (answer, contexts) or a dict
+        of them, which may be asynchronous; or an object of LangChain, LlamaIndex or Haystack. A function is called in
+        `concurrency` threads. `choices` are split, limit and seed of the questions, and the metrics and judge of
+        answers. Repeated, it asks what is missing or failed; `repeats` show how far the system disagrees with itself.
+
+        Raises:
+            UsageError: the target cannot be asked, the name is taken, there is no question.
+            ServiceError: many questions in a row failed: what was answered is kept.
+
+        """
+        question_set = self.workspace.store.sets.get(questions if isinstance(questions, str) else questions.name)
+        if isinstance(target, (str, Endpoint)):
+            called = target if isinstance(target, str) else target.name
+            new = target_verbs.record(self.workspace, called, question_set, name, choices, repeats, budget)
+            with watched(self.progress) as progress:
+                return Run(self.workspace, worker.perform_new(self.workspace, new, progress).result["run"])
+        config = target_verbs.asking(self.workspace, question_set, choices)
+        with watched(self.progress) as progress:
+            more: dict[str, Any] = {"repeats": repeats, "budget": budget, "progress": progress}
+            system = Called(target, concurrency=concurrency)
+            return Run(self.workspace, recorded.record(self.workspace, question_set, name, system, config, **more).name)
 
     @with_choices_of(RunConfig)
     def run(self, index: str, questions: str, name: str, *, budget: float | None = None, **choices: Any) -> Run:

@@ -85,6 +85,13 @@ def check(workspace: Workspace, current: Run, demands: Demands | None = None) ->
     return Acceptance(current.name, reliability, (*outcomes, *against), tuple(notes))
 
 
+def lines(acceptance: Acceptance) -> list[str]:
+    """Return what was checked as people read it: the outcome, each check, notes."""
+    several = acceptance.outcomes if len(acceptance.outcomes) > 1 else ()
+    checks = (f"{'passed' if each.passed else 'FAILED'}  {each.name}. {each.message}" for each in several)
+    return [acceptance.sentence, *checks, *acceptance.notes]
+
+
 def to_json(acceptance: Acceptance) -> dict[str, Any]:
     """Return what was checked as the command line prints it."""
     reliability = acceptance.reliability

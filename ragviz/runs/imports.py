@@ -86,7 +86,8 @@ class Recorder:
     `again` also one that is done; `done` are the ids of the questions that it has. An item replaces one whose id was
     taken from there. `target` is the run's, `origin` the name of the program or system.
     Items are of the questions of `question_set`, by id, else by text; those of none are left out, as `problems` tell.
-    Without a set, one of the run's name is made of them.
+    `asked` are those of the set that count, where they are not all. Without a set, one of the run's name is made of
+    them.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Recorder:
         origin: str,
         target: str = "file",
         question_set: QuestionSet | None = None,
+        asked: Sequence[Question] | None = None,
         again: bool = False,
         progress: Progress = silent,
     ) -> None:
@@ -111,8 +113,9 @@ class Recorder:
         if question_set is not None and question_set.corpus_id != corpus.id:
             raise UsageError(f"Question set '{question_set.name}' is of another corpus: choose one of '{corpus.name}'.")
         self._workspace, self._store, self._origin = workspace, workspace.store, origin
-        asked = self._store.questions.all(question_set.id) if question_set else []
-        asked = [question for question in asked if question.asked]
+        if asked is None:
+            all_asked = self._store.questions.all(question_set.id) if question_set else []
+            asked = [question for question in all_asked if question.asked]
         fingerprint = digest(content, question_set.id if question_set else "")
         existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
         same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected

@@ -141,6 +141,18 @@ def chosen_words(current: Run) -> str:
     )
 
 
+def agreement_words(run: Run) -> str:
+    """Say how far a system disagrees with itself, "" for a run without repeats."""
+    told = run.provenance.get("agreement") or {}
+    if not told.get("n"):
+        return ""
+    contexts_too = "" if told["jaccard"] is None else f", and {told['jaccard']:.2f} of their contexts (Jaccard)"
+    return (
+        f"Asked {told['runs']} times, it gives {told['differ']:.0%} of {told['n']} questions different answers; two "
+        f"answers to the same question share {told['token_f1']:.2f} of their words (token F1){contexts_too}."
+    )
+
+
 def reranking_words(current: Run) -> str:
     """Say what a run's reranker read, and its seconds for each question; "" for a run without one."""
     config, took = current.config, current.provenance.get("reranking")
