@@ -115,7 +115,7 @@ def settings_line(run: Run) -> str:
         f"{ranked} over {chunking.in_words(cut)}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
         if cut
-        else "Imported: retrieved and judged elsewhere"
+        else ". ".join(filter(None, ["Retrieved and answered elsewhere", measurements.read_words(run).rstrip(".")]))
     )
     asked = f"questions {measurements.version_words(run)}"
     if config.split:
@@ -198,6 +198,9 @@ if chosen_here := measurements.chosen_words(run):
 unranked = measurements.unranked_words(run)
 for told in filter(None, (unranked, measurements.agreement_words(run))):
     st.caption(plain(told))
+if unranked and run.knows.opaque and "reference" in cache.kinds(run).values():
+    questions = run.provenance["questions"]
+    address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
 figure.draw_so_far("results")
 parts = {
     "Overview": overview,

@@ -100,6 +100,8 @@ def _results_body(
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
+    body |= {"imported_scores": evaluate.scored_to_json(judgement.of_maker)} if judgement.of_maker else {}
+    body |= {"contexts": run.provenance["contexts"]} if "contexts" in run.provenance else {}
     body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
     if judgement.statuses or judgement.paid.calls:
         paid = asdict(judgement.paid)
@@ -114,7 +116,7 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.say(_asked(run), measurements.agreement_words(run))
+    console.say(_asked(run), measurements.read_words(run), measurements.agreement_words(run))
     if unranked := measurements.unranked_words(run):
         console.warn(unranked)
     else:
@@ -200,7 +202,7 @@ def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
             f"{scored.statuses.get('ok', 0)} of {scored.total}",
             scored.without,
         )
-        for name, scored in judgement.metrics.items()
+        for name, scored in (*judgement.metrics.items(), *judgement.of_maker.items())
     ]
     made = judgements.made_at(run, k).lower()
     console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ragviz.analysis import diagnose, doubts, evaluate, losses, run_verdict
@@ -174,7 +174,8 @@ class Judgement:
     run; of these calls the prices of `priced` are known and those of `unpriced` are not. `paid` is what this run paid,
     for embeddings and failed calls too. `controls` is how the judge did on the control items, None when it was asked
     none. `doubts` are the questions to look at first: their scores contradict the words of their answers. `claims`
-    says whether the claims of any answer were judged.
+    says whether the claims of any answer were judged. `of_maker` are the means of what the program that wrote the
+    recordings scored, on its own scales, by its name and theirs: "ragas: faithfulness".
     """
 
     statuses: Mapping[str, AnswerStatus]
@@ -190,6 +191,7 @@ class Judgement:
     unpriced: int
     doubts: tuple[Doubt, ...]
     claims: bool
+    of_maker: Mapping[str, evaluate.Scored] = field(default_factory=dict)
 
     @property
     def failed(self) -> list[str]:
@@ -302,7 +304,17 @@ def judgement_of(
         unpriced=len(behind) - priced,
         doubts=tuple(doubts.doubts(evaluated.values(), scores)),
         claims=any(each.matrix.answer_claims is not None for each in evaluated.values()),
+        of_maker=evaluate.summarise_scores(scores_of_maker(evaluated), questions, seed=config.seed),
     )
+
+
+def scores_of_maker(evaluated: Mapping[str, EvaluatedAnswer]) -> dict[str, dict[str, Score]]:
+    """Return what the program that wrote some recordings scored, by its name and theirs, then by question id."""
+    scores: dict[str, dict[str, Score]] = {}
+    for question_id, each in evaluated.items():
+        for name, value in each.scores_of_maker.items():
+            scores.setdefault(name, {})[question_id] = Score(name, value, version="")
+    return scores
 
 
 def answered_at(current: Run, k: int) -> bool:

@@ -18,6 +18,7 @@ from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
 from ragviz.judging import pool
 from ragviz.metrics.answers import ANSWER_METRICS
+from ragviz.text.counts import counted
 from ragviz.workspace import Workspace
 
 
@@ -151,6 +152,23 @@ def agreement_words(run: Run) -> str:
         f"Asked {told['runs']} times, it gives {told['differ']:.0%} of {told['n']} questions different answers; two "
         f"answers to the same question share {told['token_f1']:.2f} of their words (token F1){contexts_too}."
     )
+
+
+def read_words(current: Run) -> str:
+    """Say where the contexts that another system read stand in the documents; "" where it read none.
+
+    "Its 10 contexts in the documents: 7 verbatim, 1 in normal form, 1 nearly (83 % of its words), 1 not."
+    """
+    found = current.provenance.get("contexts", {})
+    if not (total := sum(found.get(how, 0) for how in FOUND)):
+        return ""
+    parts = [f"{found[how]:,} {word}" for how, word in FOUND.items() if found.get(how)]
+    told = ", ".join(parts).replace("nearly", f"nearly ({found.get('share', 1.0):.0%} of their words)")
+    return f"Its {counted(total, 'context')} in the documents: {told}."
+
+
+FOUND = {"verbatim": "verbatim", "normal": "in normal form", "nearly": "nearly", "not": "not found"}
+"""How a context of another system was found in the documents, and the words for it."""
 
 
 def reranking_words(current: Run) -> str:
