@@ -17,13 +17,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
 from ragviz.core.configuration import IndexConfig, RunConfig
 from ragviz.core.endpoint_choices import Endpoint
-from ragviz.core.errors import RowErrors, UsageError
+from ragviz.core.errors import InputError, RowErrors, UsageError
 from ragviz.core.job import NewJob
 from ragviz.core.progress import Progress, silent
 from ragviz.core.question import GeneratorName, QuestionStyle, QuestionType
@@ -39,6 +40,7 @@ from ragviz.questions.formats import set_formats
 from ragviz.runs import comparisons, recorded
 from ragviz.service import experiment_verbs, index_verbs, question_verbs, run_verbs, target_verbs
 from ragviz.store import disk
+from ragviz.targets import logged_file
 from ragviz.targets.callables import Called
 from ragviz.workspace import Workspace, open_workspace
 
@@ -240,6 +242,41 @@ class Project(Shown):
         config = run_verbs.configured(self.workspace, info, question_set, choices)
         return Run(self.workspace, self._do(run_verbs.make(self.workspace, name, config, budget))["run"])
 
+    def import_run(
+        self,
+        frame_or_path: pd.DataFrame | PathLike,
+        name: str,
+        *,
+        corpus: str = "",
+        questions: str = "",
+        roles: Mapping[str, str] | None = None,
+        system: str = "",
+    ) -> Run:
+        """Import what another system said, from its log or a table: questions, answers, contexts, references, scores.
+
+        `roles` are columns by what they are ("answer": "response"), where they are not recognised. Without a `corpus`
+        it is that of the question set, else one of the run's name, which needs no documents. `questions` is the set
+        that the items are of, by id or text. Of a file with several systems `system` chooses one. Rows that cannot be
+        read are left out.
+
+        Raises:
+            InputError: the file cannot be read, or holds neither answers nor contexts.
+            UsageError: the name is taken, or several systems are in the file and none is chosen.
+
+        """
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "frame.jsonl"
+            if isinstance(frame_or_path, pd.DataFrame):
+                path.write_text(frame_or_path.to_json(orient="records", lines=True, force_ascii=False), "utf-8")
+            else:
+                path = Path(frame_or_path).expanduser()
+            systems = [log.system for log in logged_file.read(_bytes_of(path), path.name, roles=roles).logs]
+            if len(systems) > 1 and not system:
+                raise UsageError(f"The file has several systems: choose one of {', '.join(systems)} by system=….")
+            given, about = (path.name, str(path.absolute())), {"corpus": corpus, "questions": questions}
+            new = run_verbs.import_run(self.workspace, given, name, roles=roles, system=system, **about)
+            return self.open_run(self._do(new)["runs"][0])
+
     def sweep(
         self,
         questions: str,
@@ -356,6 +393,13 @@ def open(home: PathLike | None = None, *, progress: Progress = silent) -> Projec
 
     """
     return Project(open_workspace(None if home is None else Path(home).expanduser()), progress)
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be opened: {error.strerror}.") from None
 
 
 @contextmanager

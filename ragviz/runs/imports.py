@@ -29,7 +29,7 @@ from ragviz.questions.places import Place, Places
 from ragviz.retrieval import gold
 from ragviz.runs import choices, contexts, overviews, running
 from ragviz.store.codecs import corpus_hash, questions_hash
-from ragviz.targets.logged_item import Log, LoggedItem
+from ragviz.targets.logged_item import Log, LoggedItem, Reading
 from ragviz.text import language
 from ragviz.text.counts import counted
 from ragviz.text.denial import abstains
@@ -64,7 +64,7 @@ def import_run(
         UsageError: the name is blank or taken, or no item is of a question of `question_set`.
 
     """
-    content = digest(*(repr(each) for each in log.items))
+    content = _content(log)
     recorder = Recorder(
         workspace, corpus, name, content, origin=log.origin, question_set=question_set, progress=progress
     )
@@ -77,6 +77,58 @@ def import_run(
     except BaseException:
         recorder.delete()
         raise
+
+
+def import_reading(
+    workspace: Workspace,
+    corpus: Corpus,
+    name: str,
+    reading: Reading,
+    question_set: QuestionSet | None = None,
+    system: str = "",
+    progress: Progress = silent,
+) -> list[Run]:
+    """Store what a file holds of each system as the run "name · system"; of one, or the chosen `system`, as `name`.
+
+    A file without questions is of those of `question_set`, by id, else by place.
+
+    Raises:
+        UsageError: as `import_run`; there is no such system, or there are no questions.
+
+    """
+    logs = [log for log in reading.logs if system in ("", log.system)]
+    if not logs:
+        known = ", ".join(f"'{log.system}'" for log in reading.logs)
+        raise UsageError(f"The file has no system '{system}': it has {known}.")
+    asked = [each for each in workspace.store.questions.all(question_set.id) if each.asked] if question_set else []
+    runs: list[Run] = []
+    for log in logs:
+        called = name if len(logs) == 1 else f"{name} · {log.system or len(runs) + 1}"
+        log = _with_questions(log, asked)
+        before, fingerprint = workspace.store.runs.find(called), _fingerprint(_content(log), question_set)
+        resumed = before is not None and (before.status, before.fingerprint) == ("done", fingerprint)
+        again = len(logs) > 1 and before is not None and resumed and before.corpus_id == corpus.id
+        runs.append(before if before and again else import_run(workspace, corpus, called, log, question_set, progress))
+    return runs
+
+
+def _with_questions(log: Log, asked: Sequence[Question]) -> Log:
+    """Return a log with the questions that it is of: those of a set in their order, where neither text nor id says."""
+    if any(item.question for item in log.items) or {item.id for item in log.items} & {each.id for each in asked}:
+        return log
+    if len(asked) != len(log.items):
+        has = f"the set has {len(asked):,}" if asked else "give the set that it is of: --questions SET"
+        raise UsageError(f"The file names no questions for its {len(log.items):,} items: {has}.")
+    items = [replace(item, id=each.id, question=each.text) for item, each in zip(log.items, asked, strict=True)]
+    return replace(log, items=tuple(items))
+
+
+def _content(log: Log) -> str:
+    return digest(*(repr(each) for each in log.items))
+
+
+def _fingerprint(content: str, question_set: QuestionSet | None) -> str:
+    return digest(content, question_set.id if question_set else "")
 
 
 class Recorder:
@@ -116,7 +168,7 @@ class Recorder:
         if asked is None:
             all_asked = self._store.questions.all(question_set.id) if question_set else []
             asked = [question for question in all_asked if question.asked]
-        fingerprint = digest(content, question_set.id if question_set else "")
+        fingerprint = _fingerprint(content, question_set)
         existing, expected = self._store.runs.find(name), (corpus.id, fingerprint)
         same = existing is not None and (existing.corpus_id, existing.fingerprint) == expected
         if existing is not None and same and (again or existing.status == "running"):

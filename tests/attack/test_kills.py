@@ -216,8 +216,8 @@ COMMANDS: dict[str, str] = {
     "questions add": "questions add own --corpus c --question Which? --answer pump --quote pump --document a.txt",
     "questions banks": "questions banks q FOLDER/banks.json",
     "questions delete": "questions delete q --yes",
-    "runs import": "runs import c FOLDER/out.json --name foreign",
-    "runs import, new corpus": "runs import c3 FOLDER/out.json --name foreign",
+    "runs import": "runs import FOLDER/out.json --corpus c --name foreign",
+    "runs import, new corpus": "runs import FOLDER/out.json --corpus c3 --name foreign",
     "runs delete": "runs delete old --yes",
     "run, judged": "run --index i --questions q --name new --retriever hybrid -k 3 --depth 5 --answerer model "
     "--metrics faithfulness,completeness",
