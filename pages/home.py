@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from ragviz import sample
-from ragviz.core.configuration import Run
 from ragviz.core.document import Corpus
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS
 from ragviz.runs import overviews
 from ragviz.service import corpus_verbs
@@ -143,15 +143,14 @@ def recent() -> None:
     means, rows = overviews.summaries(workspace, newest), []
     for run in newest:
         recall = means[run.id].at_k("recall", run.config.k) if run.status == "done" else None  # imported runs have none
-        answers = run.config.model or run.config.answerer
         row: dict[str, object] = {
             "Run": run.name,
             **({"Corpus": names.get(run.corpus_id, "")} if len(names) > 1 else {}),
             "Recall@k": None if recall is None else recall.mean,
-            "k": run.config.k,
+            "k": run.config.k if run.knows.ranking else None,
             "n": recall.n if recall else None,
-            "Retriever": run.config.ranked_by,
-            "Answers": "" if answers == "none" else answers,
+            "Retriever": run.ranked_by,
+            "Answers": run.answered_by,
             "When": wording.ago(run.created) if run.status == "done" else run.status,
         }
         rows.append(row)

@@ -7,7 +7,7 @@ import streamlit as st
 
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, label, shown_in
 from ragviz.questions import without_model
@@ -107,15 +107,17 @@ def show_outcome(outcome: str) -> None:
 
 def settings_line(run: Run) -> str:
     config, cut = run.config, run.provenance["index_config"]
-    by = f" · answers: {config.model or config.answerer}" if run.knows.answers else ""
+    if run.knows.opaque:
+        read = f"reads up to {wording.counted(config.depth, 'context')}" if run.knows.contexts else "contexts unknown"
+        asked = f"questions {measurements.version_words(run)}"
+        return f"{run.answered_by.capitalize() or 'Another system'} · {read} · {asked} · {wording.ago(run.created)}"
+    by = f" · answers: {run.answered_by}" if run.knows.answers else ""
     by += f" from {TARGETS[config.context].basis}" if by and not run.knows.first_k else ""
     reranked = measurements.reranking_words(run)
     ranked = config.ranked_by + (f" ({reranked})" if reranked else "")
     over = (
         f"{ranked} over {chunking.in_words(cut)}, overlap {cut['overlap']}, "
         f"{cut['embedder'] or 'no embedder'}, {cut['backend']}"
-        if cut
-        else ". ".join(filter(None, ["Retrieved and answered elsewhere", measurements.read_words(run).rstrip(".")]))
     )
     asked = f"questions {measurements.version_words(run)}"
     if config.split:
@@ -169,9 +171,10 @@ if opened := st.session_state.pop("open-question", None) or st.query_params.get(
 with heading.header("Results", settings_line(run), crumbs=heading.crumbs_of(run, corpus)):
     with st.container(width=240):
         address.choose("Run", [run.name for run in runs], "run")
-    with st.container(width=110):
-        shown = address.shows("k-shown", k, lambda k: {"k": k})
-        st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", **shown)
+    if run.knows.ranking:
+        with st.container(width=110):
+            shown = address.shows("k-shown", k, lambda k: {"k": k})
+            st.number_input("k", 1, run.config.depth, help="Chunks used. Another k needs no new run.", **shown)
     downloads.popover(run)
     heading.copy_link()
 if not len(rows):
@@ -190,17 +193,13 @@ if judgement.statuses:
         with st.container(gap="xxsmall"):
             run_scores.answer_line(run, judgement)
         run_scores.judge_panel(run, judgement)
-elif judgement.paid.calls:
+elif judgement.paid[0]:
     st.caption(plain(judgements.cost_words(judgement)))
 run_scores.reranking_line(run)
 if chosen_here := measurements.chosen_words(run):
     st.caption(f":orange[▲] {plain(chosen_here)}")
-unranked = measurements.unranked_words(run)
-for told in filter(None, (unranked, measurements.agreement_words(run))):
-    st.caption(plain(told))
-if unranked and run.knows.opaque and "reference" in cache.kinds(run).values():
-    questions = run.provenance["questions"]
-    address.link("questions", "Find the evidence in the documents", set=questions, tab="Find evidence")
+if unranked := measurements.unranked_words(run):
+    st.caption(unranked)
 figure.draw_so_far("results")
 parts = {
     "Overview": overview,
@@ -208,7 +207,7 @@ parts = {
     **({"Scores": partial(run_scores.distributions, run, judgement, key)} if judgement.metrics else {}),
     questeval_tab.NAME: partial(questeval_tab.draw, run, k, list(filtered_rows["Id"]), key),
     "All metrics": partial(run_scores.metrics_table, run, summary),
-    what_if_tab.NAME: partial(what_if_tab.draw, run, k),
+    **({} if unranked else {what_if_tab.NAME: partial(what_if_tab.draw, run, k)}),
 }
 notices.tabs(parts, "results-tab")
 left_out = "" if run.knows.answers else outcomes.not_ranked_words(summary.unanswerable, summary.reference_only)

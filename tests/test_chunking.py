@@ -7,8 +7,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
-from ragviz.core.document import Chunk, Document, Page
+from ragviz.core.document import Document, Page
 from ragviz.core.fields import Field
 from ragviz.index import chunking, packing
 from ragviz.index.chunking import Chunker

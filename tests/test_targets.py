@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from ragviz import sample
 from ragviz.analysis.abstention import Abstention, abstention
+from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig, RunConfig
-from ragviz.core.document import Chunk, Span
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
+from ragviz.core.span import Span
 from ragviz.documents import parsing
 from ragviz.index import chunking
 from ragviz.models.chat import ModelClient

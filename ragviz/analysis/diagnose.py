@@ -12,11 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ragviz.analysis import outcomes
-from ragviz.core.document import Chunk, Span
+from ragviz.core.chunk import Chunk
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import RETRIEVED, Knows, Recording
+from ragviz.core.span import Span
 from ragviz.core.verdict import Matrix
 from ragviz.judging import context
 from ragviz.metrics import grounding
@@ -244,6 +245,12 @@ def about(
         meaning = replace(meaning, next_step=CLAIMS) if claims else meaning
         meaning = replace(meaning, explanation=_WITH_EVIDENCE) if of else meaning
     return meaning
+
+
+def in_common(several: Sequence[Knows]) -> Knows:
+    """Return what is known of several runs, for the names of their causes: with that of another system by its names."""
+    opaque = [each for each in several if each.opaque]
+    return opaque[0] if opaque else several[0] if len(set(several)) == 1 else RETRIEVED
 
 
 def _of_opaque(cause: str, knows: Knows, *, claims: bool, of: str, held: bool | None) -> Cause:

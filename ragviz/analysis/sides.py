@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragviz.analysis import differing
-from ragviz.core.document import Evidence
 from ragviz.core.ranking import Retrieved
 from ragviz.core.score import Score
+from ragviz.core.span import Evidence
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.characters import measure_characters
 from ragviz.metrics.rank_metrics import Floats
@@ -148,6 +148,8 @@ def notes(
             said = words if all(words) and len(set(words)) == len(set(hashes)) else hashes
             marks = ", ".join(f"{side.name} {each}" for side, each in zip(sides, said, strict=True))
             yield f"The runs differ in {part} ({marks}): a difference may come from that, not from the settings."
+    if not common:
+        return
     if any(count != common for count in counts):
         each = ", ".join(f"{side.name} has {count}" for side, count in zip(sides, counts, strict=True))
         yield f"Compared on the {common} questions that all runs have with evidence; {each}."

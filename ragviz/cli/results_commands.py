@@ -13,10 +13,10 @@ from ragviz.analysis import abstention, comparison_words, diagnose, evaluate, ou
 from ragviz.analysis import compare as comparing
 from ragviz.cli import comparison_tables, console
 from ragviz.cli.console import Json
-from ragviz.core.configuration import Run
 from ragviz.core.errors import InputError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import Bank, EvaluatedAnswer, Matrix
 from ragviz.health import synthetic
@@ -96,16 +96,13 @@ def _results_body(
     body |= evaluate.to_json(summary)
     body |= {"split": run.provenance.get("split"), "asked": measurements.asked_words(run)}
     body |= {"questions": run.provenance["questions"], "questions_version": measurements.version_of(run)}
-    body |= {"chosen_by": run.provenance.get("chosen_by"), "agreement": run.provenance.get("agreement")}
+    body |= {"chosen_by": run.provenance.get("chosen_by")}
     if unranked := measurements.unranked_words(run):
         body["not_ranked"] = unranked
     body["metrics"] |= evaluate.scored_to_json(judgement.metrics)
-    body |= {"imported_scores": evaluate.scored_to_json(judgement.of_maker)} if judgement.of_maker else {}
-    body |= {"contexts": run.provenance["contexts"]} if "contexts" in run.provenance else {}
     body["lost"] = {step.cause: step.count for step in diagnose.waterfall(list(causes.values()), run.knows)[1:]}
-    if judgement.statuses or judgement.paid.calls:
-        paid = asdict(judgement.paid)
-        body["paid"] = paid | {"cost": paid.pop("dollars")}
+    if judgement.statuses or judgement.paid[0]:
+        body["paid"] = dict(zip(("calls", "cost"), judgement.paid, strict=True))
     if judgement.statuses:
         body |= {"usage": asdict(judgement.usage)}
         body |= {"abstention": asdict(judgement.abstention), "failed": len(judgement.failed)}
@@ -116,7 +113,7 @@ def _results_body(
 
 
 def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Judgement) -> None:
-    console.say(_asked(run), measurements.read_words(run), measurements.agreement_words(run))
+    console.say(_asked(run))
     if unranked := measurements.unranked_words(run):
         console.warn(unranked)
     else:
@@ -132,7 +129,7 @@ def _draw_results(run: Run, summary: evaluate.Summary, judgement: judgements.Jud
         console.say(evaluate.reference_only_words(summary))
     if judgement.statuses:
         _draw_judgement(run, judgement, summary.k)
-    elif judgement.paid.calls:
+    elif judgement.paid[0]:
         console.say(judgements.cost_words(judgement))
 
 
@@ -202,7 +199,7 @@ def _draw_judgement(run: Run, judgement: judgements.Judgement, k: int) -> None:
             f"{scored.statuses.get('ok', 0)} of {scored.total}",
             scored.without,
         )
-        for name, scored in (*judgement.metrics.items(), *judgement.of_maker.items())
+        for name, scored in judgement.metrics.items()
     ]
     made = judgements.made_at(run, k).lower()
     console.table(("metric", "mean [95 %]", "scored", ""), rows, made or "answers")
@@ -219,7 +216,7 @@ def _draw_losses(
     ranked, k = set(summary.question_ids), summary.k
     steps = [(step.title, step.count) for step in judgements.lost_steps(run, causes, ranked, k)[1:]]
     only = ", retrieval only" if judgements.made_at(run, k) else ""
-    at = f" at k = {k}{only}" if run.knows.ranking else ""
+    at = "" if run.knows.opaque else f" at k = {k}{only}"
     console.table(("cause", "questions"), steps, f"failure attribution{at}")
     console.say(judgements.losses_at(run, causes, kinds, ranked, k).without_evidence)
     console.say(judgements.abstained_words(run, judgement, kinds))
@@ -338,7 +335,8 @@ def _draw_inspected(
     score_rows = [
         (s.metric, "" if s.value is None else f"{s.value:.3f}", s.status, s.reason, s.version) for s in scores
     ]
-    console.table(("metric", "value", "status", "reason", "version"), score_rows)
+    if score_rows:
+        console.table(("metric", "value", "status", "reason", "version"), score_rows)
 
 
 def _claim_rows(matrix: Matrix) -> Iterator[tuple[str, str, str, str]]:

@@ -11,10 +11,12 @@ from itertools import chain, islice
 import numpy as np
 
 from ragviz.backends.protocol import Writer
-from ragviz.core.configuration import REMOTE, IndexConfig, IndexInfo
+from ragviz.core.chunk import Chunk
+from ragviz.core.configuration import REMOTE, IndexConfig
 from ragviz.core.digests import new_id
-from ragviz.core.document import Chunk, Corpus, Document, DocumentInfo
+from ragviz.core.document import Corpus, Document, DocumentInfo
 from ragviz.core.errors import Deleted, ModelError, UsageError
+from ragviz.core.index_info import IndexInfo
 from ragviz.core.progress import Progress, silent
 from ragviz.index import chunking, prefixes
 from ragviz.index.damage import content_of, examined
@@ -121,8 +123,8 @@ def build_index(
         _end_unbegun(workspace, info, new=existing is None)
         raise
     store.evidence.settle(corpus.id)
-    paid = store.payments.of(info.id)
-    return replace(built, calls=paid.calls, dollars=paid.dollars)
+    calls, paid = store.payments.of(info.id)
+    return replace(built, calls=calls, dollars=paid)
 
 
 def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
@@ -138,7 +140,7 @@ def _end_unbegun(workspace: Workspace, info: IndexInfo, *, new: bool) -> None:
         raise Deleted(f"Stopped: index '{info.name}' was deleted.")
     if current.status != "building":
         return
-    if new and not workspace.store.payments.of(info.id).calls:
+    if new and not workspace.store.payments.of(info.id)[0]:
         workspace.store.indexes.delete(info.id)
     else:
         workspace.store.indexes.update(replace(current, status="failed"))

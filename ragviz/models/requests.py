@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from ragviz.core.call import Call, Paid
+from ragviz.core.call import Call
 from ragviz.models.spending import Spending
 
 Reply = TypeVar("Reply", bound=BaseModel)
@@ -87,11 +87,6 @@ class Usage:
     seconds: float = 0.0
     estimated: int = 0
     cost: float = 0.0
-
-    @property
-    def paid(self) -> Paid:
-        """What the calls cost."""
-        return Paid(self.calls, self.prompt_tokens, self.completion_tokens, self.cost)
 
     @classmethod
     def of(cls, calls: Sequence[Call | Completion[Any]]) -> Usage:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from ragviz.analysis import differing as settings
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.report.elements import Html, element, table
 from ragviz.runs import measurements
 
@@ -59,12 +58,12 @@ def date(seconds: float) -> str:
 
 def _choices(run: Run) -> dict[str, Any]:
     """Return what a run was made of, by dotted name: names in place of ids."""
-    made = run.provenance
-    choices = {key: value for key, value in asdict(run.config).items() if key not in ("index", "questions")}
+    made, choices = run.provenance, run.choices
+    index = choices.pop("index", None)
     return {
         "questions": measurements.set_words(run),
         "questions asked": measurements.asked_words(run),
-        "index": {"name": made["index"], **(made["index_config"] or {})},
+        "index": index,
         **choices,
         "made": {"started": date(run.created), "ragviz": made["ragviz"], "fingerprint": run.fingerprint},
         "identity": {key: value for key, value in made["identity"].items() if key not in choices},

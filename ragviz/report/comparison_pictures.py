@@ -8,7 +8,7 @@ import numpy as np
 
 from ragviz.analysis import brackets, compare, comparison_words, points
 from ragviz.analysis.compare import Comparison, MetricRow, headline, pairs
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import (
     curve_plots,

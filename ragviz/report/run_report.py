@@ -8,9 +8,10 @@ import numpy as np
 
 from ragviz.analysis import evaluate, outcomes, run_verdict
 from ragviz.analysis.evaluate import Summary
+from ragviz.analysis.losses import NOT_LOST
 from ragviz.analysis.rescue import Rescue
-from ragviz.core.configuration import Run
 from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, label, shown_in, title_of
 from ragviz.questions import without_model
 from ragviz.report import appendix, curve_plots, plots, rank_plots, telling
@@ -117,8 +118,8 @@ def _summary(
 def _made_words(run: Run) -> str:
     """Say how the run retrieved and answered."""
     config, cut = run.config, run.provenance["index_config"]
-    if not cut:
-        return "Questions were retrieved for and answered elsewhere; the results were imported."
+    if run.knows.opaque:
+        return "Another system answered the questions; of how it retrieves, only the contexts that it read are known."
     words = (
         f"For each question, {config.ranked_by} ranks chunks of {cut['chunk_size']} tokens (cut by {cut['chunker']}); "
         f"{'the first is' if config.k == 1 else f'the first {config.k} are'} kept."
@@ -142,10 +143,12 @@ def _found_words(summary: Summary) -> str:
 
 def _answered_words(run: Run, judgement: Judgement, questions: Sequence[Question]) -> str:
     """Say how many answers are right, and how the run abstains."""
-    answers = run_verdict.answers_of(judgement.causes, run.config.k)
+    answers, of = run_verdict.answers_of(judgement.causes, run.config.k), judgement.abstention
     unjudged = f", {answers.unjudged:,} are not judged" if answers.unjudged else ""
     words = f"{answers.right:,} of {answers.known:,} answers are right{unjudged}."
-    of = judgement.abstention
+    if run.knows.opaque:  # the headline says what is known of its answers
+        kinds = {question.id: question.kind for question in questions}
+        return f"Of {answers.known:,} questions, {judgements.abstained_words(run, judgement, kinds)}."
     if not of.refused:
         return f"{words} No question was left unanswered."
     return (
@@ -163,7 +166,7 @@ def _questions(
 ) -> Html:
     if told:
         return telling.drawn(workspace, [run], told, telling.REPLAYED, run.config.k)
-    lost = [q.id for q in questions if judgement.causes.get(q.id) not in ("", "fine", None)]
+    lost = [q.id for q in questions if judgement.causes.get(q.id, "") not in ("", *NOT_LOST)]
     return telling.drawn(
         workspace, [run], [telling.Example(i, "Lost") for i in lost[:3]],
         "The first questions of the set that were lost.", run.config.k,

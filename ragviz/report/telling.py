@@ -10,8 +10,8 @@ import numpy as np
 from ragviz.analysis import abstention
 from ragviz.analysis.compare import Comparison, outcomes
 from ragviz.analysis.rules import direction
-from ragviz.core.configuration import Run
 from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import REGISTRY, title_of
 from ragviz.report.elements import Content, Html, element
 from ragviz.retrieval import search
@@ -118,9 +118,10 @@ def drawn(workspace: Workspace, runs: Sequence[Run], told: Sequence[Example], ru
 
 
 def _reference(question: Question, names: dict[str, str]) -> list[Html]:
-    texts: list[tuple[str, Content]] = [("Reference answer", question.answer or "none: the documents do not answer it")]
+    none = "none" if question.open else "none: the documents do not answer it"
+    texts: list[tuple[str, Content]] = [("Reference answer", question.answer or none)]
     for group in question.evidence[:3]:
-        if group:
+        if group and not question.open:
             span = group[0]
             texts.append((f"Evidence, in {names.get(span.document_id, UNKNOWN)}", _cut(span.text)))
     return [

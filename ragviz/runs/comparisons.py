@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -16,10 +16,10 @@ from ragviz.analysis import sides
 from ragviz.analysis.evaluate import CURVES, Band
 from ragviz.analysis.sides import Measured, RunSide
 from ragviz.analysis.ties import Price
-from ragviz.core.configuration import Run
 from ragviz.core.errors import UsageError
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import k_read
 from ragviz.runs import control_items, measurements, overviews
@@ -110,8 +110,7 @@ def _experiment_notes(workspace: Workspace, runs: Sequence[Run]) -> Iterator[str
 
 def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:
     """Return a run as it is compared; `optional` parts of its identity beside the three that all runs have."""
-    choices = {key: value for key, value in asdict(current.config).items() if key not in ("index", "questions")}
-    index = {"index": {"name": current.provenance["index"], **current.provenance["index_config"]}}
+    choices = {**current.choices, "k": current.config.k, "depth": current.config.depth}
     identity = current.provenance["identity"]
     parts = {key: identity[key] for key in ("corpus", "questions", "metrics")}
     parts |= {key: identity[key] for key in optional}
@@ -121,7 +120,7 @@ def _side(current: Run, sources: Sources, optional: Sequence[str]) -> RunSide:
     asked = measurements.asked_words(current)
     version = measurements.version_of(current)
     named = {"questions": f"version {version} of {current.provenance['questions']}"} if version else {}
-    return RunSide(current.name, choices | index, parts, measure, scores, doubt, asked, named)
+    return RunSide(current.name, choices, parts, measure, scores, doubt, asked, named)
 
 
 def _measured(current: Run, sources: Sources, k: int, depth: int) -> Measured:

@@ -10,9 +10,8 @@ from ragviz.analysis import diagnose, flows, outcomes, slices
 from ragviz.analysis.compare import Comparison
 from ragviz.analysis.flows import Flow
 from ragviz.analysis.slices import Slices
-from ragviz.core.configuration import Run
 from ragviz.core.ranking import Retrieved
-from ragviz.core.recording import RETRIEVED
+from ragviz.core.run_info import Run
 from ragviz.questions import interchange
 from ragviz.runs import judgements, measurements
 from ragviz.runs.comparisons import Sources
@@ -88,7 +87,7 @@ def streams(first: Run, second: Run, k: int, sources: Sources) -> Streams:
     depth = min(first.config.depth, second.config.depth)
     answered, (before, after) = shared_causes((first, second), k, sources, depth)
     flow = flows.flow(before, after)
-    knows = first.knows if first.knows == second.knows else RETRIEVED
+    knows = diagnose.in_common((first.knows, second.knows))
     known = depth if not answered or first.config.depth == second.config.depth else 0
     titles = {
         cause: diagnose.about(cause, knows, k=k, depth=known, answered=answered).title for cause in diagnose.CAUSES

@@ -16,10 +16,10 @@ from ragviz.analysis.evaluate import Summary, bound_to
 from ragviz.analysis.sides import Column, column
 from ragviz.analysis.ties import Price
 from ragviz.core.call import Estimate
-from ragviz.core.configuration import Run
 from ragviz.core.digests import digest
 from ragviz.core.errors import Deleted
 from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.metrics import rank_metrics
 from ragviz.metrics.registry import METRICS, label
@@ -47,8 +47,7 @@ class Overview:
     hold on average, (depth,), and `reach` those down to the rank by which the evidence of a question has come, (n,);
     None where they are not known (see `contexts.tokens_read`). `given` are those that the
     answerer is given, (depth,) (see `contexts.tokens_given`). `answering` are the calls that answered, and `unpriced`
-    how many of them have no price. `answers` are the scores of the answers by metric, and
-    those of the program that wrote them by its names.
+    how many of them have no price. `answers` are the scores of the answers by metric.
     """
 
     questions: int
@@ -70,8 +69,7 @@ def computed(workspace: Workspace, current: Run) -> Overview:
     judgement = judgements.judgement_of(workspace, current, retrieved=retrieved)
     read = _read(workspace, current, [result for _, result in retrieved], summary.ranks)
     answering = _answering(judgement.evaluated.values())
-    scores = {**judgement.scores, **judgements.scores_of_maker(judgement.evaluated)}
-    answers = {name: column(by_question) for name, by_question in scores.items()}
+    answers = {name: column(by_question) for name, by_question in judgement.scores.items()}
     asked = Asked(
         tuple(question.id for question, _ in retrieved),
         tuple(tuple(bound_to(question)) for question, _ in retrieved),
@@ -229,9 +227,8 @@ def _stored(workspace: Workspace, run: Run) -> tuple[RunSummary, Overview]:
     (revision,) = workspace.store.revisions(run.id)
     whole = computed(workspace, run)
     ranking, judgement = whole.summary, whole.judgement
-    scored, paid = {**judgement.metrics, **judgement.of_maker}, judgement.paid
-    estimates = dict(ranking.metrics) | {name: each.estimate for name, each in scored.items()}
-    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, paid.calls, paid.dollars)
+    estimates = dict(ranking.metrics) | {name: scored.estimate for name, scored in judgement.metrics.items()}
+    summary = RunSummary(whole.questions, ranking.n, ranking.misses, estimates, *judgement.paid)
     with suppress(Deleted):  # meanwhile, by another process
         workspace.store.runs.put_summary(run.id, revision, _version(), summary, to_be_stored(whole))
     return summary, whole

@@ -12,9 +12,10 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Row
 
 from ragviz.core.digests import digest
-from ragviz.core.document import DocumentInfo, Evidence, Span
+from ragviz.core.document import DocumentInfo
 from ragviz.core.question import Question
 from ragviz.core.recording import Context
+from ragviz.core.span import Evidence, Span
 from ragviz.core.split import Side
 from ragviz.core.verdict import EvaluatedAnswer
 

@@ -12,14 +12,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import sqlalchemy as sa
 
-from ragviz.core.call import Paid
-from ragviz.core.configuration import IndexInfo, Run
 from ragviz.core.document import Corpus, Document
 from ragviz.core.endpoint_choices import Endpoint
 from ragviz.core.experiment import Cell, Experiment
+from ragviz.core.index_info import IndexInfo
 from ragviz.core.job import Job
 from ragviz.core.question import LONGEST_ID
 from ragviz.core.question_set import Comment
+from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.split import Split
 from ragviz.text.untrusted import storable
@@ -155,7 +155,7 @@ results = _table("results", "run_id question_id", position=int, question=str, ch
 run_chunks = _table("run_chunks", "run_id first", first=int, ids=bytes)
 judgements = _table("judgements", "run_id question_id", failed=bool, body=str)
 scores = _table("scores", "run_id question_id metric", record=Score)
-payments = _table("payments", "owner_id", record=Paid)
+payments = _table("payments", "owner_id", calls=int, dollars=float)
 prices = _table("prices", "model", model=str, input=float, output=float)
 experiments = _table("experiments", "id", "corpus_id", record=Experiment, unique="name", without="cells")
 cells = _table("cells", "experiment_id number", record=Cell, number=int)

@@ -16,11 +16,13 @@ from typing import Any, cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Row
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest, new_id
-from ragviz.core.document import Chunk, Document, DocumentInfo, Span
+from ragviz.core.document import Document, DocumentInfo
 from ragviz.core.errors import Deleted, NotFoundError, UsageError
 from ragviz.core.question import Question
 from ragviz.core.question_set import SYSTEM, Edit
+from ragviz.core.span import Span
 from ragviz.store import codecs, schema
 from ragviz.store.codecs import columns, record
 from ragviz.store.database import reading, repeated

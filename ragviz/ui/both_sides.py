@@ -9,9 +9,9 @@ import streamlit as st
 
 from ragviz.analysis import moves
 from ragviz.analysis.moves import Move
-from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
+from ragviz.core.run_info import Run
 from ragviz.core.verdict import Matrix
 from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS
@@ -80,7 +80,8 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
     question = cache.questions(runs[0])[question_id]
     st.html(case.STYLE)
     pair = shown_pair(runs)
-    entries = [("gold", "evidence")] if question.evidence else []
+    known = bool(question.evidence) and pair[0].knows.ranking
+    entries = [("gold", "evidence")] if known else []
     evaluated = [cache.evaluated_to(run, question_id) if run.knows.answers else None for run in pair]
     answers = [each.recording.answer if each else "" for each in evaluated]
     marks: tuple[Sequence[Range], Sequence[Range]] = ([], [])
@@ -101,7 +102,10 @@ def body(runs: Sequence[Run], question_id: str, k: int) -> None:
         with right, notices.errors_shown():
             heading.section("Evidence")
             with st.container(key="case-evidence", gap="small"):
-                passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
+                if known or not question.evidence:
+                    passages.evidence_groups(runs[0].corpus_id, question, titled=False, fold=case.EVIDENCE_FOLD)
+                else:
+                    st.caption("Where the documents hold the answer is not known.")
     with notices.errors_shown():
         score_table(runs, question_id, k)
     with notices.errors_shown():
@@ -199,7 +203,8 @@ def _cards(
     run: Run, question: Question, result: Retrieved, k: int, side: Sequence[Move], other_depth: int, back: bool
 ) -> None:
     """Draw the chunks of a ranking; `back` is whether the moves of `side` lead back to the baseline."""
-    heading.section(f"{plain(run.name)}: ranking by {plain(run.config.ranked_by)}")
+    by = f"ranking by {run.ranked_by}" if run.ranked_by else "contexts that it read"
+    heading.section(f"{plain(run.name)}: {plain(by)}")
     if unranked := measurements.unranked_words(run):
         st.caption(unranked)
     notes = {

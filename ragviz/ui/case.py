@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -10,10 +12,10 @@ from ragviz.analysis import diagnose, evaluate
 from ragviz.analysis.abstention import STATUSES
 from ragviz.analysis.evaluate import Summary
 from ragviz.core.call import Call
-from ragviz.core.configuration import Run
 from ragviz.core.question import Question
 from ragviz.core.ranking import Retrieved
 from ragviz.core.recording import Recording
+from ragviz.core.run_info import Run
 from ragviz.core.score import Score
 from ragviz.core.verdict import EvaluatedAnswer, Matrix
 from ragviz.judging.steps import STEPS
@@ -21,7 +23,7 @@ from ragviz.metrics import registry
 from ragviz.metrics.answers import ANSWER_METRICS, SUPPORTED
 from ragviz.questions.question_types import said_of
 from ragviz.runs import judgements, measurements, rescue_words
-from ragviz.targets.targets import TARGETS
+from ragviz.targets.targets import target_of
 from ragviz.text.counts import first
 from ragviz.text.markup import claimed, code, highlighted, legend, measure, plain
 from ragviz.text.word_changes import Range
@@ -83,9 +85,10 @@ def cause_line(run: Run, judgement: judgements.Judgement, question: Question, re
         if name == "cut_by_budget" and evaluated:
             rank = f"Evidence: found, but {truncated_words(run, evaluated.recording)}"
         config = run.config
-        given = first(config.k, "chunk") if run.knows.first_k else TARGETS[config.context].basis
+        given = first(config.k, "chunk") if run.knows.first_k else target_of(run).basis
         given = f"what fitted of {given}" if run.knows.first_k and evaluated and evaluated.recording.cut else given
-        by = f"{judgements.answered_words(config)} from {given}" if run.knows.answers else ""
+        by = judgements.answered_words(run) if run.knows.answers else ""
+        by += f" from {given}" if by and not run.knows.opaque else ""
         judge = f"judged by {config.judge}" if config.judge else ""
         words = [rank, ruling_words(judgement, question), plain(by), plain(judge)]
         st.caption(" · ".join(filter(None, words)))
@@ -119,7 +122,7 @@ def has_claims(run: Run, question_id: str) -> bool:
 
 def rank_line(run: Run, question: Question, retrieved: Retrieved, k: int) -> str:
     """Return where the evidence stands, in words; "" where there is none, or it is not known."""
-    if not question.evidence or measurements.unranked_words(run):
+    if not question.evidence or not run.knows.ranking:
         return ""
     return f"Evidence: {evidence_words(retrieved, k, run.config.depth)}"
 
@@ -153,22 +156,19 @@ def body(run: Run, question: Question, retrieved: Retrieved, k: int, claim: Chos
 def texts(
     run: Run, question: Question, retrieved: Retrieved, evaluated: EvaluatedAnswer | None, k: int, claim: Chosen | None
 ) -> None:
-    """Draw answer, reference and evidence side by side; without answers, reference and evidence."""
+    """Draw answer, reference and evidence side by side, those that are known."""
     matrix = evaluated.matrix if evaluated else Matrix()
-    entries = [("gold", "evidence")] if question.evidence else []
-    if question.evidence and not measurements.unranked_words(run):
-        entries.append(("hit", f"in {first(k, 'chunk')}"))
-    if entries:
-        st.html(legend(entries))
+    if question.evidence and run.knows.ranking:
+        st.html(legend([("gold", "evidence"), ("hit", f"in {first(k, 'chunk')}")]))
     with st.container(key="case-texts"):
-        columns = st.columns(3 if run.knows.answers else 2, gap="medium")
+        parts = [partial(reference_text, question, matrix, claim)]
         if run.knows.answers:
-            with columns[0], notices.errors_shown():
-                answer_text(evaluated, claim)
-        with columns[-2], notices.errors_shown():
-            reference_text(question, matrix, claim)
-        with columns[-1], notices.errors_shown():
-            evidence(run, question, retrieved, k)
+            parts.insert(0, partial(answer_text, evaluated, claim))
+        if run.knows.ranking:
+            parts.append(partial(evidence, run, question, retrieved, k))
+        for column, part in zip(st.columns(len(parts), gap="medium"), parts, strict=True):
+            with column, notices.errors_shown():
+                part()
 
 
 def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> None:
@@ -187,8 +187,10 @@ def reference_text(question: Question, matrix: Matrix, claim: Chosen | None) -> 
             none = "None: the documents do not answer this question." if question.kind == "unanswerable" else "None."
             st.caption(none)
         kind = evaluate.KIND_TITLES[question.kind]
-        described = " · ".join([kind, *said_of(question)])
-        st.caption(f"{described} · generator {plain(question.generator)} · id {plain(question.id)}")
+        described = " · ".join([*([] if question.open else [kind]), *said_of(question)])
+        st.caption(
+            f"{f'{described} · ' if described else ''}generator {plain(question.generator)} · id {plain(question.id)}"
+        )
 
 
 def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None:
@@ -200,7 +202,7 @@ def answer_text(evaluated: EvaluatedAnswer | None, claim: Chosen | None) -> None
         if evaluated:
             claim_buttons(evaluated.matrix, "a", claim)
             if evaluated.matrix.answer_claims is None and status == "answered":
-                st.caption("No claims: the answer was not judged by a model. Its scores are below.")
+                st.caption("No claims: the answer was not judged by a model.")
 
 
 def answer_body(
@@ -235,16 +237,10 @@ def citation_words(answer: Recording) -> str:
 
 def evidence(run: Run, question: Question, retrieved: Retrieved, k: int) -> None:
     """Draw the evidence in its documents with the rank at which it stands, of a miss too."""
-    unranked = bool(measurements.unranked_words(run))
-    where = "" if unranked or not question.evidence else f" · {evidence_words(retrieved, k, run.config.depth)}"
-    if where or not question.evidence:
-        heading.section(f"Evidence{where}")
+    where = f" · {evidence_words(retrieved, k, run.config.depth)}" if question.evidence else ""
+    heading.section(f"Evidence{where}")
     with st.container(key="case-evidence", gap="small"):
-        if unranked and question.evidence:
-            st.caption("The passages that support the reference, as the imported file says.")
-        passages.evidence_groups(
-            run.corpus_id, question, None if unranked else retrieved, k=k, depth=run.config.depth, fold=EVIDENCE_FOLD
-        )
+        passages.evidence_groups(run.corpus_id, question, retrieved, k=k, depth=run.config.depth, fold=EVIDENCE_FOLD)
 
 
 def evidence_words(retrieved: Retrieved, k: int, depth: int) -> str:
@@ -266,13 +262,15 @@ def ranking(
     """Draw the ranking, or the chunks given without one, with what the judge and the budget said of each chunk."""
     knows, title = run.knows, f"Ranking by {plain(run.config.ranked_by)}"
     title += ", not given as context (closed book)" if knows.closed_book else ""
+    title = "Contexts that it read" if knows.opaque else title
     heading.section("Gold chunks, given as context" if knows.gold_read else title)
-    links = "" if knows.gold_read else passages.evidence_jumps(retrieved)
+    links = "" if knows.gold_read or knows.opaque else passages.evidence_jumps(retrieved)
     if links:
         st.html(links)
     if claim:
-        st.html(legend([("gold", "evidence"), ("for", "supports the claim"), ("against", "contradicts it")]))
-    context = evaluated.recording.read if evaluated and run.knows.answers else ()
+        lit = [("gold", "evidence")] if knows.ranking else []
+        st.html(legend([*lit, ("for", "supports the claim"), ("against", "contradicts it")]))
+    context = evaluated.recording.read if evaluated and (run.knows.answers or knows.opaque) else ()
     notes = chunk_notes(evaluated if run.knows.answers else None, claim)
     if not knows.gold_read:
         _, judged = measurements.of_questions(cache.workspace(), run, [question])
@@ -281,8 +279,9 @@ def ranking(
             note = notes.get(chunk_id, Note())
             notes[chunk_id] = Note((SUPPORTS, *note.badges), note.claim_verdict)
     with st.container(key="case-ranking", gap="small"):
-        if knows.gold_read:
-            passages.given_chunks(run.corpus_id, question, context, notes)
+        if knows.gold_read or knows.opaque:
+            asked = question if knows.ranking else replace(question, evidence=())
+            passages.given_chunks(run.corpus_id, asked, context, notes)
         else:
             key, first = f"inspect-{run.id}", max(k + 2, 5)
             passages.ranked_chunks(run.corpus_id, question, retrieved, k=k, first=first, key=key, notes=notes)
@@ -383,7 +382,10 @@ def judge_calls(run: Run, retrieved: Retrieved, evaluated: EvaluatedAnswer | Non
         st.warning(f"{STEPS[step].title}: {plain(why)}")
     found = judgements.exchanges_of(cache.workspace(), run, retrieved, evaluated)
     if not found:
-        st.caption("No model was asked about this question: its answer and its scores were made without one.")
+        made = (
+            "what is judged of it came with it" if run.knows.opaque else "its answer and scores were made without one"
+        )
+        st.caption(f"No model was asked here about this question: {made}.")
         return
     heading.section("Judge calls")
     calls = [exchange.call for exchange in found]

@@ -14,8 +14,7 @@ import streamlit as st
 from ragviz.analysis import brackets, compare, comparison_words, diagnose, differing, leaderboards, ties
 from ragviz.analysis.compare import Comparison, Delta, MetricRow
 from ragviz.analysis.evaluate import CURVES
-from ragviz.core.configuration import Run
-from ragviz.core.recording import RETRIEVED
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, difference_plots, expense_plots, leaderboard_plots, rank_plots, small_multiples
 from ragviz.runs import comparisons, moved_questions
@@ -380,10 +379,15 @@ def stages_table(shown: Compared) -> None:
     if not (total := counts[0].total()):
         return
     depth = comparison.depth if len({run.config.depth for run in runs}) == 1 else 0
-    knows = runs[0].knows if len({run.knows for run in runs}) == 1 else RETRIEVED
+    knows = diagnose.in_common([run.knows for run in runs])
     present = [cause for cause in diagnose.CAUSES if cause == "fine" or any(count[cause] for count in counts)]
     titles = [diagnose.about(c, knows, k=comparison.k, depth=depth, answered=answered).title for c in present]
-    heading.section(f"Where questions are lost at k = {comparison.k}{'' if answered else ', retrieval only'}")
+    at = (
+        ""
+        if all(run.knows.opaque for run in runs)
+        else f" at k = {comparison.k}{'' if answered else ', retrieval only'}"
+    )
+    heading.section(f"Where questions are lost{at}")
     of_all = f"Of {wording.counted(total, 'common question')}{'' if answered else ' with evidence'}"
     columns: dict[str, Any]
     if len(runs) <= SIDE_BY_SIDE:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from ragviz.core.chunk import Chunk
 from ragviz.core.digests import digest
-from ragviz.core.document import Chunk, Document, Evidence, Span
+from ragviz.core.document import Document
 from ragviz.core.question import Question
 from ragviz.core.ranking import Hit, Retrieved
+from ragviz.core.span import Evidence, Span
 from ragviz.core.verdict import ClaimVerdict
 from ragviz.judging.texts import sentences_of
 from ragviz.retrieval import search
@@ -108,6 +110,8 @@ def given_chunks(corpus_id: str, question: Question, ids: Sequence[str], notes: 
             first = Note((("", f"passage {each.hit.rank}"), *note.badges), note.claim_verdict)
             st.html(anchor(each.hit.chunk_id))
             _chunk_text(each, question.evidence, first)
+    if not ids:
+        st.caption("None are known.")
 
 
 def anchor(chunk_id: str) -> str:
@@ -204,11 +208,11 @@ def rank_words(retrieved: Retrieved, group: int, k: int, depth: int) -> str:
     >>> from ragviz.core.ranking import Ranking
     >>> retrieved = Retrieved("q", Ranking(("a", "b", "c"), (3.0, 2.0, 1.0)), (("b",), ("c",), ("d",), ()))
     >>> [rank_words(retrieved, group, 2, 50) for group in range(4)]
-    ['found at rank 2', 'at rank 3, below k = 2', 'not in top 50', 'in no chunk of this index']
+    ['found at rank 2', 'at rank 3, below k = 2', 'not in top 50', 'in no chunk']
     """
     gold = set(retrieved.gold[group])
     if not gold:
-        return "in no chunk of this index"
+        return "in no chunk"
     rank = next((rank for rank, chunk_id in enumerate(retrieved.ranking.ids, start=1) if chunk_id in gold), 0)
     if not rank:
         return f"not in top {depth:,}"

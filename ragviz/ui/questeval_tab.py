@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.core.verdict import EvaluatedAnswer
 from ragviz.judging.similarities import BLANK
 from ragviz.metrics import questeval
@@ -128,6 +128,9 @@ def _nothing(run: Run, judgement: Judgement) -> None:
         statuses = judgement.metrics[metrics[0]].without
         with notices.empty(f"RAGQuestEval asked nothing: {statuses}."):
             address.link("results", "Look at the scores", run=run.name, tab="Scores")
+        return
+    if run.knows.opaque:
+        st.caption("RAGQuestEval was not computed: it takes answers and their references.")
         return
     why = "" if run.knows.answers else ": this run has no answers to compare with their references"
     with notices.empty(
@@ -264,7 +267,7 @@ def of_answer(evaluated: EvaluatedAnswer | None, run: Run) -> None:
     if not banks or evaluated is None:
         why, can = _why_none(evaluated, answers=answers)
         with notices.empty(why):
-            if can:
+            if can and not run.knows.opaque:
                 address.link("run", "Make a run with RAGQuestEval")
         return
     variant = next(iter(banks))

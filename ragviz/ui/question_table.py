@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis import abstention, diagnose, evaluate, outcomes
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import shown_in
 from ragviz.questions.question_types import STYLES, TYPES
@@ -385,18 +385,20 @@ def _filters(run: Run, k: int) -> None:
         everything = limits == (0.0, 1.0) or limits[0] == limits[1]
         return {"score": None if everything else score_words(*limits)}
 
-    outcome = address.first_of((st.query_params.get("outcome"),), OUTCOMES) or "all"
-    titles = {name: outcomes.title(name, k, run.config.depth) for name in OUTCOMES[1:]} | {"all": "All"}
-    st.segmented_control(
-        "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
-        **address.shows("outcome-filter", outcome, by_outcome),
-    )  # fmt: skip
-    with st.popover("Score"):
-        limits = score_range(st.query_params.get("score", "")) or (0.0, 1.0)
-        st.slider(
-            f"{score_column(run, k)}: from, to below (1 included)", 0.0, 1.0, step=0.05,
-            **address.shows("score-filter", limits if limits[0] >= 0 else (0.0, 1.0), by_score),
+    if run.knows.ranking:
+        outcome = address.first_of((st.query_params.get("outcome"),), OUTCOMES) or "all"
+        titles = {name: outcomes.title(name, k, run.config.depth) for name in OUTCOMES[1:]} | {"all": "All"}
+        st.segmented_control(
+            "Outcome", OUTCOMES, required=True, label_visibility="collapsed", format_func=titles.__getitem__,
+            **address.shows("outcome-filter", outcome, by_outcome),
         )  # fmt: skip
+    if run.knows.ranking or metric_of(run):
+        with st.popover("Score"):
+            limits = score_range(st.query_params.get("score", "")) or (0.0, 1.0)
+            st.slider(
+                f"{score_column(run, k)}: from, to below (1 included)", 0.0, 1.0, step=0.05,
+                **address.shows("score-filter", limits if limits[0] >= 0 else (0.0, 1.0), by_score),
+            )  # fmt: skip
     with st.container(width=180):
         filters.find("find", "Find in questions")
 
@@ -406,7 +408,9 @@ def _chosen_columns(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
 
     Columns that repeat another one are not shown until they are chosen.
     """
+    unknown = () if run.knows.ranking else ("Rank", "Outcome", "Document", "Recall", "Evidence in")
     offered = {name.partition("@")[0]: name for name in rows.columns if name != "Id"}
+    offered = {key: name for key, name in offered.items() if key not in unknown}
     hidden = ("Evidence in", "Type", "Style", "Outcome" if run.knows.answers else "Cause")
     default = [name for name in offered if name not in hidden]
 

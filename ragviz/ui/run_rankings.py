@@ -11,8 +11,8 @@ import streamlit as st
 from ragviz.analysis import diagnose, losses, outcomes
 from ragviz.analysis.evaluate import Part, Slice, Summary, part_title
 from ragviz.analysis.pooled import Bounds, Corrected, Pooled
-from ragviz.core.configuration import Run
 from ragviz.core.question import Question
+from ragviz.core.run_info import Run
 from ragviz.metrics.registry import METRICS, title_of
 from ragviz.report import curve_plots, plots, rank_plots
 from ragviz.runs import judgements
@@ -67,7 +67,8 @@ def waterfall(run: Run, summary: Summary, key: str) -> None:
     """Draw where questions are lost at the k shown; a bar filters the questions by its cause."""
     k, config = summary.k, run.config
     answered = judgements.answered_at(run, k)
-    heading.section(f"Where questions are lost at k = {k}{'' if answered else ', retrieval only'}")
+    at = "" if run.knows.opaque else f" at k = {k}{'' if answered else ', retrieval only'}"
+    heading.section(f"Where questions are lost{at}")
     if run.knows.answers and not answered:
         with st.container(horizontal=True, vertical_alignment="center", gap="xsmall"):
             st.caption(f"Answered at k = {config.k}: what became of the answers is known there only.", width="content")

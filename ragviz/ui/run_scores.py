@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from ragviz.analysis.evaluate import KIND_TITLES, Scored, Summary
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.metrics.answers import ANSWER_METRICS
 from ragviz.metrics.registry import METRICS, shown_in, title_of
 from ragviz.report import plots
@@ -105,7 +105,8 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
     total, failed = len(cache.questions(run)), len(judgement.failed)
     unanswered = sum("answer" in steps for steps in judgement.failures.values())
     coverage_words = plain(judgements.coverage_words(judgement, total))
-    words = [coverage_words or f"**{len(judgement.statuses) - failed} of {total:,}** answered"]
+    said = sum(status != "none" for status in judgement.statuses.values())
+    words = [coverage_words or f"**{said - failed} of {total:,}** answered"]
     if unanswered:
         words.append(f":orange[▲] {wording.counted(unanswered, 'answer')} failed")
     if errors := failed - unanswered:
@@ -117,8 +118,8 @@ def coverage(run: Run, judgement: judgements.Judgement) -> str:
 
 def abstentions(run: Run, judgement: judgements.Judgement) -> str:
     """Return how many questions the run abstained on, and how these fit the causes of loss; "" when it is of none."""
-    abstained = judgement.abstention
-    if not run.knows.answers or not (abstained.refused or abstained.unanswerable):
+    abstains = "refused" in judgement.statuses.values() or judgement.abstention.unanswerable
+    if not run.knows.answers or not abstains:
         return ""
     return judgements.abstained_words(run, judgement, cache.kinds(run))
 
@@ -192,32 +193,28 @@ def completeness_against_conciseness(run: Run, pair: tuple[str, str], key: str) 
 def metrics_table(run: Run, summary: Summary) -> None:
     """Draw every metric, over all questions and by kind."""
     whole, *others = cache.breakdown(run, summary.k, ("all", "kind"))
-    of_maker = cache.judgement(run).of_maker
     made = judgements.made_at(run, summary.k)
     at = f", at k = {run.config.k}" if made else ""
-    kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if len(others) > 1 else {}
-    means = {name: whole.metrics[name] for name in whole.metrics if name in ANSWER_METRICS}
-    means |= {name: each for name, each in whole.metrics.items() if name not in means} | dict(of_maker)
+    divided = len(others) > 1 and run.knows.ranking
+    kinds = {KIND_TITLES[part.name].capitalize(): part for part in others} if divided else {}
+    names = [name for name in whole.metrics if name in ANSWER_METRICS]
+    names += [name for name in whole.metrics if name not in ANSWER_METRICS]
+    scored = [whole.metrics[name] for name in names]
     rows = pd.DataFrame(
         {
-            "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in means],
-            "Mean": pd.array([each.estimate.mean for each in means.values()], dtype="Float64"),
-            "95 % CI": [tiles.interval_words(each.estimate) for each in means.values()],
-            "n": [each.estimate.n for each in means.values()],
+            "Metric": [f"{title_of(name)}{at if name in ANSWER_METRICS else ''}" for name in names],
+            "Mean": pd.array([each.estimate.mean for each in scored], dtype="Float64"),
+            "95 % CI": [tiles.interval_words(each.estimate) for each in scored],
+            "n": [each.estimate.n for each in scored],
         }
+        | {title: [_mean_words(part.metrics[name]) for name in names] for title, part in kinds.items()}
         | {
-            title: ["–" if name in of_maker else _mean_words(part.metrics[name]) for name in means]
-            for title, part in kinds.items()
-        }
-        | {
-            "Unscored": [each.without if name in ANSWER_METRICS else "" for name, each in means.items()],
+            "Unscored": [
+                each.without if name in ANSWER_METRICS else "" for name, each in zip(names, scored, strict=True)
+            ],
             "Description": [
-                f"Not measured here: {run.name} came with it, on its own scale."
-                if name in of_maker
-                else ANSWER_METRICS[name].explanation
-                if name in ANSWER_METRICS
-                else METRICS[name.split("@")[0]].explanation
-                for name in means
+                ANSWER_METRICS[name].explanation if name in ANSWER_METRICS else METRICS[name.split("@")[0]].explanation
+                for name in names
             ],
         }
     )
@@ -225,7 +222,7 @@ def metrics_table(run: Run, summary: Summary) -> None:
         rows = rows.drop(columns="Unscored")
     above = table.row_above("metrics")
     with above:
-        heading.section(f"All metrics at k = {summary.k}")
+        heading.section(f"All metrics{f' at k = {summary.k}' if run.knows.ranking else ''}")
         if made:
             st.caption(f"{made}", width="content")
     columns = {"Mean": table.bar(110, "%.3f"), "Description": table.text("large")}

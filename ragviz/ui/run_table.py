@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ragviz.core.configuration import Run
+from ragviz.core.run_info import Run
 from ragviz.index import chunking
 from ragviz.metrics.registry import METRICS, REGISTRY, shown_in
 from ragviz.runs import measurements
@@ -97,12 +97,12 @@ def made_of(run: Run) -> dict[str, Any]:
     return {
         "Question set": measurements.set_words(run),
         "Questions": names["n"],
-        "Retriever": config.ranked_by,
-        "Index": names["index"],
+        "Retriever": run.ranked_by or None,
+        "Index": run.index_name or None,
         "Chunking": chunking.in_words(names["index_config"]) if names["index_config"] else "",
-        "k": config.k,
-        "Depth": config.depth,
-        "Answerer": config.model or config.answerer if run.knows.answers else None,
+        "k": config.k if run.knows.ranking else None,
+        "Depth": config.depth if run.knows.ranking else None,
+        "Answerer": run.answered_by or None,
         "Judge": config.judge or None,
     }
 
