@@ -1,8 +1,5 @@
 """Means per kind and per document, by hand; and what they cost."""
 
-import gc
-import time
-
 import numpy as np
 import pytest
 
@@ -10,7 +7,6 @@ from ragviz.analysis import comparison_words
 from ragviz.analysis.evaluate import (
     breakdown,
     summarise,
-    summarise_scores,
 )
 from ragviz.cli import console
 from ragviz.core.question import Question
@@ -88,36 +84,10 @@ def test_by_hand(parts):
     assert parts["all", ""].metrics["mrr"].statuses == {"ok": 4, "not_applicable": 1}
 
 
-def test_a_score_without_a_value_is_counted_and_not_averaged():
-    scored = summarise_scores(SCORES, QUESTIONS)["completeness"]
-    assert scored.estimate.n == 3
-    assert scored.statuses == {"ok": 3, "no_answer": 1, "judge_error": 1}
-
-
 def test_all_is_what_the_run_s_own_summary_says(parts):
     summary = summarise(RESULTS, QUESTIONS, k=3, depth=9)
     everything = parts["all", ""].metrics
     assert {name: everything[name].estimate for name in summary.metrics} == summary.metrics
-
-
-def test_time_grows_with_the_questions_not_with_documents_times_questions():
-    random = np.random.default_rng(0)
-
-    def seconds(documents):
-        questions = [question(n, 1) for n in range(3 * documents)]
-        results = [retrieved(n, int(random.integers(0, 9))) for n in range(3 * documents)]
-        summary = summarise(results, questions, k=3, depth=9)
-        scores = {f"m{m}": {q.id: Score(f"m{m}", random.random()) for q in questions} for m in range(20)}
-        names = {q.id: [f"d{n % documents}"] for n, q in enumerate(questions)}
-        times = []
-        for _ in range(3):
-            gc.disable()
-            began = time.process_time()
-            breakdown(summary, scores, questions, names, by=["document"])  # the others resample in several threads
-            times.append(time.process_time() - began)
-        return min(times)
-
-    assert seconds(640) < 24 * seconds(80)  # eight times the documents; their square would be 64
 
 
 def test_one_question_has_no_interval_and_nor_have_equal_scores():

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from ragviz.core.chunk import Chunk
 from ragviz.core.configuration import IndexConfig
 from ragviz.core.document import Document, Page
-from ragviz.core.fields import Field
 from ragviz.index import chunking, packing
-from ragviz.index.chunking import Chunker
 from ragviz.models.tokenizer import open_tokenizer
 from ragviz.text import segmentation
 
@@ -267,20 +265,6 @@ def test_pages():
         ("four five\n\n\nsix", 2),
         ("seven", 7),
     ]
-
-
-def words_of(document, config, tokens, sentences):
-    """Every n words, the last ones too."""
-    step = WORDS.value(config, "words")
-    begins = [match.start() for match in re.finditer(r"\S+", document.text)][::step]
-    return pairwise([*begins, len(document.text)])
-
-
-WORDS = Chunker(
-    "Every n words.",
-    words_of,
-    {"words": Field(3, "Words", low=1, high=50), "share": Field(0.5, "Share", low=0, high=1)},
-)
 
 
 LONG = {

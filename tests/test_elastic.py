@@ -74,14 +74,6 @@ def test_the_server_reads_in_bulk_what_was_sent(elasticsearch_url: str):
     assert back[:-2] == bodies[:-2]
 
 
-@pytest.mark.parametrize("cosine", [-1.0, -0.25, 0.0, 0.5, 1.0])
-def test_raw_scores_undo_what_elasticsearch_documents(cosine: float):
-    assert elastic_requests.raw_score((1 + cosine) / 2, "cosine") == pytest.approx(cosine)
-    assert elastic_requests.raw_score((1 + cosine) / 2, "dot_product") == pytest.approx(cosine)
-    distance = 1 + cosine
-    assert elastic_requests.raw_score(1 / (1 + distance**2), "l2_norm") == pytest.approx(-distance)
-
-
 def described(aliases: list[str], age_hours: float = 0.0, **builder: Any) -> dict[str, Any]:
     """A concrete index as the server describes it; its builder is this process unless given otherwise."""
     meta = elastic.metadata("handbook")

@@ -99,21 +99,6 @@ def test_knn_is_what_numpy_finds(opened: Open, backend: str, kind: str, similari
         assert ranking.scores == pytest.approx(expected[best], abs=1e-5)
 
 
-def test_scores_of_each_similarity(opened: Open):
-    vectors = np.array([[1, 0], [0, 1], [-1, 0], [0.6, 0.8]], np.float32)
-    hand = {
-        "cosine": (1.0, 0.6, 0.0, -1.0),
-        "dot_product": (1.0, 0.6, 0.0, -1.0),
-        "l2_norm": (0.0, -(0.8**0.5), -(2**0.5), -2.0),
-    }
-    for similarity, scores in hand.items():
-        index = opened(similarity, similarity)
-        fill(index, list("abcd"), vectors)
-        ranking = index.knn(np.array([[1, 0]], np.float32), 4)[0]
-        assert ranking.ids == tuple("adbc")
-        assert ranking.scores == pytest.approx(scores, abs=1e-6)
-
-
 def test_ties_come_in_the_order_of_ids(opened: Open):
     ids = [f"c{number:02d}" for number in range(12)]
     shuffled = [ids[i] for i in np.random.default_rng(3).permutation(12)]

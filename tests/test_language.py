@@ -3,7 +3,6 @@
 import collections
 import json
 import re
-import string
 import subprocess
 import sys
 from itertools import pairwise
@@ -107,35 +106,7 @@ def queries(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("folder", "expected"),
-    [
-        (OWN / "retrieval" / "en", "en"),
-        (OWN / "retrieval" / "zh", "zh"),
-        pytest.param(DATA / "retrieval" / "xquad_en", "en", marks=public),
-        pytest.param(DATA / "retrieval" / "xquad_zh", "zh", marks=public),
-    ],
-    ids=lambda value: value.name if isinstance(value, Path) else "",
-)
-def test_detect_on_questions(folder, expected):
-    languages = collections.Counter(language.detect(row["text"]) for row in queries(folder))
-    assert languages[expected] >= 0.99 * languages.total() > 0
-
-
 # Words
-
-
-def squad_tokens(text):
-    """The published evaluation script of SQuAD 1.1 as it stands there, written out step by step."""
-
-    def remove_articles(text):
-        return re.sub(r"\b(a|an|the)\b", " ", text)
-
-    def remove_punctuation(text):
-        exclude = set(string.punctuation)
-        return "".join(ch for ch in text if ch not in exclude)
-
-    return " ".join(remove_articles(remove_punctuation(text.lower())).split()).split()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +124,6 @@ def squad_tokens(text):
 )
 def test_english_tokens(text, expected):
     assert words.tokens(text, "en") == expected
-    assert squad_tokens(text) == expected
 
 
 @pytest.mark.parametrize(

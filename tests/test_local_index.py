@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import subprocess
@@ -25,8 +24,6 @@ from ragviz.core.chunk import Chunk
 from ragviz.core.errors import SearchError
 from ragviz.models.vectors import Vectors
 from ragviz.text.normal_form import terms
-
-OWN = Path(__file__).parent / "data" / "retrieval"
 
 
 def chunk(chunk_id: str, text: str = "a text") -> Chunk:
@@ -195,24 +192,6 @@ def test_bm25_is_the_formula(index: LocalIndex):
         assert ranking.scores == tuple(sorted(ranking.scores, reverse=True))
 
 
-def collection(folder: Path) -> tuple[dict[str, str], list[dict]]:
-    """Texts of a collection in BEIR's layout by id, and its queries."""
-    corpus, queries = (
-        [json.loads(line) for line in (folder / file).read_text(encoding="utf-8").splitlines()]
-        for file in ("corpus.jsonl", "queries.jsonl")
-    )
-    return {row["_id"]: f"{row['title']} {row['text']}" for row in corpus}, queries
-
-
-@pytest.mark.parametrize("name", ["en", "zh"])
-def test_bm25_is_the_formula_on_prose(index: LocalIndex, name: str):
-    texts, queries = collection(OWN / name)
-    fill(index, texts)
-    for query, ranking in zip(queries, index.bm25([query["text"] for query in queries], 16), strict=True):
-        expected = bm25_by_the_formula(texts, query["text"])
-        assert dict(zip(ranking.ids, ranking.scores, strict=True)) == pytest.approx(expected, rel=1e-5)
-
-
 # generations
 
 
@@ -338,14 +317,6 @@ def test_damaged_files_are_reported(index: LocalIndex, file: str, damage: str):
             search()
     fill(reader, {"c": "gamma"})
     assert reader.bm25(["gamma"], 3)[0].ids == ("c",)
-
-
-def test_only_the_published_files_are_left(index: LocalIndex):
-    fill(index, {"a": "alpha"})
-    assert sorted(path.name for path in (index.folder / str(index.live_name())).iterdir()) == [
-        "bm25", "checksums.json", "ids.npy", "meta.json", "rows",
-    ]  # fmt: skip
-    assert index.size() == sum(p.stat().st_size for p in index.folder.rglob("gen-*/**/*") if p.is_file())
 
 
 def test_a_damaged_segment_is_reported(index: LocalIndex):

@@ -1,7 +1,6 @@
 """RAGQuestEval: numbers by hand, the public banks, a model over real HTTP, and the key phrases without one."""
 
 import json
-import random
 import re
 from collections import Counter
 from pathlib import Path
@@ -71,35 +70,6 @@ def test_chinese_answers_are_compared_by_jiebas_words():
 # The public evaluation's numbers
 
 
-def crud_again(references, generated):
-    """The public evaluation, as its behaviour is documented, written again: pairs by position, jieba as it is."""
-    import jieba
-
-    pairs = []
-    for place, reference in enumerate(references):
-        if reference != "无法推断":
-            if place >= len(generated):
-                return 0, 0
-            pairs.append((reference, generated[place]))
-    pairs_answered = [pair for pair in pairs if pair[1] != "无法推断"]
-    if not pairs_answered:
-        return 0, 0
-    values = []
-    for reference, answer in pairs_answered:
-        left, same = list(jieba.cut(answer)), 0
-        size, reference_words = len(left), list(jieba.cut(reference))
-        for token in reference_words:
-            if token in left:
-                left.remove(token)
-                same += 1
-        values.append(
-            2 * same / (size + len(reference_words))
-            if size and reference_words
-            else float(size == len(reference_words))
-        )
-    return sum(values) / len(values), 1 - (len(pairs) - len(pairs_answered)) / len(pairs)
-
-
 @pytest.mark.parametrize(
     ("reference", "generated", "expected"),
     [
@@ -121,32 +91,6 @@ def crud_again(references, generated):
 )
 def test_crud_by_hand(reference, generated, expected):
     assert crud(reference, generated) == pytest.approx(expected)
-    lists = [["无法推断" if answer is None else answer for answer in answers] for answers in (reference, generated)]
-    assert crud_again(*lists) == pytest.approx(expected)
-
-
-def perturbed(answers, pick):
-    """What another text may have answered: cut short, mixed up, left out, one too few or too many."""
-    texts = [
-        pick.choice([a, a[: len(a) // 2], a + "。", "无法推断", pick.choice(answers), "A股 " + a.upper()])
-        for a in answers
-    ]
-    return pick.choice([texts, texts, texts, texts[:-1], [*texts, "上海"]])
-
-
-@pytest.mark.parametrize(
-    ("file", "items", "kinds"), [(OWN, 16, 10), pytest.param(PUBLIC, 800, 300, marks=public)], ids=["own", "public"]
-)
-def test_crud_equals_a_second_computation_on_banks(file, items, kinds):
-    pick = random.Random(7)
-    numbers = []
-    for item in json.loads(file.read_text(encoding="utf-8")).values():
-        answers = item["answers"]
-        for others in (answers, perturbed(answers, pick) if answers else [], ["无法推断"] * len(answers)):
-            numbers.append(crud(answers, others))
-            assert numbers[-1] == pytest.approx(crud_again(answers, others))
-    assert len(numbers) == 3 * items
-    assert len(set(numbers)) > kinds  # they are not all 0 or 1
 
 
 # Banks that others made

@@ -6,28 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragviz import sample
 from ragviz.analysis.abstention import Abstention, abstention
 from ragviz.core.chunk import Chunk
-from ragviz.core.configuration import IndexConfig, RunConfig
+from ragviz.core.configuration import RunConfig
 from ragviz.core.errors import ModelError
 from ragviz.core.question import Question
 from ragviz.core.recording import Context, Recording
 from ragviz.core.span import Span
-from ragviz.documents import parsing
-from ragviz.index import chunking
 from ragviz.models.chat import ModelClient
 from ragviz.models.requests import Completion
-from ragviz.models.tokenizer import open_tokenizer
-from ragviz.questions import interchange
-from ragviz.retrieval import gold
 from ragviz.targets.answering import REFUSALS, VERSIONS, AnswerReply, answer_request, read_answer
 from ragviz.targets.citations import cited, without_citations
 from ragviz.targets.fitting import estimate, fitted
 from ragviz.targets.retrieved_chunks import FROM_CONTEXTS
 from ragviz.targets.targets import TARGETS
-from ragviz.text import language
-from ragviz.text.words import tokens
 from tests.model_server import passages
 
 SPAN = Span("d" * 16, 0, 10)
@@ -179,40 +171,6 @@ def test_chinese_answers():
     result = extractive(ask("相对湿度达到多少就要关闭圆顶？", lang="zh"), chinese_chunks)
     assert result.answer == "室外相对湿度达到85%，就要关闭圆顶[2]。"
     assert result.citations == cited(result.answer) == (2,)
-
-
-# On the sample
-
-
-@pytest.fixture(scope="module")
-def cuts():
-    tokenizer = open_tokenizer("all-MiniLM-L6-v2")
-    documents = [parsing.parse(name, data, detect=language.detect) for name, data in sample.documents()]
-    all_chunks = [c for d in documents for c in chunking.split(d, IndexConfig(chunk_size=200), tokenizer)]
-    return documents, all_chunks
-
-
-@pytest.fixture(scope="module")
-def questions(cuts):
-    by_name = {document.name: document for document in cuts[0]}
-    return interchange.read_questions(sample.questions(), "questions.jsonl", by_name).questions
-
-
-def test_on_the_sample_gold_chunks_alone_are_answered_from(cuts, questions):
-    _, all_chunks = cuts
-    by_id = {c.id: c for c in all_chunks}
-
-    def of(document_id):
-        return [(c.id, c.start, c.end) for c in all_chunks if c.document_id == document_id]
-
-    single = [q for q in questions if q.kind == "single"]
-    right = 0
-    for question in single:
-        context = [by_id[chunk_id] for group in gold.gold_chunks(question.evidence, of) for chunk_id in group]
-        words = set(tokens(extractive(question, [*map(Context.of, context)]).answer, question.language))
-        quotes = [set(tokens(s.text, question.language)) for s in question.evidence[0]]
-        right += any(len(quote & words) >= 0.5 * len(quote) for quote in quotes)
-    assert right >= 21
 
 
 # By a model
